@@ -1,0 +1,1 @@
+"""Values of privacy accounting: no noise, no data, no disk."""

@@ -1,0 +1,16 @@
+"""Which two tables a guarantee calls neighbors."""
+
+from enum import StrEnum
+
+
+class NeighboringRelation(StrEnum):
+    """The relation between two tables that a guarantee must make hard to tell apart.
+
+    Notes
+    -----
+    ``REPLACE_ONE``: same number of rows, one unit's rows replaced; the number of rows is public.
+    ``ADD_OR_REMOVE_ONE``: one unit's rows more or less; the number of rows is private.
+    """
+
+    REPLACE_ONE = "replace_one"
+    ADD_OR_REMOVE_ONE = "add_or_remove_one"

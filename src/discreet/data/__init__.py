@@ -1,0 +1,1 @@
+"""Private tables, seen only through what is declared public about them."""

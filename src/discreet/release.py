@@ -1,0 +1,280 @@
+"""A release: the outcome of one private computation, the only thing that leaves.
+
+Every field is a public fact, or comes out of a mechanism whose event is recorded beside it.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.errors import InvalidParameterError, VerificationError
+
+SCHEMA: Literal["discreet/release@1"] = "discreet/release@1"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GuaranteeRecord(_Record):
+    """The guarantee of a release, as it stands in its file."""
+
+    epsilon: float = Field(gt=0, description="nats")
+    delta: float = Field(ge=0, lt=1)
+    neighboring: NeighboringRelation
+    unit: str
+    rows_per_unit: int = Field(ge=1)
+
+
+class NoiseRecord(_Record):
+    """The noise box: how the mechanism was calibrated. All of it is public before the data are opened."""
+
+    mechanism: str
+    noise: str
+    n_candidates: int = Field(ge=1, description="number of candidate models")
+    sensitivity: float = Field(gt=0, description="range sensitivity of the scores, squared units of the target")
+    inflation: float = Field(ge=0, description="added for the solver, the grid and rounding, same unit")
+    scale: float = Field(gt=0, description="of the noise, same unit")
+    formula: str
+    numerics: str
+    claim: str = Field(description="file that holds the proof")
+
+
+class PublicColumn(_Record):
+    """What was declared public about a column that took part."""
+
+    name: str
+    role: Literal["target", "candidate", "unit_id"]
+    type: str
+    lower: float | None = None
+    upper: float | None = None
+    levels: tuple[str, ...] | None = None
+    source: str
+
+
+class LedgerRecord(_Record):
+    """Where the charge stands in the ledger."""
+
+    entry: int = Field(ge=1)
+    head: str = Field(description="hash of the ledger's chain when the budget was reserved")
+    epsilon_spent: float = Field(description="of the data set, this release included")
+    epsilon_cap: float = Field(description="of the data set, for its lifetime")
+
+
+class Provenance(_Record):
+    """Where a release comes from."""
+
+    discreet: str
+    python: str
+    dataset: str
+    metadata_sha256: str
+    request_sha256: str
+    data: str = Field(description="name of the source, without its folder")
+    requested_at: str = Field(description="UTC, before the data were opened")
+    randomness: Literal["system entropy", "seeded"]
+    ledger: LedgerRecord | None = None
+
+
+class Release(_Record):
+    """The outcome of one private computation.
+
+    Parameters
+    ----------
+    private : bool
+        False when the algorithm is run for study and gives no guarantee.
+    selected : tuple of str
+        Names of the selected columns; a category stands for all its levels.
+    guarantee : GuaranteeRecord or None
+        What is promised; None when `private` is False.
+
+    Notes
+    -----
+    Frozen. `save` and `read` keep it in JSON of the schema ``discreet/release@1``.
+    """
+
+    schema_: Literal["discreet/release@1"] = Field(default=SCHEMA, alias="schema")
+    private: bool
+    method: str
+    selected: tuple[str, ...]
+    guarantee: GuaranteeRecord | None
+    event: dict[str, Any] | None
+    request: dict[str, Any]
+    noise: NoiseRecord
+    public: tuple[PublicColumn, ...]
+    not_protected: tuple[str, ...]
+    provenance: Provenance
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    def to_json(self) -> str:
+        """Return the release as JSON text, keys in a fixed order.
+
+        Returns
+        -------
+        str
+            Indented JSON with a final newline.
+        """
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Release":
+        """Return the release that a JSON text holds.
+
+        Parameters
+        ----------
+        text : str
+            What `to_json` returned.
+
+        Returns
+        -------
+        Release
+            The same release.
+
+        Raises
+        ------
+        VerificationError
+            When the text is no release of this schema.
+        """
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"]) or "the file"
+            raise VerificationError(
+                f"A release must follow the schema {SCHEMA}, but {place}: {first['msg'].lower()}. "
+                "Give a file that `discreet select --out` wrote."
+            ) from None
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Release":
+        """Read a release from its file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that `save` wrote.
+
+        Returns
+        -------
+        Release
+            The release.
+        """
+        return cls.from_json(read_text(path, "release"))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; an existing one is replaced.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        return write_whole(path, self.to_json())
+
+
+def canonical_sha256(value: Any) -> str:
+    """Return the digest of a JSON value, the same for the same value whatever the order of its keys.
+
+    Parameters
+    ----------
+    value : Any
+        Anything that JSON can hold.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> canonical_sha256({"a": 1, "b": 2}) == canonical_sha256({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_text(path: str | Path, what: str) -> str:
+    """Read a small public file, with a clear error.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    what : str
+        What the file is, for messages.
+
+    Returns
+    -------
+    str
+        Its text.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it cannot be read as UTF-8 text.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InvalidParameterError(f"The {what} file must be UTF-8 text, but {path} is not.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no such file"
+        raise InvalidParameterError(
+            f"The {what} file must be readable, but {path}: {reason.lower()}. Check the path."
+        ) from None
+
+
+def write_whole(path: str | Path, content: str | bytes) -> Path:
+    """Write a file whole or not at all: beside it first, then renamed over it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; an existing one is replaced.
+    content : str or bytes
+        All of it.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the folder does not exist or cannot be written.
+    """
+    target = Path(path)
+    data = content.encode() if isinstance(content, str) else content
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except OSError as error:
+        reason = (error.strerror or "it failed").lower()
+        raise InvalidParameterError(
+            f"The output file must be writable, but {target}: {reason}. Choose another path."
+        ) from None
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+    return target

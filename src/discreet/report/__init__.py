@@ -1,0 +1,1 @@
+"""A release in words and pictures; knows no method and no data."""
