@@ -1,0 +1,120 @@
+"""What a private method is: public parameters, a cost known without data, one run."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from discreet.accounting.events import Event
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.release import NoiseRecord, PublicColumn
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done, how much more of it is done, and how much there is when that is public."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What leaves a method: drawn by its mechanism, nothing else.
+
+    Parameters
+    ----------
+    selected : tuple of str
+        Names of the selected columns, in the order of the candidates.
+    noise : NoiseRecord
+        The noise box; equal to the preparation's for a private run.
+    """
+
+    selected: tuple[str, ...]
+    noise: NoiseRecord
+
+
+class Preparation(ABC):
+    """A request checked against the metadata: everything about it is public."""
+
+    columns: tuple[str, ...]
+    event: Event | None
+    noise: NoiseRecord
+    parameters: dict[str, Any]
+    public: tuple[PublicColumn, ...]
+    not_protected: tuple[str, ...]
+    target: str
+    candidates: tuple[str, ...]
+
+    @abstractmethod
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Open the rows and draw the outcome.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of work whose length is public.
+
+        Returns
+        -------
+        Outcome
+            What was drawn.
+        """
+
+
+class Method(BaseModel, ABC):
+    """A private method: its constructor stores public parameters and checks their ranges."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: ClassVar[str]
+
+    @abstractmethod
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
+        """Check a request against the metadata and fix its noise, without any data.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        candidates : sequence of str, optional
+            Columns that may be selected; default all declared ones but the target.
+
+        Returns
+        -------
+        Preparation
+            The cost, the noise, and a `run`.
+        """
+
+    @classmethod
+    def of(cls, **parameters: Any) -> "Method":
+        """Build the method, with a one-line error for a parameter out of range.
+
+        Parameters
+        ----------
+        **parameters : Any
+            The method's parameters.
+
+        Returns
+        -------
+        Method
+            The method.
+
+        Raises
+        ------
+        InvalidParameterError
+            Naming the first parameter that is wrong.
+        """
+        try:
+            return cls(**parameters)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0]) if first["loc"] else "parameters"
+            message = first["msg"].removeprefix("Value error, ")
+            found = repr(first.get("input"))[:60]
+            raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={found}.") from None

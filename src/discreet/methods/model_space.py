@@ -1,0 +1,155 @@
+"""The models a search may choose among: subsets of units, a unit being columns that enter and leave together."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidParameterError
+
+Masks = npt.NDArray[np.uint64]
+
+MAX_MODELS = 2**20
+MAX_UNITS = 63
+
+
+@dataclass(frozen=True)
+class ModelSpace:
+    """The candidate models: subsets of units, a unit being columns that enter and leave together."""
+
+    candidates: tuple[str, ...]
+    forced: tuple[str, ...]
+    units: tuple[tuple[str, ...], ...]
+    max_size: int
+    listed: tuple[int, ...] | None
+    include_empty: bool
+
+    @classmethod
+    def plan(
+        cls,
+        candidates: tuple[str, ...],
+        forced: tuple[str, ...] = (),
+        groups: tuple[tuple[str, ...], ...] = (),
+        max_size: int | None = None,
+        models: tuple[tuple[str, ...], ...] | None = None,
+        include_empty: bool = True,
+    ) -> "ModelSpace":
+        """Lay out the models of a request, or say what to change when they are too many.
+
+        Parameters
+        ----------
+        candidates : tuple of str
+            Columns that may be selected.
+        forced : tuple of str
+            Those in every model.
+        groups : tuple of tuples of str
+            Those that enter and leave together.
+        max_size : int, optional
+            The most units in a model, forced columns apart.
+        models : tuple of tuples of str, optional
+            The models themselves, instead of all subsets.
+        include_empty : bool
+            Whether the model without any free column is a candidate.
+
+        Returns
+        -------
+        ModelSpace
+            At most 2^20 models.
+        """
+        grouped = [name for group in groups for name in group]
+        for what, names in (("forced", forced), ("groups", grouped)):
+            unknown = [name for name in names if name not in candidates]
+            if unknown or len(set(names)) < len(names):
+                shown = repr(unknown[0][:60]) if unknown else "a name twice"
+                raise InvalidParameterError(f"{what} must name candidates, each once, but it holds {shown}.")
+        if set(grouped) & set(forced):
+            raise InvalidParameterError("A forced column cannot be in a group. Force the whole group, or drop it.")
+        alone = [(n,) for n in candidates if n not in grouped and n not in forced]
+        order = {name: place for place, name in enumerate(candidates)}
+        units = tuple(sorted([*alone, *(g for g in groups if g)], key=lambda unit: order[unit[0]]))
+        space = cls(
+            candidates,
+            forced,
+            units,
+            len(units) if max_size is None else min(max_size, len(units)),
+            None,
+            include_empty,
+        )
+        if models is not None:
+            if max_size is not None:
+                raise InvalidParameterError("models and max_size cannot both be given. Leave the larger models out.")
+            space = space._with_list(models)
+        space._check_size()
+        return space
+
+    def _with_list(self, models: tuple[tuple[str, ...], ...]) -> "ModelSpace":
+        masks = []
+        for model in models:
+            names = set(model) | set(self.forced)
+            inside = [unit for unit in self.units if names & set(unit)]
+            if names != set(self.forced).union(*inside):
+                raise InvalidParameterError("Each listed model must hold candidates, and groups whole or not at all.")
+            masks.append(sum(1 << j for j, unit in enumerate(self.units) if unit in inside))
+        if len(set(masks)) < len(masks):
+            raise InvalidParameterError("Listed models must differ. Leave out the ones that repeat.")
+        return ModelSpace(self.candidates, self.forced, self.units, len(self.units), tuple(masks), True)
+
+    def _check_size(self) -> None:
+        d = len(self.units)
+        if self.n_models > MAX_MODELS:
+            fits = max(k for k in range(d + 1) if sum(math.comb(d, j) for j in range(k + 1)) <= MAX_MODELS)
+            raise InvalidParameterError(
+                f"At most 2^20 = {MAX_MODELS:,} candidate models can be compared, but {d} free columns make "
+                f"{self.n_models:,}. Set max_size to at most {fits}, force or group columns, or name fewer candidates."
+            )
+        if d > MAX_UNITS:
+            raise InvalidParameterError(f"At most {MAX_UNITS} columns can be free to enter, but there are {d}. Name fewer.")
+        if self.n_models < 1:
+            raise InvalidParameterError("There must be a model to choose. Name a candidate that is not forced.")
+
+    @property
+    def n_models(self) -> int:
+        """Number of candidate models."""
+        if self.listed is not None:
+            return len(self.listed)
+        total = sum(math.comb(len(self.units), size) for size in range(self.max_size + 1))
+        return total - (0 if self.include_empty else 1)
+
+    def masks(self) -> Masks:
+        """Return the candidate models as bits over units, in a fixed public order.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n_models,)
+            Bit j set: unit j is in the model.
+        """
+        d = len(self.units)
+        if self.listed is not None:
+            return np.array(self.listed, dtype=np.uint64)
+        if self.max_size == d:
+            return np.arange(0 if self.include_empty else 1, 2**d, dtype=np.uint64)
+        return np.fromiter(self._bounded(d), dtype=np.uint64, count=self.n_models)
+
+    def _bounded(self, d: int) -> Iterator[int]:
+        for size in range(0 if self.include_empty else 1, self.max_size + 1):
+            for chosen in combinations(range(d), size):
+                yield sum(1 << j for j in chosen)
+
+    def names(self, mask: int) -> tuple[str, ...]:
+        """Return the columns of a model in the order of the candidates.
+
+        Parameters
+        ----------
+        mask : int
+            Bits over units.
+
+        Returns
+        -------
+        tuple of str
+            Forced columns included.
+        """
+        chosen = set(self.forced).union(*(unit for j, unit in enumerate(self.units) if mask >> j & 1))
+        return tuple(name for name in self.candidates if name in chosen)

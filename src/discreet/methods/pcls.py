@@ -1,0 +1,414 @@
+"""Penalized constrained least squares: the private choice of a regression model (Lei et al. 2018, Algorithm 1)."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, field_validator
+
+from discreet.accounting.events import Event, SelectionEvent
+from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Design
+from discreet.data.engine import Table
+from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata, NumericColumn
+from discreet.errors import InvalidParameterError
+from discreet.kernels.moments import GRID
+from discreet.kernels.subsets import constrained_scores
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.selection import NOISE_OF_MECHANISM, Noise, noisy_min
+from discreet.methods.base import Method, Outcome, Preparation, Progress
+from discreet.methods.model_space import MAX_MODELS, Masks, ModelSpace
+from discreet.release import NoiseRecord, PublicColumn
+
+Integers = npt.NDArray[np.int64]
+
+MAX_PENALTY = 1e12
+"""In squared target bounds; far above any score of a table that fits the row cap."""
+
+
+class PenalizedLeastSquares(Method):
+    """Which columns belong in a linear regression: the noisy minimum of constrained least squares plus a penalty.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in (0, 1000].
+    delta : float
+        Accepted for the sake of other methods: this one spends none.
+    mechanism : {"permute_and_flip", "exponential", "laplace"}
+        Law of the noise; the first is never worse than the second.
+    l1_radius : float, optional
+        R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
+        intercept included. Public. Default twice `y_bound`.
+    model_penalty : float or "auto"
+        phi: added for each selected column, in squared units of the target; a category counts as one. "auto" is
+        twice the scale of the noise.
+    max_size : int, optional
+        The most columns that may be selected besides the forced ones.
+    forced : tuple of str
+        Candidates in every model.
+    groups : tuple of tuples of str
+        Candidates that enter and leave together.
+    models : tuple of tuples of str, optional
+        The candidate models themselves, instead of all subsets.
+    y_bound : float, optional
+        r: the target is clipped to within this of its centre, in its unit. Public. Default the furthest of its bounds.
+    y_center : float, optional
+        The target's zero, in its unit. Public. Default the middle of its bounds.
+    fit_intercept : bool
+        Whether every model has a constant, which shares the l1 bound.
+    as_published : bool
+        Run Algorithm 1 as printed, its errors included, for study: gives no guarantee.
+
+    References
+    ----------
+    Lei, Charest, Slavkovic, Smith, Fienberg 2018, section 3 and Algorithm 1; privacy specification 1.
+    """
+
+    name: ClassVar[str] = "pcls"
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    mechanism: Literal["permute_and_flip", "exponential", "laplace"] = "permute_and_flip"
+    l1_radius: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    model_penalty: float | Literal["auto"] = Field(default="auto")
+    max_size: int | None = Field(default=None, ge=0)
+    forced: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    models: tuple[tuple[str, ...], ...] | None = Field(default=None, min_length=1, max_length=MAX_MODELS)
+    y_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    y_center: float | None = Field(default=None, allow_inf_nan=False)
+    fit_intercept: bool = True
+    as_published: bool = False
+
+    @field_validator("epsilon")
+    @classmethod
+    def _epsilon_in_range(cls, value: float) -> float:
+        exact_epsilon(value)
+        return value
+
+    @field_validator("delta")
+    @classmethod
+    def _delta_in_range(cls, value: float) -> float:
+        exact_delta(value)
+        return value
+
+    @field_validator("model_penalty")
+    @classmethod
+    def _penalty_in_range(cls, value: float | Literal["auto"]) -> float | Literal["auto"]:
+        if value != "auto" and not (math.isfinite(value) and value >= 0):
+            raise ValueError("must be a finite number of at least 0, or auto")
+        return value
+
+    def prepare(
+        self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None
+    ) -> "PreparedLeastSquares":
+        """Check the request and calibrate its noise, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, numeric.
+        candidates : sequence of str, optional
+            Columns that may be selected; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedLeastSquares
+            The cost, the noise, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When names, sizes or the number of models do not fit.
+        MetadataError
+            When a column lacks bounds or levels.
+        """
+        center = 0.0 if self.as_published and self.y_center is None else self.y_center
+        design = Design.plan(metadata, target, candidates, center, self.y_bound)
+        space = ModelSpace.plan(
+            design.candidates, self.forced, self.groups, self.max_size, self.models, not self.as_published
+        )
+        radius = self.l1_radius if self.l1_radius is not None else 2.0 * design.bound
+        calibration = Calibration.of(self, design, exact(radius, "l1_radius") / exact(design.bound, "y_bound"))
+        return PreparedLeastSquares(self, design, space, radius, calibration)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The noise of one request, in squared units of the target's bound (r = 1)."""
+
+    noise: Noise
+    gamma: Fraction
+    tolerance: Fraction
+    rounding: Fraction
+    penalty: Fraction
+    epsilon: Fraction
+
+    @classmethod
+    def of(cls, method: PenalizedLeastSquares, design: Design, radius: Fraction) -> "Calibration":
+        """Calibrate to the range sensitivity of the scores, inflated for what computing adds.
+
+        Parameters
+        ----------
+        method : PenalizedLeastSquares
+            Its epsilon, mechanism and penalty.
+        design : Design
+            Its metadata name the relation and the rows per unit.
+        radius : Fraction
+            R / r.
+
+        Returns
+        -------
+        Calibration
+            The noise's parameters, as exact numbers.
+
+        References
+        ----------
+        Privacy specification 1.2 (omega), 1.6 (inflations), 0.3 (Theorem 2).
+        """
+        metadata = design.metadata
+        both = (1 + radius) ** 2
+        omega = both - max(1 - radius, Fraction(0)) ** 2
+        gamma = omega * (2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1) * metadata.rows_per_unit
+        tolerance = both / 10_000
+        # (k + 6) 2^-53 n (r + R)^2 * 2 of specification 1.6, and the rounding of score + penalty.
+        n_rows = metadata.n_rows or MAX_ROWS
+        rounding = (design.n_columns + 6) * both * n_rows * 2 / 2**53
+        epsilon = exact_epsilon(method.epsilon)
+        if method.model_penalty == "auto":
+            penalty = 2 * (gamma + 2 * tolerance + 2 * rounding) / epsilon
+        else:
+            penalty = exact(method.model_penalty, "model_penalty") / exact(design.bound, "y_bound") ** 2
+        if penalty > Fraction(MAX_PENALTY):
+            raise InvalidParameterError(
+                f"model_penalty must be at most {MAX_PENALTY:g} times the squared bound of the target, but it is larger."
+            )
+        rounding += penalty * len(design.candidates) / 2**51
+        return cls(NOISE_OF_MECHANISM[method.mechanism], gamma, tolerance, rounding, penalty, epsilon)
+
+    @property
+    def inflation(self) -> Fraction:
+        """What the solver's gap and rounding add to the range sensitivity (Theorem 2)."""
+        return 2 * self.tolerance + 2 * self.rounding
+
+
+class PreparedLeastSquares(Preparation):
+    """A request of `PenalizedLeastSquares` with its noise fixed.
+
+    Parameters
+    ----------
+    method : PenalizedLeastSquares
+        The parameters.
+    design : Design
+        The row map.
+    space : ModelSpace
+        The candidate models.
+    radius : float
+        R, in units of the target.
+    calibration : Calibration
+        The noise.
+    """
+
+    def __init__(
+        self,
+        method: PenalizedLeastSquares,
+        design: Design,
+        space: ModelSpace,
+        radius: float,
+        calibration: Calibration,
+    ) -> None:
+        self.method, self.design, self.space = method, design, space
+        self.radius, self.calibration = radius, calibration
+        self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
+        self.event: Event | None = (
+            None if method.as_published else SelectionEvent(calibration.epsilon, calibration.noise)
+        )
+        self.parameters = self._parameters()
+        self.noise = self._noise(float(calibration.gamma), float(calibration.inflation))
+        self.public = tuple(self._public())
+        self.not_protected = _not_protected(design.metadata)
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Add up the moments, score every model, draw the noisy minimum.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of the rows where their number is public, and of the models.
+
+        Returns
+        -------
+        Outcome
+            The selected columns.
+
+        Notes
+        -----
+        Claim: ``pcls.privacy.md``. Cost: one pass over the rows, then the models' scores.
+        """
+        if self.method.as_published:
+            return self._run_as_published(table, rng)
+        moments = table.moments(self.design, _rows_progress(progress, self.design.metadata.n_rows))
+        masks = self.space.masks()
+        scores = self.scores(moments, masks, progress)
+        chosen = noisy_min(
+            scores,
+            self.calibration.gamma + self.calibration.inflation,
+            self.calibration.epsilon,
+            rng,
+            self.calibration.noise,
+        )
+        return Outcome(self.space.names(int(masks[chosen])), self.noise)
+
+    def scores(self, moments: Integers, masks: Masks, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+        """Return penalized scores in squared target bounds. Not releasable.
+
+        Parameters
+        ----------
+        moments : ndarray of int64, shape (n_columns, n_columns)
+            Exact, in grid units.
+        masks : ndarray of uint64, shape (n_models,)
+            The models.
+        progress : callable, optional
+            Told of the models.
+
+        Returns
+        -------
+        ndarray of float, shape (n_models,)
+            Each within the calibration's tolerance and rounding above its true value.
+
+        References
+        ----------
+        Lei et al. 2018, Algorithm 1, lines 2 and 3; privacy specification 1.1.
+        """
+        first = 0 if self.method.fit_intercept and not self.method.as_published else 1
+        matrix = moments.astype(np.float64) / float(GRID) ** 2
+        column_of = dict(zip(self.candidates, self.design.units(), strict=True))
+        none = np.zeros(matrix.shape[0] - 1, dtype=np.bool_)
+        units = np.array([np.any([column_of[n] for n in unit], axis=0) for unit in self.space.units] or [none])
+        always = np.any([none, *(column_of[n] for n in self.space.forced)], axis=0)
+        always[0] = True
+
+        def told(count: int) -> None:
+            if progress is not None:
+                progress("Scoring models", count, len(masks))
+
+        found, gaps = constrained_scores(
+            matrix[first:-1, first:-1],
+            matrix[first:-1, -1],
+            float(matrix[-1, -1]),
+            self.radius / self.design.bound,
+            units[:, first:],
+            always[first:],
+            masks,
+            float(self.calibration.tolerance),
+            told,
+        )
+        if not (gaps <= float(self.calibration.tolerance)).all():
+            raise ArithmeticError("a score has no certificate")
+        sizes = np.array([len(unit) for unit in self.space.units], dtype=np.float64)
+        bits = (masks[:, None] >> np.arange(len(sizes), dtype=np.uint64)) & np.uint64(1)
+        scores: npt.NDArray[np.float64] = found + float(self.calibration.penalty) * (bits @ sizes)
+        return scores
+
+    def _run_as_published(self, table: Table, rng: Source) -> Outcome:
+        """Algorithm 1 to the letter: y's bound is the largest y observed, which is what makes it not private."""
+        moments = table.moments(self.design)
+        masks = self.space.masks()
+        scores = self.scores(moments, masks)
+        # [L] 5.1 and 5.2: r is the maximum of Y in the table, here in units of the declared bound.
+        counts = table.map_reduce(self.design, _target_counts, np.zeros(GRID * 2 + 1, dtype=np.int64))
+        largest = (int(np.flatnonzero(counts).max(initial=GRID)) - GRID) / GRID
+        gamma = 2.0 * (largest + self.radius / self.design.bound) ** 2
+        chosen = noisy_min(scores, gamma, self.calibration.epsilon, rng, "laplace")
+        return Outcome(self.space.names(int(masks[chosen])), self._noise(gamma, 0.0))
+
+    # ---- what is public about the request
+
+    def _parameters(self) -> dict[str, Any]:
+        stated = self.method.model_dump(mode="json", exclude_none=True)
+        return {
+            **stated,
+            "l1_radius": self.radius,
+            "model_penalty": float(self.calibration.penalty) * self.design.bound**2,
+            "y_bound": self.design.bound,
+            "y_center": self.design.center,
+            "fit_intercept": self.method.fit_intercept and not self.method.as_published,
+            "n_candidates": self.space.n_models,
+        }
+
+    def _noise(self, gamma: float, inflation: float) -> NoiseRecord:
+        unit = self.design.bound**2
+        relation = self.design.metadata.neighboring
+        factor = 2 if relation is NeighboringRelation.REPLACE_ONE else 1
+        rows = self.design.metadata.rows_per_unit
+        formula = " x ".join([*([str(factor)] if factor > 1 else []), *([f"{rows} rows"] if rows > 1 else [])])
+        spread = "(r + R)^2 - max(r - R, 0)^2"
+        published = self.method.as_published
+        return NoiseRecord(
+            mechanism="laplace" if published else self.method.mechanism,
+            noise="laplace" if published else self.calibration.noise,
+            n_candidates=self.space.n_models,
+            sensitivity=gamma * unit,
+            inflation=inflation * unit,
+            scale=(gamma + inflation) * unit / float(self.calibration.epsilon),
+            formula="2 (r + R)^2, r the largest y observed"
+            if published
+            else (f"{formula} x [{spread}]" if formula else spread),
+            numerics="as published" if published else "exact draw; score errors counted in the inflation",
+            claim="none" if published else "methods/pcls.privacy.md",
+        )
+
+    def _public(self) -> Iterator[PublicColumn]:
+        metadata = self.design.metadata
+        for name in self.design.columns:
+            column = metadata.declared(name)
+            yield PublicColumn(
+                name=name,
+                role="target" if name == self.design.target else "candidate",
+                type=column.type,
+                lower=column.lower if isinstance(column, NumericColumn) else None,
+                upper=column.upper if isinstance(column, NumericColumn) else None,
+                levels=column.levels if isinstance(column, CategoryColumn) else None,
+                source=column.source or "not stated",
+            )
+
+
+def _target_counts(cells: npt.NDArray[np.int16]) -> Integers:
+    """How often each value of the target occurs."""
+    return np.bincount(cells[:, -1].astype(np.int64) + GRID, minlength=GRID * 2 + 1)
+
+
+def _rows_progress(progress: Progress | None, n_rows: int | None) -> Any:
+    """Rows are counted only where their number is public."""
+    if progress is None or n_rows is None:
+        return None
+    return lambda count: progress("Reading rows", count, n_rows)
+
+
+def _not_protected(metadata: Metadata) -> tuple[str, ...]:
+    facts = [
+        "the metadata: bounds, levels and their sources",
+        "the request: target, candidates, parameters",
+        "that the computation took place, and how long it took",
+        "facts about groups of people that one unit more or less does not change",
+    ]
+    if metadata.neighboring is NeighboringRelation.REPLACE_ONE:
+        facts.insert(1, "the number of rows")
+    if metadata.unit.lower() not in ("person", "individual", "patient", "participant"):
+        facts.append(
+            f"a person with several rows as a person: the unit is one {metadata.unit}, so c rows of one person are "
+            "protected with c times epsilon"
+        )
+    return tuple(facts)
