@@ -236,6 +236,26 @@ def read_text(path: str | Path, what: str) -> str:
         ) from None
 
 
+def writable(path: str | Path) -> None:
+    """Refuse a path that could not be written, before anything is spent on what would stand there.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to be.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is a folder, or its folder does not exist or cannot be written.
+    """
+    target = Path(path)
+    folder = target.parent
+    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        problem = "is a folder" if target.is_dir() else "is in a folder that cannot be written"
+        raise InvalidParameterError(f"The output file must be writable, but {target} {problem}. Choose another path.")
+
+
 def write_whole(path: str | Path, content: str | bytes) -> Path:
     """Write a file whole or not at all: beside it first, then renamed over it.
 

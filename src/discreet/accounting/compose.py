@@ -50,5 +50,6 @@ def _pure_cost(event: Event) -> Fraction:
     if type(event) is SelectionEvent:
         return event.epsilon
     raise UnsupportedEventError(
-        f"Accounting must know every event, but event={type(event).__name__}. Add its analysis to accounting/compose.py."
+        f"Accounting must know every event, but event={type(event).__name__}. "
+        "Add its analysis to accounting/compose.py."
     )

@@ -149,11 +149,7 @@ class Guarantee:
         bool
             True only when both numbers are no larger and the relation is the same.
         """
-        return (
-            self.neighboring == other.neighboring
-            and self.epsilon <= other.epsilon
-            and self.delta <= other.delta
-        )
+        return self.neighboring == other.neighboring and self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def worst_posterior(self, prior: float) -> float:
         """Return the most that anybody can come to believe of one unit, having believed `prior` before.

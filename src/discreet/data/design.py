@@ -188,7 +188,8 @@ def _grid(values: Floats, column: NumericColumn, center: float, half: float) -> 
     if column.missing is not None:
         values = np.where(np.isnan(values), column.missing, values)
     scaled = np.clip((np.clip(values, lower, upper) - center) / half, -1.0, 1.0)
-    return np.rint(np.where(np.isnan(scaled), 0.0, scaled) * GRID).astype(np.int16)
+    cells: Cells = np.rint(np.where(np.isnan(scaled), 0.0, scaled) * GRID).astype(np.int16)
+    return cells
 
 
 def _one_hot(codes: npt.NDArray[np.int64], cells: Cells) -> None:
@@ -217,7 +218,12 @@ def numbers(values: pa.Array) -> Floats:
     """
     values = _plain(values)
     kind = values.type
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if (
+        pa.types.is_boolean(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+    ):
         found = pc.cast(values, pa.float64(), safe=False)
     elif _is_text(kind):
         found = _parsed(values)

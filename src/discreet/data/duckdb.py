@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, Table
 from discreet.data.frame import FrameTable, column_of
@@ -106,13 +107,16 @@ class _FileTable(Table):
         self._header = self._read_header()
 
     @property
+    @override
     def name(self) -> str:
         return self.path.name
 
     @property
+    @override
     def locator(self) -> str | None:
         return f"{self.path}#{self._table}" if self._table else str(self.path)
 
+    @override
     def header(self) -> list[tuple[str, str]]:
         return self._header
 
@@ -138,6 +142,7 @@ class _DuckDBTable(_FileTable):
     def _source(self) -> str:
         """What the query reads from, in SQL."""
 
+    @override
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with self._connect() as connection:
@@ -146,6 +151,7 @@ class _DuckDBTable(_FileTable):
             raise self._unreadable(self.kind) from None
         return [(str(row[0]), str(row[1])) for row in found]
 
+    @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ", ".join(quoted(name) for name in columns)
         with self._connect() as connection:
@@ -157,9 +163,11 @@ class ParquetTable(_DuckDBTable):
 
     kind = "Parquet"
 
+    @override
     def _source(self) -> str:
         return f"read_parquet({_literal(str(self.path))})"
 
+    @override
     def _read_header(self) -> list[tuple[str, str]]:
         header = super()._read_header()
         with self._connect() as connection:
@@ -167,8 +175,11 @@ class ParquetTable(_DuckDBTable):
                 f"SELECT name FROM parquet_schema({_literal(str(self.path))}) OFFSET 1"
             ).fetchall()
         # DuckDB renames a doubled column; its own name shows that it is doubled.
-        return [(str(s[0]), h[1]) for s, h in zip(schema, header, strict=True)] if len(schema) == len(header) else header
+        return (
+            [(str(s[0]), h[1]) for s, h in zip(schema, header, strict=True)] if len(schema) == len(header) else header
+        )
 
+    @override
     def row_count(self) -> int | None:
         with self._connect() as connection:
             found = connection.execute(
@@ -188,6 +199,7 @@ class CsvTable(_DuckDBTable):
 
     kind = "CSV"
 
+    @override
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as file:
@@ -201,6 +213,7 @@ class CsvTable(_DuckDBTable):
             raise self._unreadable("CSV")
         return [(name, "VARCHAR") for name in names]
 
+    @override
     def _source(self) -> str:
         types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self._header)))
         return (
@@ -209,6 +222,7 @@ class CsvTable(_DuckDBTable):
             f"parallel=false, max_line_size={MAX_LINE}, nullstr='')"
         )
 
+    @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         names = [name for name, _ in self._header]
         chosen = ", ".join(f"c{names.index(name)} AS {quoted(name)}" for name in columns)
@@ -226,6 +240,7 @@ class DuckDBFileTable(_DuckDBTable):
         _lock(connection, None)
         return connection
 
+    @override
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with self._connect() as connection:
@@ -235,9 +250,11 @@ class DuckDBFileTable(_DuckDBTable):
         self._table = _choose_table(self._table, [str(row[0]) for row in found])
         return super()._read_header()
 
+    @override
     def _source(self) -> str:
         return quoted(str(self._table))
 
+    @override
     def row_count(self) -> int | None:
         with self._connect() as connection:
             found = connection.execute(f"SELECT count(*) FROM {self._source()}").fetchone()
@@ -255,6 +272,7 @@ class ArrowTable(_FileTable):
             source.seek(0)
             return pa.ipc.open_stream(source)
 
+    @override
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             schema = self._open().schema
@@ -262,6 +280,7 @@ class ArrowTable(_FileTable):
             raise self._unreadable("Arrow") from None
         return [(field.name, _arrow_kind(field.type)) for field in schema]
 
+    @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         reader = self._open()
         whole = hasattr(reader, "num_record_batches")
@@ -278,6 +297,7 @@ class SQLiteTable(_FileTable):
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         return connection
 
+    @override
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with contextlib.closing(self._connect()) as connection:
@@ -290,6 +310,7 @@ class SQLiteTable(_FileTable):
             raise self._unreadable("SQLite") from None
         return [(str(row[1]), _sqlite_kind(str(row[2]))) for row in info]
 
+    @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ", ".join(quoted(name) for name in columns)
         with contextlib.closing(self._connect()) as connection:
@@ -325,10 +346,30 @@ def _sqlite_kind(declared: str) -> str:
     return "DOUBLE" if any(word in upper for word in ("REAL", "FLOA", "DOUB", "NUM", "DEC")) else "VARCHAR"
 
 
-_KINDS: list[tuple[tuple[str, ...], Any]] = [
+_KINDS: list[tuple[tuple[str, ...], type[_FileTable]]] = [
     ((".csv", ".tsv", ".txt"), CsvTable),
     ((".parquet", ".pq"), ParquetTable),
     ((".arrow", ".feather", ".ipc", ".arrows"), ArrowTable),
     ((".duckdb", ".ddb"), DuckDBFileTable),
     ((".sqlite", ".sqlite3", ".db"), SQLiteTable),
 ]
+
+
+def header_of(source: str | Path, table: str | None = None) -> list[tuple[str, str]]:
+    """Return names and storage types of a file's columns; no row is read, no metadata needed.
+
+    Parameters
+    ----------
+    source : str or Path
+        The file.
+    table : str, optional
+        Which table of a database file.
+
+    Returns
+    -------
+    list of tuple of str
+        Name and storage type of each column.
+    """
+    nothing = {"dataset": "header", "unit": "row", "neighboring": "add_or_remove_one"}
+    metadata = Metadata.from_value({**nothing, "columns": {"none": {"type": "real"}}})
+    return open_table(source, metadata, table).header()

@@ -86,7 +86,9 @@ class Table(ABC):
                     f"Its header holds: {', '.join(_shown(n) for n in names[:30])}. Correct the metadata or the table."
                 )
             kind = dict(header)[name]
-            if kind.upper().startswith(("STRUCT", "LIST", "MAP", "BLOB", "BINARY", "DATE", "TIME", "INTERVAL", "UNION")):
+            if kind.upper().startswith(
+                ("STRUCT", "LIST", "MAP", "BLOB", "BINARY", "DATE", "TIME", "INTERVAL", "UNION")
+            ):
                 raise DataMismatchError(
                     f"Column {_shown(name)} must hold numbers or text, but its storage type is {kind[:40]}. "
                     "Convert it before it is opened here."
@@ -100,7 +102,11 @@ class Table(ABC):
                 )
 
     def map_reduce(
-        self, design: Design, work: Callable[[Cells], Integers], start: Integers, progress: Progress | None = None
+        self,
+        design: Design,
+        work: Callable[[Cells], Integers],
+        start: Integers,
+        progress: Progress | None = None,
     ) -> Integers:
         """Add up an integer function of blocks of encoded rows, the cut by unit enforced first.
 

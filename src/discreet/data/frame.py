@@ -5,6 +5,7 @@ from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
+from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, Table
 from discreet.data.metadata import Metadata
@@ -35,18 +36,24 @@ class FrameTable(Table):
                 f"A table must be a file or a pandas, polars or Arrow frame, but it is a {type(frame).__name__}."
             ) from None
         except Exception:  # a frame's own complaint may show cells
-            raise DataMismatchError("The frame's columns must have distinct names that are text. Rename them.") from None
+            raise DataMismatchError(
+                "The frame's columns must have distinct names that are text. Rename them."
+            ) from None
 
     @property
+    @override
     def name(self) -> str:
         return self._name
 
+    @override
     def header(self) -> list[tuple[str, str]]:
         return [(str(name), _kind(dtype)) for name, dtype in self._frame.collect_schema().items()]
 
+    @override
     def row_count(self) -> int | None:
         return len(self._frame)
 
+    @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         arrays = [column_of(self._frame[name]) for name in columns]
         for start in range(0, len(self._frame), BATCH_ROWS):
@@ -58,7 +65,13 @@ class FrameTable(Table):
 def _kind(dtype: Any) -> str:
     """Storage type in the words that files use."""
     name = str(dtype)
-    words = {"String": "VARCHAR", "Object": "VARCHAR", "Categorical": "ENUM", "Boolean": "BOOLEAN", "Date": "DATE"}
+    words = {
+        "String": "VARCHAR",
+        "Object": "VARCHAR",
+        "Categorical": "ENUM",
+        "Boolean": "BOOLEAN",
+        "Date": "DATE",
+    }
     if name.startswith(("Int", "UInt")):
         return "BIGINT"
     if name.startswith("Float"):

@@ -1,7 +1,9 @@
 """What is public about a private table (``discreet/metadata@1``). Never read from the rows."""
 
+import contextlib
 import json
 import math
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -131,7 +133,7 @@ class Metadata(BaseModel):
     dataset: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     unit: str = Field(min_length=1, max_length=100)
     rows_per_unit: int = Field(default=1, ge=1, le=1_000_000)
-    unit_id: str | None = None
+    unit_id: str | None = Field(default=None, min_length=1, max_length=1000)
     neighboring: NeighboringRelation
     n_rows: int | None = Field(default=None, ge=1, le=MAX_ROWS)
     description: str | None = Field(default=None, max_length=10_000)
@@ -186,14 +188,7 @@ class Metadata(BaseModel):
         Metadata
             The metadata.
         """
-        try:
-            value = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader that refuses repeated keys
-        except (yaml.YAMLError, RecursionError, ValueError) as error:
-            mark = getattr(error, "problem_mark", None)
-            place = f" near line {mark.line + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or "it cannot be parsed"
-            raise MetadataError(f"Metadata must be YAML or JSON, but {name}{place}: {problem}.") from None
-        return cls.from_value(value, name)
+        return cls.from_value(parse_text(text, name), name)
 
     @classmethod
     def from_value(cls, value: Any, name: str = "metadata") -> "Metadata":
@@ -239,7 +234,7 @@ class Metadata(BaseModel):
         str
             YAML, keys in the schema's order.
         """
-        return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=100)
+        return yaml_text(self.to_dict())
 
     def save(self, path: str | Path) -> Path:
         """Write the metadata whole or not at all, as JSON when the name ends in .json, else as YAML.
@@ -291,12 +286,95 @@ class Metadata(BaseModel):
         return column
 
 
+def parse_text(text: str, name: str = "metadata") -> Any:
+    """Return the value that a YAML or JSON text holds, whatever its schema.
+
+    Parameters
+    ----------
+    text : str
+        YAML or JSON.
+    name : str
+        How messages call the text.
+
+    Returns
+    -------
+    Any
+        Dictionaries, lists and scalars.
+
+    Raises
+    ------
+    MetadataError
+        When the text is neither, repeats a key or uses aliases.
+
+    Notes
+    -----
+    Words are read as they are written: ``yes``, ``010``, ``12:30`` and ``2020-01-31`` are text, so that
+    ``levels: [yes, no]`` are the levels "yes" and "no".
+    """
+    try:
+        if text.lstrip().startswith("{"):
+            with contextlib.suppress(json.JSONDecodeError):
+                return json.loads(text, object_pairs_hook=_without_repeats)
+        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader that refuses repeated keys
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" near line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "it cannot be parsed"
+        raise MetadataError(f"Metadata must be YAML or JSON, but {name}{place}: {problem}.") from None
+
+
+def yaml_text(value: Any) -> str:
+    """Return a value as YAML text that reads back exactly.
+
+    Parameters
+    ----------
+    value : Any
+        Dictionaries, lists and scalars.
+
+    Returns
+    -------
+    str
+        YAML, keys in their order.
+    """
+    return yaml.dump(value, Dumper=_ExactDumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+class _ExactDumper(yaml.SafeDumper):
+    """YAML that escapes whatever does not print: YAML reads the control character U+0085 as a newline."""
+
+    def represent_str(self, data: str) -> Any:
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=None if data.isprintable() else '"')
+
+
+_ExactDumper.add_representer(str, _ExactDumper.represent_str)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise yaml.constructor.ConstructorError(problem=f"the key {repeated!r} repeats")
+    return value
+
+
+_AS_WRITTEN = ("bool", "int", "float", "timestamp")
+_SURE = re.compile(
+    r"(?i:true|false)|[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?|[-+]?\.[0-9]+|[-+]?\.(?i:inf|nan)"
+)
+
+
 class _StrictLoader(yaml.SafeLoader):
-    """YAML without aliases that grow, and without silently repeated keys."""
+    """YAML without aliases that grow, silently repeated keys, or words that are read as something else."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+        guessed = kind is yaml.ScalarNode and implicit[0] and str(tag).rpartition(":")[2] in _AS_WRITTEN
+        return "tag:yaml.org,2002:str" if guessed and not _SURE.fullmatch(value) else tag
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases are not allowed", self.peek_event().start_mark)
+            raise yaml.composer.ComposerError(None, None, "aliases are not allowed", None)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -319,7 +397,8 @@ def _how_to_declare(column: NumericColumn | CategoryColumn) -> str:
 def _first_problem(error: ValidationError) -> str:
     first = error.errors()[0]
     steps = [str(part) for part in first["loc"] if part not in ("integer", "real", "category")]
-    place = ".".join(steps) or "metadata"
+    path = ".".join(steps) or "metadata"
+    place = "".join(char if char.isprintable() else repr(char)[1:-1] for char in path)
     message = first["msg"].removeprefix("Value error, ")
     value = first.get("input")
     found = f", found {value!r}" if isinstance(value, (str, int, float)) and len(repr(value)) < 60 else ""

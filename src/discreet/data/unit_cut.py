@@ -10,9 +10,7 @@ import pyarrow.compute as pc
 from discreet.data.design import Cells, Design, numbers
 
 
-def cut_blocks(
-    batches: Iterable[pa.RecordBatch], design: Design, unit_id: str, rows_per_unit: int
-) -> Iterator[Cells]:
+def cut_blocks(batches: Iterable[pa.RecordBatch], design: Design, unit_id: str, rows_per_unit: int) -> Iterator[Cells]:
     """Return the encoded rows that remain, at most ``rows_per_unit`` of each unit.
 
     Parameters

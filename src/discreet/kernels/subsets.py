@@ -118,9 +118,7 @@ def _level_solver(compiled: bool | None, n_models: int) -> LevelSolver:
     return solve_level
 
 
-def solve_level(
-    problem: Problem, masks: Masks, above: Level | None, progress: Callable[[int], None] | None
-) -> Level:
+def solve_level(problem: Problem, masks: Masks, above: Level | None, progress: Callable[[int], None] | None) -> Level:
     """Answer one size's models from the level above where possible, solve the rest in batches.
 
     Parameters

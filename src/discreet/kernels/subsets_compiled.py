@@ -31,9 +31,7 @@ TABLE_UNITS = 22
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
-def solve_level(
-    problem: Problem, masks: Masks, above: Level | None, progress: Callable[[int], None] | None
-) -> Level:
+def solve_level(problem: Problem, masks: Masks, above: Level | None, progress: Callable[[int], None] | None) -> Level:
     """Answer one size's models; the contract of ``subsets.solve_level``.
 
     Parameters
@@ -96,7 +94,7 @@ def _certify(problem: Problem, masks: Masks, signs: Signs, values: Floats, gaps:
         values[rest], gaps[rest], signs[rest] = solve_on_l1_ball(gram, xty, radius, columns, start, tolerance)
 
 
-@_compile  # type: ignore[untyped-decorator]
+@_compile
 def _solve_part(  # type: ignore[no-untyped-def]
     gram, xty, radius, column_unit, always, ridge, d, masks,
     parents, parent_signs, parent_values, parent_gaps, parent_support, table,
@@ -110,7 +108,7 @@ def _solve_part(  # type: ignore[no-untyped-def]
     )  # fmt: skip
     for i in range(len(masks)):
         mask = masks[i]
-        parent, shared = -1, False
+        parent, shared = np.int64(-1), False
         for j in range(d):
             bit = one << np.uint64(j)
             if mask & bit:
@@ -139,7 +137,7 @@ def _solve_part(  # type: ignore[no-untyped-def]
                 support[i] |= one << np.uint64(column_unit[k])
 
 
-@_compile  # type: ignore[untyped-decorator]
+@_compile
 def _find(sorted_masks, mask):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     low, high = 0, len(sorted_masks)
     while low < high:
@@ -151,7 +149,7 @@ def _find(sorted_masks, mask):  # type: ignore[no-untyped-def] # pragma: no cove
     return low if low < len(sorted_masks) and sorted_masks[low] == mask else -1
 
 
-@_compile  # type: ignore[untyped-decorator]
+@_compile
 def _walk(gram, xty, radius, ridge, usable, sign, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Active-set walk of one model; leaves its signs in `sign` and returns its value and gap."""
     active, factor, target, price, point, residual, scratch = work
@@ -193,7 +191,7 @@ def _walk(gram, xty, radius, ridge, usable, sign, work):  # type: ignore[no-unty
     return 0.0, np.inf
 
 
-@_compile  # type: ignore[untyped-decorator]
+@_compile
 def _face(  # type: ignore[no-untyped-def]
     gram, xty, radius, ridge, sign, active, count, factor, target, price, inverse
 ):  # fmt: skip # pragma: no cover - compiled
@@ -235,7 +233,7 @@ def _face(  # type: ignore[no-untyped-def]
     return True
 
 
-@_compile  # type: ignore[untyped-decorator]
+@_compile
 def _grade(gram, xty, radius, usable, sign, point, residual, active, count):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Value and Frank-Wolfe gap at the point; the column outside that could help most; the level of those inside."""
     p = len(xty)

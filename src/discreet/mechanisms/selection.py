@@ -29,11 +29,15 @@ NOISE_OF_MECHANISM: dict[str, Noise] = {
 """Every noise here has a hazard rate of at most 1, which is what the theorem asks (privacy specification 0.3)."""
 
 _FLOAT_ERROR = 2.0**-46
-"""Bounds the relative error of a few float64 operations and of the library's logarithms (64 units in the last place)."""
+"""Bounds the relative error of a few float64 operations and logarithms: 64 units in the last place."""
 
 
 def noisy_min(
-    scores: npt.ArrayLike, range_sensitivity: Number, epsilon: Number, rng: Source, noise: Noise = "exponential"
+    scores: npt.ArrayLike,
+    range_sensitivity: Number,
+    epsilon: Number,
+    rng: Source,
+    noise: Noise = "exponential",
 ) -> int:
     """Return the index of the smallest score after noise, epsilon-differentially private.
 
@@ -62,7 +66,7 @@ def noisy_min(
 
     Notes
     -----
-    Claim: ``selection.privacy.md``. Cost: O(n_candidates) time and memory, about a quarter of a second a million candidates.
+    Claim: ``selection.privacy.md``. Cost: O(n_candidates) time and memory, a quarter of a second a million.
 
     References
     ----------
@@ -78,7 +82,7 @@ def noisy_min(
         raise InvalidParameterError(f"noise must be one of {', '.join(_QUANTILES)}, but noise={noise!r}.")
     gamma = exact(range_sensitivity, "range_sensitivity")
     if gamma <= 0:
-        raise InvalidParameterError(f"range_sensitivity must be positive, but range_sensitivity={range_sensitivity}.")
+        raise InvalidParameterError(f"range_sensitivity must be positive, but it is {range_sensitivity}.")
     slope = exact_epsilon(epsilon) / gamma
     words = rng.words(values.size)
     low, high = _values(values, float(slope), words, noise)
@@ -122,9 +126,7 @@ def _decide(
 ) -> int:
     """Lengthen the open candidates' numbers until one of them is ahead for certain."""
     least = Fraction(float(scores.min()))
-    contenders = [
-        _Contender(int(i), (Fraction(float(scores[i])) - least) * slope, int(words[i]), 64) for i in indices
-    ]
+    contenders = [_Contender(int(i), (Fraction(float(scores[i])) - least) * slope, int(words[i]), 64) for i in indices]
     while len(contenders) > 1:
         for contender in contenders:
             contender.word = (contender.word << 64) | int(rng.words(1)[0])

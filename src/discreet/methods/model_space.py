@@ -106,7 +106,9 @@ class ModelSpace:
                 f"{self.n_models:,}. Set max_size to at most {fits}, force or group columns, or name fewer candidates."
             )
         if d > MAX_UNITS:
-            raise InvalidParameterError(f"At most {MAX_UNITS} columns can be free to enter, but there are {d}. Name fewer.")
+            raise InvalidParameterError(
+                f"At most {MAX_UNITS} columns can be free to enter, but there are {d}. Name fewer."
+            )
         if self.n_models < 1:
             raise InvalidParameterError("There must be a model to choose. Name a candidate that is not forced.")
 

@@ -47,7 +47,8 @@ class PenalizedLeastSquares(Method):
         intercept included. Public. Default twice `y_bound`.
     model_penalty : float or "auto"
         phi: added for each selected column, in squared units of the target; a category counts as one. "auto" is
-        twice the scale of the noise.
+        log(2 d) times the scale of the noise, d the number of free columns: if none of them mattered, the exponential
+        mechanism would select half a column on average.
     max_size : int, optional
         The most columns that may be selected besides the forced ones.
     forced : tuple of str
@@ -137,7 +138,8 @@ class PenalizedLeastSquares(Method):
             design.candidates, self.forced, self.groups, self.max_size, self.models, not self.as_published
         )
         radius = self.l1_radius if self.l1_radius is not None else 2.0 * design.bound
-        calibration = Calibration.of(self, design, exact(radius, "l1_radius") / exact(design.bound, "y_bound"))
+        ratio = exact(radius, "l1_radius") / exact(design.bound, "y_bound")
+        calibration = Calibration.of(self, design, ratio, len(space.units))
         return PreparedLeastSquares(self, design, space, radius, calibration)
 
 
@@ -153,7 +155,7 @@ class Calibration:
     epsilon: Fraction
 
     @classmethod
-    def of(cls, method: PenalizedLeastSquares, design: Design, radius: Fraction) -> "Calibration":
+    def of(cls, method: PenalizedLeastSquares, design: Design, radius: Fraction, n_units: int) -> "Calibration":
         """Calibrate to the range sensitivity of the scores, inflated for what computing adds.
 
         Parameters
@@ -164,6 +166,8 @@ class Calibration:
             Its metadata name the relation and the rows per unit.
         radius : Fraction
             R / r.
+        n_units : int
+            Number of columns or groups that are free to enter.
 
         Returns
         -------
@@ -184,12 +188,14 @@ class Calibration:
         rounding = (design.n_columns + 6) * both * n_rows * 2 / 2**53
         epsilon = exact_epsilon(method.epsilon)
         if method.model_penalty == "auto":
-            penalty = 2 * (gamma + 2 * tolerance + 2 * rounding) / epsilon
+            # With no effects each free column is selected with probability 1 / (1 + exp(phi / scale)).
+            scale = (gamma + 2 * tolerance + 2 * rounding) / epsilon
+            penalty = scale * Fraction(math.log(2 * max(n_units, 1)))
         else:
             penalty = exact(method.model_penalty, "model_penalty") / exact(design.bound, "y_bound") ** 2
         if penalty > Fraction(MAX_PENALTY):
             raise InvalidParameterError(
-                f"model_penalty must be at most {MAX_PENALTY:g} times the squared bound of the target, but it is larger."
+                f"model_penalty must be at most {MAX_PENALTY:g} times the target's squared bound, but it is larger."
             )
         rounding += penalty * len(design.candidates) / 2**51
         return cls(NOISE_OF_MECHANISM[method.mechanism], gamma, tolerance, rounding, penalty, epsilon)
@@ -327,9 +333,9 @@ class PreparedLeastSquares(Preparation):
         moments = table.moments(self.design)
         masks = self.space.masks()
         scores = self.scores(moments, masks)
-        # [L] 5.1 and 5.2: r is the maximum of Y in the table, here in units of the declared bound.
-        counts = table.map_reduce(self.design, _target_counts, np.zeros(GRID * 2 + 1, dtype=np.int64))
-        largest = (int(np.flatnonzero(counts).max(initial=GRID)) - GRID) / GRID
+        # [L] 5.1 and 5.2 set r to the largest Y of the table, which must bound |Y|; in units of the declared bound.
+        counts = table.map_reduce(self.design, _target_counts, np.zeros(GRID + 1, dtype=np.int64))
+        largest = int(np.flatnonzero(counts).max(initial=0)) / GRID
         gamma = 2.0 * (largest + self.radius / self.design.bound) ** 2
         chosen = noisy_min(scores, gamma, self.calibration.epsilon, rng, "laplace")
         return Outcome(self.space.names(int(masks[chosen])), self._noise(gamma, 0.0))
@@ -363,7 +369,7 @@ class PreparedLeastSquares(Preparation):
             sensitivity=gamma * unit,
             inflation=inflation * unit,
             scale=(gamma + inflation) * unit / float(self.calibration.epsilon),
-            formula="2 (r + R)^2, r the largest y observed"
+            formula="2 (r + R)^2, r the largest |y| observed"
             if published
             else (f"{formula} x [{spread}]" if formula else spread),
             numerics="as published" if published else "exact draw; score errors counted in the inflation",
@@ -386,8 +392,8 @@ class PreparedLeastSquares(Preparation):
 
 
 def _target_counts(cells: npt.NDArray[np.int16]) -> Integers:
-    """How often each value of the target occurs."""
-    return np.bincount(cells[:, -1].astype(np.int64) + GRID, minlength=GRID * 2 + 1)
+    """How often each absolute value of the target occurs."""
+    return np.bincount(np.abs(cells[:, -1].astype(np.int64)), minlength=GRID + 1)
 
 
 def _rows_progress(progress: Progress | None, n_rows: int | None) -> Any:

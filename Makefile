@@ -1,0 +1,54 @@
+# Everything runs in a virtual environment of its own, made on first use. Python 3.11 or later, make and gcc suffice.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+SOURCES := $(shell find src -type f -not -name '*.pyc')
+
+.PHONY: demo test lint docs bench help clean
+
+help:
+	@echo "make demo   the main job on a real table"
+	@echo "make test   all tests, against the built wheel"
+	@echo "make lint   style, types, layers, docstrings"
+	@echo "make docs   the documentation, in docs/_build"
+	@echo "make bench  speed and accuracy beside named peers"
+
+demo: $(VENV)/wheel
+	$(BIN)/discreet demo --dir demo
+
+test: $(VENV)/wheel
+	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules -p no:warnings
+
+lint: $(VENV)/wheel
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m numpydoc.hooks.validate_docstrings $$(git ls-files 'src/*.py')
+
+docs: $(VENV)/wheel
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	@echo "docs/_build/index.html"
+
+bench: $(VENV)/wheel
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist demo docs/_build
+
+$(VENV)/dependencies: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt --upgrade pip
+	$(PIP) install -c constraints.txt hatchling
+	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	  print(*p['dependencies'], *p['optional-dependencies']['dev'], sep='\n')" > $(VENV)/requirements.txt
+	$(PIP) install -c constraints.txt -r $(VENV)/requirements.txt
+	touch $@
+
+$(VENV)/wheel: $(VENV)/dependencies $(SOURCES) README.md
+	rm -rf dist
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist . > $(VENV)/build.log
+	$(PIP) install --no-deps --force-reinstall dist/*.whl
+	touch $@

@@ -1,0 +1,54 @@
+"""Discreet tells which variables matter in a table about people, under a differential privacy guarantee."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.accounting.guarantee import Guarantee as Guarantee
+    from discreet.accounting.neighbors import NeighboringRelation as NeighboringRelation
+    from discreet.data.duckdb import open_table as open_table
+    from discreet.data.metadata import Metadata as Metadata
+    from discreet.estimators.pcls import PCLS as PCLS
+    from discreet.ledger import Ledger as Ledger
+    from discreet.release import Release as Release
+    from discreet.report import render as render
+
+# Imported on first use: the command line must not wait for scikit-learn.
+_HOMES = {
+    "Guarantee": "discreet.accounting.guarantee",
+    "Ledger": "discreet.ledger",
+    "Metadata": "discreet.data.metadata",
+    "NeighboringRelation": "discreet.accounting.neighbors",
+    "PCLS": "discreet.estimators.pcls",
+    "Release": "discreet.release",
+    "accounting": "discreet",
+    "errors": "discreet",
+    "mechanisms": "discreet",
+    "open_table": "discreet.data.duckdb",
+    "render": "discreet.report",
+    "workflow": "discreet",
+}
+
+__all__ = [
+    "PCLS",
+    "Guarantee",
+    "Ledger",
+    "Metadata",
+    "NeighboringRelation",
+    "Release",
+    "open_table",
+    "render",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    if home == "discreet":
+        return importlib.import_module(f"discreet.{name}")
+    return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

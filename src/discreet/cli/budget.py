@@ -1,0 +1,171 @@
+"""``discreet budget``: the ledger."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet import workflow
+from discreet.cli.console import as_json, number, result, say
+from discreet.errors import InvalidParameterError
+from discreet.release import Release
+
+app = typer.Typer(
+    no_args_is_help=True, help="The ledger: what each data set may spend for its lifetime, and has spent."
+)
+
+LedgerOption = Annotated[str | None, typer.Option("--ledger", help="Ledger file. Default: in the user's data folder.")]
+Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+@app.command()
+def grant(
+    dataset: Annotated[str | None, typer.Argument(help="The data set's key.")] = None,
+    epsilon: Annotated[str, typer.Option(help="Lifetime cap on epsilon, in nats.")] = "",
+    delta: Annotated[str, typer.Option(help="Lifetime cap on delta.")] = "0",
+    metadata: Annotated[Path | None, typer.Option(help="Take data set, unit and relation from here.")] = None,
+    dataset_: Annotated[str | None, typer.Option("--dataset", help="The data set's key.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Who is protected. Default: fixed by the first charge.")] = None,
+    neighboring: Annotated[str | None, typer.Option(help="The relation. Default: fixed by the first charge.")] = None,
+    ledger: LedgerOption = None,
+    json_: Json = False,
+) -> None:
+    """Set a data set's cap, for its lifetime.
+
+    \b
+    Example:
+      discreet budget grant rand-hie --epsilon 4
+    """
+    key, relation = dataset or dataset_, neighboring
+    if metadata is not None:
+        public = workflow.Metadata.read(metadata)
+        key, unit, relation = key or public.dataset, unit or public.unit, relation or public.neighboring
+    if key is None or not epsilon:
+        raise InvalidParameterError(
+            "A data set and --epsilon are needed, such as: discreet budget grant rand-hie --epsilon 4"
+        )
+    with workflow.Ledger(ledger) as book:
+        account = book.grant(key, epsilon, delta, unit=unit, neighboring=relation)
+        where = book.location
+    if json_:
+        as_json("discreet/account@1", **_account(account))
+    else:
+        result(f"{account.dataset} may spend epsilon {number(account.epsilon_cap)} for its lifetime.")
+        say(f"Ledger: {where}")
+
+
+@app.command()
+def show(
+    dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None,
+    ledger: LedgerOption = None,
+    json_: Json = False,
+) -> None:
+    """Show what is spent and what is left.
+
+    \b
+    Example:
+      discreet budget show rand-hie
+    """
+    with workflow.Ledger(ledger) as book:
+        accounts = book.accounts() if dataset is None else [book.account(dataset)]
+        where = book.location
+    if json_:
+        as_json("discreet/accounts@1", accounts=[_account(account) for account in accounts])
+        return
+    if not accounts:
+        say(f"No data set has a cap yet in {where}. Set one: discreet budget grant DATASET --epsilon E")
+    for account in accounts:
+        result(_bar(account))
+
+
+@app.command()
+def history(
+    dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None,
+    ledger: LedgerOption = None,
+    json_: Json = False,
+) -> None:
+    """List the ledger's entries.
+
+    \b
+    Example:
+      discreet budget history rand-hie --json
+    """
+    with workflow.Ledger(ledger) as book:
+        entries = book.history(dataset)
+    if json_:
+        as_json("discreet/history@1", entries=[_entry(entry) for entry in entries])
+        return
+    for entry in entries:
+        state = f" ({entry.state})" if entry.state else ""
+        amount = f"epsilon {number(entry.epsilon)}" if entry.epsilon else ""
+        result(
+            f"{entry.seq:>5}  {entry.time}  {entry.kind + state:<20} {entry.dataset:<20} {amount:<16} {entry.hash[:12]}"
+        )
+
+
+@app.command()
+def verify(
+    releases: Annotated[list[Path] | None, typer.Argument(help="Releases whose place in the ledger to check.")] = None,
+    ledger: LedgerOption = None,
+    json_: Json = False,
+) -> None:
+    """Check that nothing in the ledger was edited, removed or rolled back.
+
+    \b
+    Example:
+      discreet budget verify release.json
+    """
+    charges = [Release.read(path).provenance.ledger for path in releases or []]
+    with workflow.Ledger(ledger) as book:
+        found = book.verify([charge.head for charge in charges if charge is not None])
+    if json_:
+        as_json(
+            "discreet/verification@1",
+            entries=found.n_entries,
+            accounts=found.n_accounts,
+            releases=found.n_releases,
+            head=found.head,
+        )
+    else:
+        result(f"The ledger fits: {found.n_entries} entries, {found.n_releases} releases, head {found.head[:16]}.")
+
+
+def _account(account: workflow.Account) -> dict[str, Any]:
+    return {
+        "dataset": account.dataset,
+        "unit": account.unit,
+        "neighboring": account.neighboring,
+        "epsilon": {
+            "cap": float(account.epsilon_cap),
+            "spent": float(account.epsilon_spent),
+            "left": float(account.epsilon_left),
+        },
+        "delta": {
+            "cap": float(account.delta_cap),
+            "spent": float(account.delta_spent),
+            "left": float(account.delta_left),
+        },
+        "releases": account.n_releases,
+    }
+
+
+def _entry(entry: workflow.Entry) -> dict[str, Any]:
+    fields = {
+        name: getattr(entry, name) for name in ("seq", "time", "kind", "dataset", "request", "unit", "hash", "state")
+    }
+    return {
+        **fields,
+        "neighboring": entry.neighboring,
+        "epsilon": float(entry.epsilon),
+        "delta": float(entry.delta),
+        "facts": entry.facts,
+    }
+
+
+def _bar(account: workflow.Account) -> str:
+    share = float(account.epsilon_spent / account.epsilon_cap) if account.epsilon_cap else 1.0
+    filled = round(30 * share)
+    return (
+        f"{account.dataset:<20} [{'#' * filled}{'.' * (30 - filled)}] {number(account.epsilon_spent)} of "
+        f"{number(account.epsilon_cap)} spent, {number(account.epsilon_left)} left, {account.n_releases} releases"
+    )

@@ -1,0 +1,77 @@
+"""``discreet demo``: the main job on a real table, end to end."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet import report as reports
+from discreet import workflow
+from discreet.cli.console import number, progress, result, say
+from discreet.cli.select import summary
+from discreet.release import write_whole
+from discreet.workflow import demo as example
+
+
+def demo(
+    dir_: Annotated[Path, typer.Option("--dir", help="Folder for the files; made when it does not exist.")] = Path(
+        "discreet-demo"
+    ),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")] = False,
+) -> None:
+    """Select the variables behind doctor visits in the RAND Health Insurance Experiment.
+
+    \b
+    Example:
+      discreet demo --dir discreet-demo
+    """
+    data, metadata_file = example.write_demo(dir_)
+    metadata = workflow.Metadata.read(metadata_file)
+    method = workflow.method_of("pcls", **example.PARAMETERS)
+    say(_heading(metadata), quiet)
+    planned = workflow.plan(method, metadata, example.TARGET)
+    say(
+        f"1. Plan, without data: {planned.noise.n_candidates:,} models of {len(planned.candidates)} candidates, "
+        f"epsilon {number(example.PARAMETERS['epsilon'])}, noise of scale {number(planned.noise.scale)}.",
+        quiet,
+    )
+    with workflow.Ledger(dir_ / "ledger.sqlite") as ledger, progress(quiet) as told:
+        if not ledger.accounts():
+            ledger.grant(metadata.dataset, example.CAP, unit=metadata.unit, neighboring=metadata.neighboring)
+        say(
+            f"2. Budget: the ledger allows epsilon {number(example.CAP)} for the lifetime of {metadata.dataset}.",
+            quiet,
+        )
+        table = workflow.open_table(data, metadata)
+        answer = workflow.answer(method, table, example.TARGET, ledger=ledger, progress=told)
+    release = answer.release
+    stored = " (answered before: the stored release, nothing charged)" if answer.stored else ""
+    say(f"3. Select{stored}:\n", quiet)
+    result(summary(release))
+    release.save(dir_ / "release.json")
+    write_whole(dir_ / "report.html", reports.render(release, "html"))
+    write_whole(dir_ / "report.md", reports.render(release, "markdown"))
+    say("\n4. Report, for an ethics board:", quiet)
+    result(f"  {dir_ / 'report.html'}")
+    say(_next(dir_, data, metadata_file), quiet)
+
+
+def _heading(metadata: workflow.Metadata) -> str:
+    return (
+        f"RAND Health Insurance Experiment: {metadata.n_rows:,} rows, in the public domain.\n"
+        "A row is one person in one year. Most people have several rows, and the table has no identifier by which\n"
+        "their rows could be limited, so what is protected here is a person-year: a person with c rows is protected\n"
+        "with c times epsilon, c up to 5. With an identifier, `unit_id` and `rows_per_unit` would protect the person.\n"
+    )
+
+
+def _next(folder: Path, data: Path, metadata_file: Path) -> str:
+    options = {"data": data, "metadata": metadata_file, "ledger": folder / "ledger.sqlite"}
+    shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in options.items())
+    ledger = shlex.quote(str(folder / "ledger.sqlite"))
+    return (
+        "\nTry next, for half of what is left:\n"
+        f"  discreet select {shown} --target mdvis --epsilon 0.5 --l1-radius 4 --y-center 5\n"
+        f"  discreet budget show --ledger {ledger}"
+    )

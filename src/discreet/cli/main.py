@@ -1,0 +1,122 @@
+"""The command ``discreet``: parse, call the workflow, print; each error one line and one exit code."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated, NoReturn
+
+import click
+import typer
+
+from discreet.cli import budget, metadata
+from discreet.cli.demo import demo
+from discreet.cli.report import report
+from discreet.cli.select import EXAMPLE, select
+from discreet.errors import (
+    BudgetError,
+    ComputationFailedError,
+    DataMismatchError,
+    DiscreetError,
+    InvalidParameterError,
+    MetadataError,
+    PolicyError,
+    VerificationError,
+)
+
+EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (InvalidParameterError, 2),
+    (MetadataError, 3),
+    (BudgetError, 4),
+    (DataMismatchError, 5),
+    (ComputationFailedError, 5),
+    (VerificationError, 8),
+    (PolicyError, 9),
+    (DiscreetError, 1),
+)
+"""0 done, 1 internal, 2 usage, 3 metadata, 4 budget, 5 data, 6 not authorised, 7 waiting, 8 verification, 9 policy."""
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Which variables matter in a table about people, under a differential privacy guarantee.",
+)
+app.command()(demo)
+app.add_typer(metadata.app, name="metadata")
+app.command()(metadata.dummy)
+app.command(epilog=EXAMPLE)(select)
+app.add_typer(budget.app, name="budget")
+app.command()(report)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discreet {version('discreet')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command and leave with its exit code.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Default: those of the process.
+    """
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code; never a traceback.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Default: those of the process.
+
+    Returns
+    -------
+    int
+        As `EXIT_CODES` says; 130 when interrupted.
+    """
+    try:
+        return int(app(arguments, standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        typer.echo(error.format_message(), err=True)
+        return 2
+    except click.UsageError as error:
+        where = f" See `{error.ctx.command_path} --help`." if error.ctx else ""
+        return _fail(f"{error.format_message()}{where}", 2)
+    except click.Abort:
+        return _fail("Stopped before anything was spent.", INTERRUPTED)
+    except KeyboardInterrupt:
+        return _fail("Interrupted. `discreet budget history` tells whether anything was charged.", INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except tuple(kind for kind, _ in EXIT_CODES) as error:
+        return _fail(str(error), next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
+    except Exception as error:  # its text may hold anything: only its kind is shown
+        return _fail(
+            f"Internal error ({type(error).__name__}). This is a fault of Discreet; nothing was half-written.",
+            1,
+        )
+
+
+def _fail(text: str, code: int) -> int:
+    typer.echo(f"Error: {text}", err=True)
+    return code
+
+
+if __name__ == "__main__":
+    main()

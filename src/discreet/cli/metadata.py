@@ -1,0 +1,109 @@
+"""``discreet metadata`` and ``discreet dummy``: what is public about a table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet import workflow
+from discreet.cli.console import as_json, result, say
+from discreet.errors import MetadataError
+from discreet.release import write_whole
+
+app = typer.Typer(no_args_is_help=True, help="What is public about a table: bounds, levels, unit, relation.")
+
+Out = Annotated[Path | None, typer.Option(help="Write here instead of to standard output.")]
+
+
+@app.command()
+def new(
+    data: Annotated[str, typer.Argument(help="CSV, Parquet, Arrow, DuckDB or SQLite file.")],
+    dataset: Annotated[str | None, typer.Option(help="Key in the ledger. Default: the file's name.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Who is protected. Default: person.")] = None,
+    neighboring: Annotated[str | None, typer.Option(help="add_or_remove_one (default) or replace_one.")] = None,
+    n_rows: Annotated[int | None, typer.Option(help="Public number of rows, under replace_one.")] = None,
+    table: Annotated[str | None, typer.Option(help="Which table of a database file.")] = None,
+    out: Out = None,
+) -> None:
+    """Write a skeleton to fill in, from the header alone.
+
+    \b
+    Example:
+      discreet metadata new survey.parquet --out survey.yaml
+    """
+    text = workflow.new_metadata(data, table=table, dataset=dataset, unit=unit, neighboring=neighboring, n_rows=n_rows)
+    _deliver(text, out)
+    if out is not None:
+        say(f"Skeleton written to {out}. Fill in the blanks, then: discreet metadata check {out}")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="Metadata in any known format.")],
+    json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
+) -> None:
+    """List what is missing or looks wrong.
+
+    \b
+    Example:
+      discreet metadata check survey.yaml
+    """
+    metadata, findings = workflow.check_metadata(file)
+    if json_:
+        rows = [{"severity": f.severity, "place": f.place, "message": f.message} for f in findings]
+        as_json("discreet/findings@1", dataset=metadata.dataset, findings=rows)
+    else:
+        for finding in findings:
+            result(str(finding))
+    errors = sum(finding.severity == "error" for finding in findings)
+    if errors:
+        raise MetadataError(f"{file} must have no errors, but it has {errors}. Mend them and check again.")
+    if not json_:
+        result(f"{file} is ready: {len(metadata.columns)} columns, {len(findings)} warnings.")
+
+
+@app.command()
+def convert(
+    file: Annotated[Path, typer.Argument(help="Metadata in any known format.")],
+    to: Annotated[str, typer.Option(help="discreet, csvw or smartnoise.")] = "discreet",
+    dataset: Annotated[str | None, typer.Option(help="Key in the ledger.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Who is protected.")] = None,
+    neighboring: Annotated[str | None, typer.Option(help="replace_one or add_or_remove_one.")] = None,
+    n_rows: Annotated[int | None, typer.Option(help="Public number of rows, under replace_one.")] = None,
+    table: Annotated[str | None, typer.Option(help="Which table, when the file holds several.")] = None,
+    out: Out = None,
+) -> None:
+    """Convert to and from CSVW-EO (Lomas) and SmartNoise.
+
+    \b
+    Example:
+      discreet metadata convert penguin.json --to discreet --out penguin.yaml
+    """
+    text, findings = workflow.convert_metadata(
+        file, to, table=table, dataset=dataset, unit=unit, neighboring=neighboring, n_rows=n_rows
+    )
+    _deliver(text, out)
+    for finding in findings:
+        say(str(finding))
+
+
+def dummy(
+    metadata: Annotated[Path, typer.Option(help="Metadata of the table.")],
+    out: Annotated[Path, typer.Option(help="A .csv, .parquet or .arrow file.")],
+    rows: Annotated[int, typer.Option(min=1, max=10_000_000, help="Number of rows.")] = 1000,
+) -> None:
+    """Write a fake table of the declared shape, to write code against.
+
+    \b
+    Example:
+      discreet dummy --metadata survey.yaml --rows 1000 --out fake.parquet
+    """
+    written = workflow.write_dummy(workflow.Metadata.read(metadata), rows, out)
+    say(f"Fake table written to {written}. It knows nothing but the metadata.")
+
+
+def _deliver(text: str, out: Path | None) -> None:
+    if out is None:
+        result(text)
+    else:
+        write_whole(out, text)

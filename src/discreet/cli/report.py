@@ -1,0 +1,38 @@
+"""``discreet report``: a release in words and pictures."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet import report as reports
+from discreet.cli.console import result, say
+from discreet.errors import InvalidParameterError
+from discreet.release import Release, write_whole
+
+_FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json"}
+
+
+def report(
+    release: Annotated[Path, typer.Argument(help="A release that `discreet select --out` wrote.")],
+    format_: Annotated[str | None, typer.Option("--format", help="html, markdown, text or json.")] = None,
+    audience: Annotated[str, typer.Option(help="board: for those who decide; analyst: with every detail.")] = "board",
+    out: Annotated[Path | None, typer.Option(help="Write here; the ending tells the format.")] = None,
+) -> None:
+    """Explain a release to an ethics board or an analyst.
+
+    \b
+    Example:
+      discreet report release.json --out report.html
+    """
+    chosen: Any = format_ or (_FORMATS.get(out.suffix.lower()) if out is not None else "text")
+    if chosen is None:
+        raise InvalidParameterError(
+            f"The report's format must be told: end --out in {', '.join(_FORMATS)}, or give --format."
+        )
+    text = reports.render(Release.read(release), chosen, audience)  # type: ignore[arg-type]
+    if out is None:
+        result(text)
+        return
+    write_whole(out, text)
+    say(f"Report written to {out}.")

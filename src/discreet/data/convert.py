@@ -1,0 +1,91 @@
+"""Metadata in other formats: which one it is, and into Discreet's own.
+
+``docs/reference/metadata-formats.md`` holds the table of what becomes what, and what is lost.
+"""
+
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from discreet.data.csvw import from_csvw, local_name, to_csvw
+from discreet.data.draft import Converted, Overrides
+from discreet.data.metadata import SCHEMA, Metadata, parse_text
+from discreet.data.smartnoise import from_smartnoise, is_smartnoise, to_smartnoise
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.release import read_text
+
+__all__ = ["Converted", "detect", "from_csvw", "from_smartnoise", "read_any", "to_csvw", "to_smartnoise"]
+
+Format = Literal["discreet", "csvw", "smartnoise"]
+
+
+def read_any(path: str | Path, *, table: str | None = None, **overrides: Unpack[Overrides]) -> Converted:
+    """Read metadata from a file of any known format.
+
+    Parameters
+    ----------
+    path : str or Path
+        YAML or JSON in Discreet's own schema, CSVW-EO or SmartNoise.
+    table : str or None
+        Which table, when the file holds several.
+    **overrides
+        `dataset`, `unit`, `neighboring` and `n_rows`, instead of what another format says or leaves unsaid.
+
+    Returns
+    -------
+    Converted
+        The metadata, with the findings of the conversion.
+
+    Raises
+    ------
+    MetadataError
+        When the format is not known, or the file does not follow it.
+    InvalidParameterError
+        When the file cannot be read, or is Discreet's own and other values are given.
+    """
+    value = parse_text(read_text(path, "metadata"), str(path))
+    kind = detect(value)
+    if kind != "discreet":
+        return (from_csvw if kind == "csvw" else from_smartnoise)(value, table=table, **overrides)
+    if table is not None or any(given is not None for given in overrides.values()):
+        raise InvalidParameterError(
+            f"Metadata of the schema {SCHEMA} are read as they are, but other values were given for {path}. "
+            "Edit the file instead."
+        )
+    return Converted(Metadata.from_value(value, str(path)))
+
+
+def detect(value: Any) -> Format:
+    """Tell the format of metadata from their shape.
+
+    Parameters
+    ----------
+    value : Any
+        The dictionary that a file holds.
+
+    Returns
+    -------
+    "discreet", "csvw" or "smartnoise"
+        The format.
+
+    Raises
+    ------
+    MetadataError
+        When it is none of them.
+
+    Examples
+    --------
+    >>> detect({"tableSchema": {"columns": []}})
+    'csvw'
+    """
+    if isinstance(value, dict):
+        keys = {local_name(key) for key in value}
+        if str(value.get("schema", "")).startswith("discreet/") or {"dataset", "neighboring"} <= value.keys():
+            return "discreet"
+        if keys & {"tableSchema", "tables"}:
+            return "csvw"
+        if is_smartnoise(value):
+            return "smartnoise"
+    raise MetadataError(
+        f"Metadata must follow {SCHEMA}, CSVW-EO (with `tableSchema`) or SmartNoise (database, schema, "
+        "table, columns with `type`), but these follow none. Write a skeleton with `discreet metadata new`."
+    )

@@ -1,0 +1,236 @@
+"""What a curator should know about metadata before any budget is spent on it: from metadata alone."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
+from discreet.errors import MetadataError
+
+WIDE = 1e6
+"""Width of bounds, in the column's unit, above which the lint asks whether they can be tightened."""
+MANY_LEVELS = 50
+"""Number of levels above which the lint asks whether they can be grouped."""
+
+_NOT_PEOPLE = frozenset(["row", "record", "observation", "entry", "line", "event", "visit", "transaction"])
+_GENERIC_DATASET = frozenset(
+    ["data", "dataset", "table", "df", "test", "imported", "my-data", "mydata", "untitled", "example"]
+)
+_VERSION = re.compile(r"(v\d+|version\d*|final|copy|sample|subset|train|holdout|backup|tmp)")
+_NO_SOURCE = frozenset(("", "?", "-", "tbd", "todo", "fixme", "unknown", "n/a", "none", "source"))
+_DATA = r"(?:the )?(?:data(?:set|frame)?|rows?|sample|records|observations|observed|table|column|file)"
+_PUBLIC_PAPER = r"(?! ?-?(?:dictionary|book|sheet|protocol|documentation|model|catalog|provider|owner|steward))"
+_FROM_ROWS = re.compile(
+    rf"\bobserved\b|\bempirical|\binferred\b|\b(?:from|in|of|over|on) {_DATA}\b{_PUBLIC_PAPER}"
+    r"|\b(?:sample|data|actual|column) (?:min|max|range|quantile)|\b(?:min|max)\("
+    r"|\bdescribe\(\)|\bpercentile",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to mend or to know.
+
+    Parameters
+    ----------
+    severity : "error" or "warning"
+        An error keeps a column from being used; a warning asks for a look.
+    place : str
+        Where in the metadata, such as ``columns.age``; printable.
+    message : str
+        What must hold, what was found, what to do; one printable line.
+    """
+
+    severity: Literal["error", "warning"]
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.place}: {self.message}"
+
+
+def lint(metadata: Metadata) -> list[Finding]:
+    """List what is missing from metadata, or looks wrong in it.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        The metadata; nothing else is looked at.
+
+    Returns
+    -------
+    list of Finding
+        The table's findings, then each column's in the order of the metadata; empty when all is well.
+
+    Examples
+    --------
+    >>> metadata = Metadata.model_validate({
+    ...     "dataset": "toy", "unit": "person", "neighboring": "add_or_remove_one",
+    ...     "columns": {"age": {"type": "integer", "lower": 0, "upper": 110, "source": "max of the data"}}})
+    >>> [(finding.severity, finding.place) for finding in lint(metadata)]
+    [('warning', 'columns.age')]
+    """
+    findings = [*_table(metadata)]
+    for name, column in metadata.columns.items():
+        findings += _name(name)
+        findings += _declaration(metadata, name)
+        findings += _source(name, column)
+        findings += _levels(name, column) if isinstance(column, CategoryColumn) else _bounds(name, column)
+    return findings
+
+
+def printable(text: str) -> str:
+    r"""Return text as one line that is safe to print, cut at 80 characters.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as a column's name.
+
+    Returns
+    -------
+    str
+        The text, with whatever does not print as an escape.
+
+    Examples
+    --------
+    >>> printable("a\nb")
+    'a\\nb'
+    """
+    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[:80])
+    return shown + ("..." if len(text) > 80 else "")
+
+
+def column_place(name: str) -> str:
+    """Return the place of a column, for a finding.
+
+    Parameters
+    ----------
+    name : str
+        The column's name.
+
+    Returns
+    -------
+    str
+        Such as ``columns.age``.
+    """
+    return f"columns.{printable(name)}"
+
+
+def _warning(name: str, message: str) -> Finding:
+    return Finding("warning", column_place(name), message)
+
+
+def _table(metadata: Metadata) -> Iterator[Finding]:
+    words = re.split(r"[._-]", metadata.dataset.lower())
+    if metadata.dataset.lower() in _GENERIC_DATASET:
+        yield Finding(
+            "warning",
+            "dataset",
+            f"The dataset must name the people, for the ledger, but it is {metadata.dataset!r}, which "
+            "another table may have too. Choose a name of its own.",
+        )
+    elif any(_VERSION.fullmatch(word) for word in words):
+        yield Finding(
+            "warning",
+            "dataset",
+            "All versions and samples of the same people must share one dataset name, or their budgets do "
+            f"not add up, but {metadata.dataset!r} looks like one of several. Name the people, not the file.",
+        )
+    if metadata.unit.strip().casefold().removesuffix("s") in _NOT_PEOPLE:
+        yield Finding(
+            "warning",
+            "unit",
+            f"The unit should be who is protected, but it is {printable(metadata.unit)!r}: a person with "
+            "several of them is protected less. If each person has one, write `unit: person`; if not, give "
+            "`unit_id` and `rows_per_unit`.",
+        )
+    folded = Counter(name.casefold() for name in metadata.columns)
+    if any(count > 1 for count in folded.values()):
+        alike = [printable(name) for name in metadata.columns if folded[name.casefold()] > 1]
+        yield Finding(
+            "warning",
+            "columns",
+            "Names of columns should differ in more than upper and lower case, which some engines do not "
+            f"tell apart, but these do not: {', '.join(alike[:10])}. Rename all but one of them.",
+        )
+
+
+def _name(name: str) -> Iterator[Finding]:
+    if any(unicodedata.category(char).startswith(("C", "Zl", "Zp")) for char in name):
+        yield _warning(
+            name,
+            "A column's name should be plain text, but it holds control or invisible characters, which can "
+            "mislead whoever reads a report. Rename the column.",
+        )
+    if unicodedata.normalize("NFKC", name).lstrip()[:1] in ("=", "+", "-", "@"):
+        yield _warning(
+            name,
+            "A column's name should not begin with = + - or @, but it does: spreadsheets run such cells as "
+            "formulas. Rename the column.",
+        )
+
+
+def _declaration(metadata: Metadata, name: str) -> Iterator[Finding]:
+    column = metadata.columns[name]
+    if isinstance(column, NumericColumn) and column.bounds == "private":
+        return
+    try:
+        metadata.declared(name)
+    except MetadataError as error:
+        yield Finding("error", column_place(name), str(error))
+
+
+def _source(name: str, column: NumericColumn | CategoryColumn) -> Iterator[Finding]:
+    if not column.is_declared:
+        return
+    source = column.source or ""
+    if source.strip().casefold() in _NO_SOURCE:
+        yield _warning(
+            name,
+            "Every bound and level must carry its source, but `source` is missing or says nothing. Say where "
+            'they come from, such as `source: "code book, page 12"`.',
+        )
+    elif "not checked" in source.casefold():
+        yield _warning(
+            name,
+            f"Bounds and levels must be public, but their source is {printable(source)!r}: they may have "
+            "been read from the rows. Check them against a code book, then say so in `source`.",
+        )
+    elif _FROM_ROWS.search(source):
+        yield _warning(
+            name,
+            f"Bounds and levels must not come from the rows, but their source is {printable(source)!r}. What "
+            "is read from the rows is not private: take them from a code book or from subject knowledge.",
+        )
+
+
+def _bounds(name: str, column: NumericColumn) -> Iterator[Finding]:
+    if column.lower is not None and column.upper is not None and column.upper - column.lower > WIDE:
+        yield _warning(
+            name,
+            f"Bounds should be as tight as what is known allows, but they are {column.lower:g} and "
+            f"{column.upper:g}. Noise grows with their width: tighten them; values beyond are cut to them.",
+        )
+    if column.type == "integer":
+        given = {"lower": column.lower, "upper": column.upper, "missing": column.missing}
+        broken = [f"{key}={value:g}" for key, value in given.items() if value is not None and not value.is_integer()]
+        if broken:
+            yield _warning(
+                name,
+                f"An integer column should have whole numbers, but {', '.join(broken)}. Round outwards, or "
+                "declare `type: real`.",
+            )
+
+
+def _levels(name: str, column: CategoryColumn) -> Iterator[Finding]:
+    if column.levels is not None and len(column.levels) > MANY_LEVELS:
+        yield _warning(
+            name,
+            f"A category should have few levels, but it has {len(column.levels)}: each is a column of its "
+            "own in the model, and all pay noise. Group them, such as regions for postcodes.",
+        )

@@ -1,0 +1,189 @@
+"""Metadata to be filled in, from the header of a table alone."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.lint import printable
+from discreet.data.metadata import SCHEMA, Metadata
+from discreet.errors import InvalidParameterError, MetadataError
+
+MAX_NAME = 1000
+"""Longest name of a column that the schema takes."""
+MAX_KEY = 900
+"""YAML reads no longer key on the line of its value."""
+
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT", "BIGNUM")
+_UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
+_INTEGERS = frozenset((*_SIGNED, *_UNSIGNED))
+_REALS = frozenset(("FLOAT", "REAL", "DOUBLE", "DOUBLE PRECISION", "DECIMAL", "NUMERIC"))
+_CATEGORIES = frozenset(("VARCHAR", "TEXT", "STRING", "CHAR", "ENUM"))
+_WHOLE_DECIMAL = re.compile(r"(DECIMAL|NUMERIC)\(\d+, *0\)", re.IGNORECASE)
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_YAML_WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+_BLANKS = {
+    "integer": 'type: integer, lower: , upper: , source: ""',
+    "real": 'type: real, lower: , upper: , source: ""',
+    "category": 'type: category, levels: , source: ""',
+    "boolean": 'type: category, levels: ["false", "true"], source: the two values of a boolean',
+}
+
+_GUIDE = """\
+# What is public about the table. Written from its header alone: no row was read.
+#
+# Fill in the blanks from a code book, a questionnaire, a law or subject knowledge, never from the rows:
+#   lower: 0, upper: 30       the least and the greatest value that could occur; values beyond are cut to them
+#   levels: ["no", "yes"]     every value that could occur, written as in the table
+#   source: "code book, p. 3" where that is written
+# A number that is only a code, such as a region's, is a category: write `type: category, levels: [...]`.
+# Delete the columns that no model will use: names, identifiers, free text.
+# What is still to do, says: discreet metadata check FILE
+"""
+
+
+def skeleton(
+    header: Sequence[tuple[str, str]],
+    *,
+    dataset: str,
+    unit: str = "person",
+    neighboring: NeighboringRelation | str = NeighboringRelation.ADD_OR_REMOVE_ONE,
+    n_rows: int | None = None,
+) -> str:
+    """Write metadata with blanks for what only the owner of the data knows.
+
+    Parameters
+    ----------
+    header : sequence of (str, str)
+        Each column's name and storage type, as DuckDB prints it. No row is looked at.
+    dataset : str
+        The key in the ledger.
+    unit : str
+        Who is protected.
+    neighboring : NeighboringRelation or str
+        The relation; by default the number of rows is private.
+    n_rows : int or None
+        The public number of rows, under ``replace_one`` only.
+
+    Returns
+    -------
+    str
+        YAML that `Metadata.from_text` reads as it stands; `lint` lists what is still blank.
+
+    Raises
+    ------
+    MetadataError
+        When names repeat, when no column can be used, or when an argument does not fit the schema.
+    InvalidParameterError
+        When the relation is not known.
+
+    Examples
+    --------
+    >>> text = skeleton([("age", "BIGINT"), ("born", "DATE")], dataset="toy")
+    >>> print(text[text.index("columns:"):], end="")
+    columns:
+      age: {type: integer, lower: , upper: , source: ""}  # stored as BIGINT
+    <BLANKLINE>
+    # Left out, because a column must hold numbers or categories. To use one, turn it into one.
+    #  born  stored as DATE
+    """
+    repeated = [name for name, count in Counter(name for name, _ in header).items() if count > 1]
+    if repeated:
+        shown = ", ".join(repr(printable(name)) for name in repeated[:10])
+        raise MetadataError(f"Names of columns must not repeat, but these do: {shown}. Rename them in the table.")
+    used = [(name, storage) for name, storage in header if _kind(name, storage)]
+    left_out = [(name, storage) for name, storage in header if not _kind(name, storage)]
+    if not used:
+        raise MetadataError(
+            "A table must have a column of numbers or of categories, but its header has none. Choose another table."
+        )
+    text = _head(dataset, unit, _relation(neighboring), n_rows) + _columns(used) + _left_out(left_out)
+    Metadata.from_text(text, "skeleton")
+    return text
+
+
+def _relation(neighboring: NeighboringRelation | str) -> NeighboringRelation:
+    try:
+        return NeighboringRelation(neighboring)
+    except ValueError:
+        names = " or ".join(NeighboringRelation)
+        raise InvalidParameterError(f"neighboring must be {names}, but neighboring={neighboring!r}.") from None
+
+
+def _kind(name: str, storage: str) -> str | None:
+    """Return the key of `_BLANKS` that fits a storage type, or None."""
+    base = _base(storage)
+    if not 1 <= len(name) <= MAX_NAME or storage.rstrip().endswith("]"):
+        return None
+    if base in _INTEGERS or _WHOLE_DECIMAL.fullmatch(storage.strip()):
+        return "integer"
+    if base in ("BOOLEAN", "BOOL"):
+        return "boolean"
+    return "real" if base in _REALS else "category" if base in _CATEGORIES else None
+
+
+def _base(storage: str) -> str:
+    """Return a storage type without its arguments: the labels of an ENUM may come from the rows."""
+    return storage.split("(")[0].strip().upper()
+
+
+def _shown_type(storage: str) -> str:
+    if storage.rstrip().endswith("]"):
+        return "a list"
+    base = printable(_base(storage))
+    if base == "ENUM":
+        return "ENUM; its labels may come from the rows, so they are not copied here"
+    return storage.strip().upper() if _WHOLE_DECIMAL.fullmatch(storage.strip()) else base
+
+
+def _quoted(text: str) -> str:
+    """Return text as a YAML scalar that reads back exactly."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _YAML_WORDS:
+        return text
+    return '"' + "".join(_ESCAPES.get(char) or _escaped(char) for char in text) + '"'
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if char.isprintable():
+        return char
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _head(dataset: str, unit: str, neighboring: NeighboringRelation, n_rows: int | None) -> str:
+    private = neighboring is NeighboringRelation.ADD_OR_REMOVE_ONE
+    relation = "the number of rows is private; if public: replace_one" if private else "the number of rows is public"
+    settings = [
+        ("schema", SCHEMA, "the form of this file"),
+        ("dataset", _quoted(dataset), "the ledger's key: all versions and samples of these people share it"),
+        ("unit", _quoted(unit), "who is protected"),
+        ("rows_per_unit", "1", "the most rows that one of them may own; if several, name unit_id"),
+        ("unit_id", "", "the column that tells whose row it is; it must not stand below"),
+        ("neighboring", neighboring.value, relation),
+        ("n_rows", "" if n_rows is None else str(n_rows), "the number of rows, under replace_one only"),
+    ]
+    lines = [f"{f'{key}: {value}':<32}  # {comment}\n" for key, value, comment in settings]
+    return f"{_GUIDE}\n{''.join(lines)}\n"
+
+
+def _columns(used: Sequence[tuple[str, str]]) -> str:
+    width = min(30, max(len(_quoted(name)) for name, _ in used) + 1)
+    return "columns:\n" + "".join(_column(name, storage, width) for name, storage in used)
+
+
+def _column(name: str, storage: str, width: int) -> str:
+    blanks = _BLANKS[_kind(name, storage) or "category"]
+    key = _quoted(name)
+    start = f"  {key + ':':<{width}} " if len(key) < MAX_KEY else f"  ? {key}\n  : "
+    return f"{start}{{{blanks}}}  # stored as {_shown_type(storage)}\n"
+
+
+def _left_out(left_out: Sequence[tuple[str, str]]) -> str:
+    if not left_out:
+        return ""
+    lines = [f"#  {printable(name)}  stored as {_shown_type(storage)}\n" for name, storage in left_out]
+    return "\n# Left out, because a column must hold numbers or categories. To use one, turn it into one.\n" + "".join(
+        lines
+    )

@@ -1,0 +1,190 @@
+"""Does the ledger fit itself? The chain's hashes, then everything that its entries add up to."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, select
+
+from discreet.errors import VerificationError
+from discreet.ledger.chain import BEFORE, GENESIS, entry_hash, text_sha256
+from discreet.ledger.records import Verification
+from discreet.ledger.schema import accounts, entries, head, releases
+
+_SUMS = ("unit", "neighboring", "epsilon_cap", "epsilon_spent", "delta_cap", "delta_spent")
+
+
+@dataclass
+class Replay:
+    """What a ledger must hold, from its entries alone.
+
+    Parameters
+    ----------
+    last : int
+        Place of the last entry.
+    hashes : list of str
+        The genesis and the hash of every entry so far.
+    accounts : dict
+        Each data set's columns.
+    reservations : dict
+        Of each reserve entry, the kind of its latest step and its row.
+    digests : dict
+        Of each release entry, its request and the digest of its text.
+    """
+
+    last: int = 0
+    hashes: list[str] = field(default_factory=lambda: [GENESIS])
+    accounts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reservations: dict[int, tuple[str, RowMapping]] = field(default_factory=dict)
+    digests: dict[int, tuple[str, str]] = field(default_factory=dict)
+
+
+def audit(connection: Connection, heads: Iterable[str]) -> Verification:
+    """Check a whole ledger.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that no other changes.
+    heads : iterable of str
+        Hashes that releases show, each of which must be in the chain.
+
+    Returns
+    -------
+    Verification
+        What was checked.
+
+    Raises
+    ------
+    VerificationError
+        At the first thing that does not fit.
+    """
+    replay = Replay()
+    try:
+        for row in connection.execute(select(entries).order_by(entries.c.seq)).mappings():
+            _check_link(replay, row)
+            _apply(replay, row)
+        _check_head(connection, replay)
+        _check_accounts(connection, replay)
+        _check_releases(connection, replay)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # SQLite holds any type in any column, so a foreign hand can leave text where a number belongs.
+        raise _misfit(f"a value after entry {replay.last} has another type than is written") from None
+    _check_heads(replay, heads)
+    return Verification(replay.last, len(replay.accounts), len(replay.digests), replay.hashes[-1])
+
+
+def _misfit(what: str) -> VerificationError:
+    return VerificationError(
+        f"The ledger must be as it was written, but {what}. "
+        "Spend nothing from it; keep this file, and put back the newest copy that verifies."
+    )
+
+
+def _check_link(replay: Replay, row: RowMapping) -> None:
+    expected = replay.last + 1
+    if row["seq"] != expected:
+        raise _misfit(f"entry {expected} is missing")
+    if not _hash_fits(row):
+        raise _misfit(f"entry {expected} was changed: its hash does not fit its row")
+    if row["prev"] != replay.hashes[-1]:
+        raise _misfit(f"entry {expected} does not follow the entry before it: one of them was replaced")
+    replay.last = expected
+    replay.hashes.append(row["hash"])
+
+
+def _hash_fits(row: RowMapping) -> bool:
+    try:
+        return bool(entry_hash(row) == row["hash"])
+    except (TypeError, ValueError):
+        return False
+
+
+def _apply(replay: Replay, row: RowMapping) -> None:
+    if row["kind"] == "grant":
+        _apply_grant(replay, row)
+    elif row["dataset"] not in replay.accounts:
+        raise _misfit(f"entry {row['seq']} spends from a data set that has no cap before it")
+    elif row["kind"] == "reserve":
+        replay.reservations[row["seq"]] = ("reserve", row)
+        _charge(replay, row)
+    else:
+        _apply_step(replay, row)
+
+
+def _apply_grant(replay: Replay, row: RowMapping) -> None:
+    fresh = dict.fromkeys(_SUMS) | {"epsilon_spent": 0, "delta_spent": 0}
+    account = replay.accounts.setdefault(row["dataset"], fresh)
+    account |= {"epsilon_cap": row["epsilon"], "delta_cap": row["delta"]}
+    _settle(account, row)
+
+
+def _apply_step(replay: Replay, row: RowMapping) -> None:
+    kind, reserved = replay.reservations.get(row["reservation"], (None, None))
+    if reserved is None or BEFORE.get(row["kind"]) != kind or not _same(row, reserved):
+        raise _misfit(f"entry {row['seq']} ({row['kind']}) is no step that its reservation could take")
+    refund = -1 if row["kind"] == "cancel" else 0
+    if (row["epsilon"], row["delta"]) != (refund * reserved["epsilon"], refund * reserved["delta"]):
+        raise _misfit(f"entry {row['seq']} ({row['kind']}) does not give back what was reserved")
+    replay.reservations[row["reservation"]] = (row["kind"], reserved)
+    if row["kind"] == "release":
+        replay.digests[row["seq"]] = (row["request"], json.loads(row["facts"])["release_sha256"])
+    _charge(replay, row)
+
+
+def _same(row: RowMapping, reserved: RowMapping) -> bool:
+    return all(row[name] == reserved[name] for name in ("dataset", "request"))
+
+
+def _charge(replay: Replay, row: RowMapping) -> None:
+    account = replay.accounts[row["dataset"]]
+    account["epsilon_spent"] += row["epsilon"]
+    account["delta_spent"] += row["delta"]
+    _settle(account, row)
+
+
+def _settle(account: dict[str, Any], row: RowMapping) -> None:
+    for name in ("unit", "neighboring"):
+        if row[name] is not None and account[name] not in (None, row[name]):
+            raise _misfit(f"entry {row['seq']} is under another {name} than its data set")
+        account[name] = account[name] or row[name]
+    if account["epsilon_spent"] > account["epsilon_cap"] or account["delta_spent"] > account["delta_cap"]:
+        raise _misfit(f"entry {row['seq']} spends more than the cap")
+
+
+def _check_head(connection: Connection, replay: Replay) -> None:
+    row = connection.execute(select(head.c.seq, head.c.hash)).one_or_none()
+    if row is None or (row.seq, row.hash) != (replay.last, replay.hashes[-1]):
+        raise _misfit(f"entries after entry {replay.last} are missing")
+
+
+def _check_accounts(connection: Connection, replay: Replay) -> None:
+    rows = {row["dataset"]: row for row in connection.execute(select(accounts)).mappings()}
+    for name in sorted(rows.keys() | replay.accounts.keys()):
+        if name not in rows or name not in replay.accounts:
+            raise _misfit(f"dataset={name!r} has an account without entries, or entries without an account")
+        for column in _SUMS:
+            if rows[name][column] != replay.accounts[name][column]:
+                raise _misfit(f"the account of dataset={name!r} differs from its entries in {column}")
+
+
+def _check_releases(connection: Connection, replay: Replay) -> None:
+    rows = {row.entry: row for row in connection.execute(select(releases))}
+    for seq in sorted(rows.keys() | replay.digests.keys()):
+        if seq not in rows:
+            raise _misfit(f"the release that entry {seq} recorded is missing")
+        row = rows[seq]
+        if replay.digests.get(seq) != (row.request, text_sha256(row.text)):
+            raise _misfit(f"the release stored under entry {seq} is not the one that was recorded")
+
+
+def _check_heads(replay: Replay, heads: Iterable[str]) -> None:
+    known = frozenset(replay.hashes)
+    for value in heads:
+        if value not in known:
+            raise VerificationError(
+                f"Every head that a release shows must be in the ledger's chain, but "
+                f"head={value[:64]!r} is not. This ledger is an older copy, or another one: spend nothing "
+                "from it, and put back the newest copy."
+            )

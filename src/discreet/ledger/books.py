@@ -1,0 +1,178 @@
+"""Reading the ledger's tables: rows to values."""
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, func, or_, select
+
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.errors import VerificationError
+from discreet.ledger.chain import STATES, text_sha256
+from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, as_decimal
+from discreet.ledger.records import Account, Entry
+from discreet.ledger.schema import accounts, entries, releases
+
+
+def find_account(connection: Connection, dataset: str) -> Account | None:
+    """Return a data set's account, or None when it has none.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    dataset : str
+        The data set.
+
+    Returns
+    -------
+    Account or None
+        As it stands.
+    """
+    row = connection.execute(_accounts().where(accounts.c.dataset == dataset)).mappings().one_or_none()
+    return None if row is None else _account(row)
+
+
+def all_accounts(connection: Connection) -> list[Account]:
+    """Return every account.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+
+    Returns
+    -------
+    list of Account
+        By the name of the data set.
+    """
+    return [_account(row) for row in connection.execute(_accounts().order_by(accounts.c.dataset)).mappings()]
+
+
+def all_entries(connection: Connection, dataset: str | None) -> list[Entry]:
+    """Return the entries in order.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    dataset : str or None
+        Only this data set's.
+
+    Returns
+    -------
+    list of Entry
+        From the first to the last.
+    """
+    query = select(entries).order_by(entries.c.seq)
+    if dataset is not None:
+        query = query.where(entries.c.dataset == dataset)
+    rows = connection.execute(query).mappings().all()
+    latest: dict[int, str] = {}
+    for row in rows:
+        if row["kind"] != "grant":
+            latest[row["reservation"] or row["seq"]] = STATES[row["kind"]]
+    return [_entry(row, latest.get(row["seq"])) for row in rows]
+
+
+def find_reservation(connection: Connection, entry: int) -> tuple[RowMapping, str] | None:
+    """Return a reserve entry and the kind of its latest step.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    entry : int
+        Place of the reserve entry.
+
+    Returns
+    -------
+    tuple of RowMapping and str, or None
+        None when there is no such reserve entry.
+    """
+    query = select(entries).where(or_(entries.c.seq == entry, entries.c.reservation == entry))
+    rows = connection.execute(query.order_by(entries.c.seq)).mappings().all()
+    if not rows or rows[0]["kind"] != "reserve":
+        return None
+    return rows[0], rows[-1]["kind"]
+
+
+def newest_release(connection: Connection, request: str) -> str | None:
+    """Return the text of a request's newest release, checked against its entry.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    request : str
+        Digest of the request.
+
+    Returns
+    -------
+    str or None
+        None when it has none.
+
+    Raises
+    ------
+    VerificationError
+        When the text is not the one that was recorded.
+    """
+    row = connection.execute(
+        select(releases.c.entry, releases.c.text, entries.c.facts)
+        .join(entries, entries.c.seq == releases.c.entry)
+        .where(releases.c.request == request, entries.c.request == request)
+        .order_by(releases.c.entry.desc())
+        .limit(1)
+    ).one_or_none()
+    if row is None:
+        return None
+    if json.loads(row.facts).get("release_sha256") != text_sha256(row.text):
+        raise VerificationError(
+            f"A stored release must be the one that was recorded, but that of entry {row.entry} is not. "
+            "Check the ledger with `discreet budget verify`."
+        )
+    return str(row.text)
+
+
+def _accounts() -> Select[Any]:
+    n_releases = (
+        select(func.count())
+        .select_from(entries)
+        .where(entries.c.dataset == accounts.c.dataset, entries.c.kind == "release")
+        .scalar_subquery()
+    )
+    return select(accounts, n_releases.label("n_releases"))
+
+
+def _account(row: RowMapping) -> Account:
+    return Account(
+        dataset=row["dataset"],
+        unit=row["unit"],
+        neighboring=_relation(row),
+        epsilon_cap=row["epsilon_cap"] * EPSILON_GRAIN,
+        epsilon_spent=row["epsilon_spent"] * EPSILON_GRAIN,
+        delta_cap=row["delta_cap"] * DELTA_GRAIN,
+        delta_spent=row["delta_spent"] * DELTA_GRAIN,
+        n_releases=row["n_releases"],
+    )
+
+
+def _entry(row: RowMapping, state: str | None) -> Entry:
+    return Entry(
+        **{name: row[name] for name in ("seq", "time", "kind", "dataset", "request", "reservation", "unit")},
+        neighboring=_relation(row),
+        epsilon=_decimal(row["epsilon"], EPSILON_GRAIN),
+        delta=_decimal(row["delta"], DELTA_GRAIN),
+        facts=json.loads(row["facts"]),
+        hash=row["hash"],
+        state=state if row["kind"] == "reserve" else None,
+    )
+
+
+def _relation(row: RowMapping) -> NeighboringRelation | None:
+    return None if row["neighboring"] is None else NeighboringRelation(row["neighboring"])
+
+
+def _decimal(grains: int, grain: Fraction) -> Decimal:
+    return as_decimal(grains * grain)

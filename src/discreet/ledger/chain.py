@@ -1,0 +1,151 @@
+"""The chain of entries: each one's hash covers its row and, through the hash before it, all earlier rows."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from discreet.ledger.schema import entries, head
+from discreet.release import canonical_sha256
+
+GENESIS = "0" * 64
+"""What the first entry follows."""
+
+STATES = {
+    "reserve": "reserved",
+    "touch": "touched",
+    "release": "released",
+    "lost": "lost",
+    "cancel": "cancelled",
+}
+"""The state that a reservation has after an entry of each kind."""
+
+BEFORE = {"touch": "reserve", "cancel": "reserve", "release": "touch", "lost": "touch"}
+"""The kind of entry that each step must follow."""
+
+_HASHED = tuple(column.name for column in entries.columns if column.name != "hash")
+
+
+def entry_hash(row: Mapping[Any, Any]) -> str:
+    """Return the hash of an entry: the SHA-256 of its row as canonical JSON.
+
+    Parameters
+    ----------
+    row : mapping
+        The entry's columns; `hash` itself is not looked at.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return canonical_sha256({name: row[name] for name in _HASHED})
+
+
+def facts_text(facts: Mapping[str, Any]) -> str:
+    """Return the text that stands for facts in an entry and in its hash.
+
+    Parameters
+    ----------
+    facts : mapping
+        What JSON can hold.
+
+    Returns
+    -------
+    str
+        JSON in ASCII, keys sorted.
+    """
+    return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def text_sha256(text: str) -> str:
+    """Return the digest by which an entry records a release.
+
+    Parameters
+    ----------
+    text : str
+        The release as JSON.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def time_text(age: timedelta = timedelta()) -> str:
+    """Return a time as entries hold it.
+
+    Parameters
+    ----------
+    age : timedelta
+        How long ago.
+
+    Returns
+    -------
+    str
+        UTC in ISO 8601, to the second.
+    """
+    return (datetime.now(UTC) - age).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+def read_head(connection: Connection) -> tuple[int, str]:
+    """Return the end of the chain, which another writer may move on meanwhile.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+
+    Returns
+    -------
+    tuple of int and str
+        Place and hash of the last entry.
+    """
+    row = connection.execute(select(head.c.seq, head.c.hash)).one()
+    return row.seq, row.hash
+
+
+def lock(connection: Connection) -> tuple[int, str]:
+    """Wait for the end of the chain and hold it until the transaction ends.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a writing transaction.
+
+    Returns
+    -------
+    tuple of int and str
+        Place and hash of the last entry.
+    """
+    row = connection.execute(select(head.c.seq, head.c.hash).with_for_update()).one()
+    return row.seq, row.hash
+
+
+def append(connection: Connection, **values: Any) -> tuple[int, str]:
+    """Add one entry to the end of the chain.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a writing transaction.
+    **values : Any
+        Columns of the entry; `kind` and `dataset` at least.
+
+    Returns
+    -------
+    tuple of int and str
+        Place and hash of the new entry.
+    """
+    last, previous = lock(connection)
+    row = dict.fromkeys(_HASHED) | {"epsilon": 0, "delta": 0, "facts": "{}", "time": time_text()} | values
+    row |= {"seq": last + 1, "prev": previous}
+    digest = entry_hash(row)
+    connection.execute(insert(entries).values(row | {"hash": digest}))
+    connection.execute(update(head).values(seq=last + 1, hash=digest))
+    return last + 1, digest

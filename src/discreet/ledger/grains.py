@@ -1,0 +1,90 @@
+"""Budget as whole grains: integers add, compare and store without rounding."""
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
+EPSILON_GRAIN = Fraction(1, 10**9)
+"""Smallest epsilon the ledger tells apart, in nats."""
+
+DELTA_GRAIN = Fraction(1, 10**18)
+"""Smallest delta the ledger tells apart."""
+
+
+def charged(value: Fraction, grain: Fraction) -> int:
+    """Return a cost in grains, rounded up.
+
+    Parameters
+    ----------
+    value : Fraction
+        Epsilon or delta.
+    grain : Fraction
+        `EPSILON_GRAIN` or `DELTA_GRAIN`.
+
+    Returns
+    -------
+    int
+        The least number of grains that covers the cost.
+
+    Examples
+    --------
+    >>> charged(Fraction(1, 3), EPSILON_GRAIN)
+    333333334
+    """
+    return math.ceil(value / grain)
+
+
+def granted(value: Fraction, grain: Fraction) -> int:
+    """Return a cap in grains, rounded down.
+
+    Parameters
+    ----------
+    value : Fraction
+        Epsilon or delta.
+    grain : Fraction
+        `EPSILON_GRAIN` or `DELTA_GRAIN`.
+
+    Returns
+    -------
+    int
+        The most grains that the cap covers.
+    """
+    return math.floor(value / grain)
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    """Return a number of grains as the decimal that it is, without rounding.
+
+    Parameters
+    ----------
+    value : Fraction
+        A multiple of a grain.
+
+    Returns
+    -------
+    Decimal
+        The same number.
+    """
+    # A context of its own: the caller's may round to fewer digits.
+    return Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def as_text(value: Fraction) -> str:
+    """Return a number of grains as a person writes it.
+
+    Parameters
+    ----------
+    value : Fraction
+        A multiple of a grain.
+
+    Returns
+    -------
+    str
+        Digits without an exponent.
+
+    Examples
+    --------
+    >>> as_text(Fraction(1, 10**7))
+    '0.0000001'
+    """
+    return f"{as_decimal(value):f}"

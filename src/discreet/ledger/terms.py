@@ -1,0 +1,177 @@
+"""What a request to the ledger must look like, checked before the ledger is asked."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.accounting.guarantee import Number, exact, exact_delta
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.errors import InvalidParameterError
+from discreet.ledger.chain import facts_text
+from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, as_text, granted
+
+DATASET_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+"""Names of data sets; the same as in the metadata, which stands above the ledger."""
+
+MAX_CAP = 10**6
+"""Largest lifetime cap, in nats."""
+
+
+def check_dataset(dataset: str) -> str:
+    """Return the name of a data set, or refuse it.
+
+    Parameters
+    ----------
+    dataset : str
+        Its key in the ledger.
+
+    Returns
+    -------
+    str
+        The same name.
+
+    Raises
+    ------
+    InvalidParameterError
+        When metadata could not bear it.
+    """
+    if not isinstance(dataset, str) or not re.fullmatch(DATASET_PATTERN[1:-1], dataset) or len(dataset) > 100:
+        raise InvalidParameterError(
+            "dataset must be at most 100 letters, digits, dots, hyphens and underscores, beginning with a "
+            f"letter or digit, but dataset={str(dataset)[:40]!r}. Use the name in the metadata."
+        )
+    return dataset
+
+
+def check_unit(unit: str) -> str:
+    """Return the unit of privacy, or refuse it.
+
+    Parameters
+    ----------
+    unit : str
+        Who is protected.
+
+    Returns
+    -------
+    str
+        The same text.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is no short line of text.
+    """
+    if not isinstance(unit, str) or not 1 <= len(unit) <= 100 or not unit.isprintable():
+        raise InvalidParameterError(
+            f"unit must be one line of 1 to 100 characters, but unit={str(unit)[:40]!r}. Name who is "
+            "protected, such as person."
+        )
+    return unit
+
+
+def check_neighboring(neighboring: str) -> NeighboringRelation:
+    """Return the neighboring relation of a name, or refuse it.
+
+    Parameters
+    ----------
+    neighboring : str
+        A relation or its name.
+
+    Returns
+    -------
+    NeighboringRelation
+        The relation.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is no such relation.
+    """
+    try:
+        return NeighboringRelation(neighboring)
+    except ValueError:
+        names = " or ".join(NeighboringRelation)
+        raise InvalidParameterError(
+            f"neighboring must be {names}, but neighboring={str(neighboring)[:40]!r}. Use the one in the metadata."
+        ) from None
+
+
+def check_request(request: str) -> str:
+    """Return the digest of a request, or refuse it.
+
+    Parameters
+    ----------
+    request : str
+        64 hexadecimal digits.
+
+    Returns
+    -------
+    str
+        The same text.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is no SHA-256 in lower case.
+    """
+    if not isinstance(request, str) or not re.fullmatch("[0-9a-f]{64}", request):
+        raise InvalidParameterError(
+            f"request must be a SHA-256 of 64 hexadecimal digits, but request={str(request)[:70]!r}. "
+            "Use canonical_sha256 of the request."
+        )
+    return request
+
+
+def check_facts(facts: Mapping[str, Any]) -> str:
+    """Return the text that stands for a request's public facts, or refuse them.
+
+    Parameters
+    ----------
+    facts : mapping
+        What JSON can hold.
+
+    Returns
+    -------
+    str
+        Canonical JSON.
+
+    Raises
+    ------
+    InvalidParameterError
+        When JSON cannot hold them.
+    """
+    try:
+        return facts_text(facts)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidParameterError(
+            f"facts must be a dictionary that JSON can hold, but {str(error)[:100]}. Pass numbers, text and lists."
+        ) from None
+
+
+def check_cap(epsilon: Number, delta: Number) -> tuple[int, int]:
+    """Return a lifetime cap in grains, rounded down, or refuse it.
+
+    Parameters
+    ----------
+    epsilon : float, int, str, Decimal or Fraction
+        In nats, from one grain to `MAX_CAP`.
+    delta : float, int, str, Decimal or Fraction
+        In [0, 1).
+
+    Returns
+    -------
+    tuple of int
+        Epsilon and delta in grains.
+
+    Raises
+    ------
+    InvalidParameterError
+        When one is outside its range.
+    """
+    value = exact(epsilon, "epsilon")
+    if not EPSILON_GRAIN <= value <= MAX_CAP:
+        raise InvalidParameterError(
+            f"The lifetime cap must lie between epsilon={as_text(EPSILON_GRAIN)} and epsilon={MAX_CAP}, "
+            f"but epsilon={epsilon}. Common caps are 1 to 10."
+        )
+    return granted(value, EPSILON_GRAIN), granted(exact_delta(delta), DELTA_GRAIN)

@@ -1,0 +1,120 @@
+"""Metadata from a header, checked, converted; and a fake table of their shape."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import yaml
+
+from discreet.data.convert import read_any, to_csvw, to_smartnoise
+from discreet.data.duckdb import header_of
+from discreet.data.dummy import dummy_table
+from discreet.data.lint import Finding, lint
+from discreet.data.metadata import Metadata
+from discreet.data.skeleton import skeleton
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.release import write_whole
+
+
+def new_metadata(data: str, *, table: str | None = None, dataset: str | None = None, **facts: Any) -> str:
+    """Write a metadata skeleton from a table's header; no row is read.
+
+    Parameters
+    ----------
+    data : str
+        The file.
+    table : str, optional
+        Which table of a database file.
+    dataset : str, optional
+        The key in the ledger; default the file's name.
+    **facts : Any
+        `unit`, `neighboring` and `n_rows`.
+
+    Returns
+    -------
+    str
+        YAML with blanks to fill in.
+    """
+    stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in Path(data).stem).strip("-._")
+    given = {key: value for key, value in facts.items() if value is not None}
+    return skeleton(header_of(data, table), dataset=dataset or stem or "my-data", **given)
+
+
+def check_metadata(path: str | Path) -> tuple[Metadata, Sequence[Finding]]:
+    """Read metadata and list what is missing or looks wrong.
+
+    Parameters
+    ----------
+    path : str or Path
+        In any known format.
+
+    Returns
+    -------
+    tuple of Metadata, list of Finding
+        The metadata and the findings; an error among them keeps a column from being used.
+    """
+    converted = read_any(path)
+    return converted.metadata, [*converted.findings, *lint(converted.metadata)]
+
+
+def convert_metadata(path: str | Path, to: str, **overrides: Any) -> tuple[str, Sequence[Finding]]:
+    """Convert metadata between formats.
+
+    Parameters
+    ----------
+    path : str or Path
+        In any known format.
+    to : str
+        "discreet", "csvw" or "smartnoise".
+    **overrides : Any
+        `table`, `dataset`, `unit`, `neighboring` and `n_rows`.
+
+    Returns
+    -------
+    tuple of str, list of Finding
+        The text in the other format, and what was lost or should be looked at.
+    """
+    converted = read_any(path, **{key: value for key, value in overrides.items() if value is not None})
+    if to == "discreet":
+        return converted.metadata.to_yaml(), converted.findings
+    if to == "csvw":
+        return json.dumps(to_csvw(converted.metadata), indent=2, ensure_ascii=False) + "\n", converted.findings
+    if to == "smartnoise":
+        value = to_smartnoise(converted.metadata)
+        return yaml.safe_dump(value, sort_keys=False, allow_unicode=True), converted.findings
+    raise InvalidParameterError(f"The format must be discreet, csvw or smartnoise, but it is {to[:40]!r}.")
+
+
+def write_dummy(metadata: Metadata, n_rows: int, out: Path) -> Path:
+    """Write a fake table of the declared shape, to write code against.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        The shape; nothing else is known.
+    n_rows : int
+        Number of rows.
+    out : Path
+        A .csv, .parquet or .arrow file.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    sink = pa.BufferOutputStream()
+    writers = {
+        ".csv": pyarrow.csv.write_csv,
+        ".parquet": pyarrow.parquet.write_table,
+        ".arrow": pyarrow.feather.write_feather,
+    }
+    if out.suffix not in writers:
+        raise InvalidParameterError(f"The file's name must end in {', '.join(writers)}, but it is {out.name!r}.")
+    writers[out.suffix](dummy_table(metadata, n_rows, Source().words), sink)
+    return write_whole(out, sink.getvalue().to_pybytes())

@@ -1,0 +1,405 @@
+"""One request, straight down and back once: check, reserve, open, draw, record. The only place that joins them."""
+
+import os
+import platform
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from discreet.accounting.compose import guarantee_of
+from discreet.accounting.guarantee import Guarantee
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
+from discreet.errors import BudgetError, ComputationFailedError, InvalidParameterError, PolicyError
+from discreet.ledger import Account, Ledger, Reservation
+from discreet.mechanisms.rng import Source
+from discreet.methods.base import Method, Outcome, Preparation, Progress
+from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.release import (
+    GuaranteeRecord,
+    LedgerRecord,
+    NoiseRecord,
+    Provenance,
+    PublicColumn,
+    Release,
+    canonical_sha256,
+)
+
+METHODS: dict[str, type[Method]] = {PenalizedLeastSquares.name: PenalizedLeastSquares}
+
+OWNER_LOG = "DISCREET_OWNER_LOG"
+"""Names a file for the owner of the data: the cause of a failure may depend on the rows and is written nowhere else."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a request would cost and how its noise would be set; no data were opened.
+
+    Parameters
+    ----------
+    method : str
+        The method's name.
+    guarantee : Guarantee or None
+        What would be promised and charged; None for a run for study.
+    noise : NoiseRecord
+        The noise box.
+    parameters : dict
+        All parameters, defaults filled in.
+    target : str
+        The response.
+    candidates : tuple of str
+        Columns that may be selected.
+    public : tuple of PublicColumn
+        The bounds and levels it rests on.
+    """
+
+    method: str
+    guarantee: Guarantee | None
+    noise: NoiseRecord
+    parameters: dict[str, Any]
+    target: str
+    candidates: tuple[str, ...]
+    public: tuple[PublicColumn, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A release, and whether it came from the ledger's store, for free.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    stored : bool
+        True when the same request had been answered before and nothing was charged.
+    """
+
+    release: Release
+    stored: bool
+
+
+Confirm = Callable[[Plan, Account | None], None]
+"""Called with the plan and the account before anything is charged; raises to stop."""
+
+
+def method_of(name: str, **parameters: Any) -> Method:
+    """Return a method by its name on the command line.
+
+    Parameters
+    ----------
+    name : str
+        Such as "pcls".
+    **parameters : Any
+        Its parameters; those that are None keep their defaults.
+
+    Returns
+    -------
+    Method
+        Its parameters are checked.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is no such method, or a parameter is out of range.
+    """
+    if name not in METHODS:
+        raise InvalidParameterError(f"method must be one of {', '.join(METHODS)}, but method={name[:40]!r}.")
+    return METHODS[name].of(**{key: value for key, value in parameters.items() if value is not None})
+
+
+def plan(method: Method, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Plan:
+    """Return what a request would cost, from public facts alone.
+
+    Parameters
+    ----------
+    method : Method
+        The parameters.
+    metadata : Metadata
+        What is public about the table.
+    target : str
+        The response.
+    candidates : sequence of str, optional
+        Columns that may be selected.
+
+    Returns
+    -------
+    Plan
+        Cost and noise.
+    """
+    return _plan(method, method.prepare(metadata, target, candidates), metadata)
+
+
+def answer(
+    method: Method,
+    table: Table,
+    target: str,
+    candidates: Sequence[str] | None = None,
+    *,
+    ledger: Ledger | None = None,
+    fresh: bool = False,
+    rng: Source | None = None,
+    progress: Progress | None = None,
+    confirm: Confirm | None = None,
+) -> Answer:
+    """Answer a request: from the store for free, or by reserving, computing and recording.
+
+    Parameters
+    ----------
+    method : Method
+        The parameters.
+    table : Table
+        The private table; its rows are not read before the budget is reserved.
+    target : str
+        The response.
+    candidates : sequence of str, optional
+        Columns that may be selected; default all declared ones but the target.
+    ledger : Ledger, optional
+        Where the charge is recorded. Without one the release says that it was not charged.
+    fresh : bool
+        Draw again, at full price, what the store could answer.
+    rng : Source, optional
+        A seeded source for tests: the release then carries no guarantee.
+    progress : callable, optional
+        Told of work whose length is public.
+    confirm : callable, optional
+        Called with the plan and the account before anything is charged; may raise to stop.
+
+    Returns
+    -------
+    Answer
+        The release.
+
+    Raises
+    ------
+    DiscreetError
+        Before the data are opened, when something public does not fit; nothing is charged then.
+    ComputationFailedError
+        After, whatever the cause; the charge stands.
+
+    Notes
+    -----
+    What is reserved is spent: a crash may cost budget, never grant it.
+
+    References
+    ----------
+    Privacy specification 7.3 and 14 (answer).
+    """
+    source = rng or Source()
+    prepared = method.prepare(table.metadata, target, candidates)
+    table.check(prepared.columns)
+    facts = _Facts(method, prepared, table, source.is_system, _digest(method, prepared, table))
+    if facts.guarantee is None:
+        return _studied(facts, ledger, source, progress)
+    if ledger is not None:
+        return _charged(facts, ledger, fresh, source, progress, confirm)
+    if confirm is not None:
+        confirm(facts.plan(), None)
+    return Answer(facts.release(_computed(prepared, table, source, progress), None), stored=False)
+
+
+def _charged(
+    facts: "_Facts",
+    ledger: Ledger,
+    fresh: bool,
+    source: Source,
+    progress: Progress | None,
+    confirm: Confirm | None,
+) -> Answer:
+    metadata = facts.table.metadata
+    stored = None if fresh or facts.table.locator is None else ledger.stored(facts.digest)
+    if stored is not None:
+        return Answer(Release.from_json(stored), stored=True)
+    if confirm is not None:
+        confirm(facts.plan(), ledger.account(metadata.dataset))
+    reservation = None
+    try:
+        with _uninterrupted():
+            reservation = ledger.reserve(
+                request=facts.digest,
+                dataset=metadata.dataset,
+                unit=metadata.unit,
+                neighboring=metadata.neighboring,
+                guarantee=facts.promised,
+                facts=facts.public_request(),
+            )
+    except BaseException:
+        if reservation is not None:
+            reservation.cancel()
+        raise
+    return Answer(_spend(facts, reservation, source, progress), stored=False)
+
+
+def _spend(facts: "_Facts", reservation: Reservation, source: Source, progress: Progress | None) -> Release:
+    """From reserved to released or lost: from the first byte read on, the charge stands."""
+    try:
+        with _uninterrupted():
+            reservation.touch()
+        outcome = _computed(facts.prepared, facts.table, source, progress)
+        with _uninterrupted():
+            release = facts.release(outcome, reservation)
+            reservation.release(release.to_json())
+    except BaseException:
+        with suppress(BudgetError):  # already released, or the ledger is gone: either way it is charged
+            reservation.lose()
+        raise
+    return release
+
+
+def _studied(facts: "_Facts", ledger: Ledger | None, source: Source, progress: Progress | None) -> Answer:
+    """A run that gives no guarantee: nothing is charged, and no data set with a cap is touched."""
+    dataset = facts.table.metadata.dataset
+    if ledger is not None and any(account.dataset == dataset for account in ledger.accounts()):
+        raise PolicyError(
+            f"Data set {dataset} has a cap in the ledger, so every run on it must give a guarantee, but this one is "
+            "for study and gives none. Use other data, or drop as_published."
+        )
+    return Answer(facts.release(_computed(facts.prepared, facts.table, source, progress), None), stored=False)
+
+
+def _computed(prepared: Preparation, table: Table, source: Source, progress: Progress | None) -> Outcome:
+    """Run the method; whatever goes wrong with the rows open, one constant text leaves."""
+    try:
+        return prepared.run(table, source, progress)
+    except Exception:
+        log = os.environ.get(OWNER_LOG)
+        if log:
+            with open(log, "a", encoding="utf-8") as file:
+                file.write(f"{datetime.now(UTC).isoformat()}\n{traceback.format_exc()}\n")
+        raise ComputationFailedError from None
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold ctrl-C back until a short step is whole: a charge without its handle could not be given back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seen: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: seen.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if seen:
+        raise KeyboardInterrupt
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """A request in flight: all of it public."""
+
+    method: Method
+    prepared: Preparation
+    table: Table
+    is_system: bool
+    digest: str
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        return _guarantee(self.prepared, self.table.metadata) if self.is_system else None
+
+    @property
+    def promised(self) -> Guarantee:
+        if self.guarantee is None:
+            raise PolicyError("A charge must stand for a guarantee. Use a run that gives one.")
+        return self.guarantee
+
+    def plan(self) -> Plan:
+        return _plan(self.method, self.prepared, self.table.metadata)
+
+    def public_request(self) -> dict[str, Any]:
+        return {
+            "method": self.method.name,
+            "target": self.prepared.target,
+            "candidates": list(self.prepared.candidates),
+            "parameters": self.prepared.parameters,
+        }
+
+    def release(self, outcome: Outcome, reservation: Reservation | None) -> Release:
+        metadata = self.table.metadata
+        promised = self.guarantee
+        return Release(
+            private=promised is not None,
+            method=self.method.name,
+            selected=outcome.selected,
+            guarantee=None
+            if promised is None
+            else GuaranteeRecord(
+                epsilon=float(promised.epsilon),
+                delta=float(promised.delta),
+                neighboring=promised.neighboring,
+                unit=metadata.unit,
+                rows_per_unit=metadata.rows_per_unit,
+            ),
+            event=None if promised is None else _event_record(self.prepared),
+            request=self.public_request(),
+            noise=outcome.noise,
+            public=self.prepared.public,
+            not_protected=self.prepared.not_protected,
+            provenance=Provenance(
+                discreet=version("discreet"),
+                python=platform.python_version(),
+                dataset=metadata.dataset,
+                metadata_sha256=metadata.sha256,
+                request_sha256=self.digest,
+                data=self.table.name,
+                requested_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
+                randomness="system entropy" if self.is_system else "seeded",
+                ledger=None if reservation is None else _ledger_record(reservation),
+            ),
+        )
+
+
+def _ledger_record(reservation: Reservation) -> LedgerRecord:
+    return LedgerRecord(
+        entry=reservation.entry,
+        head=reservation.head,
+        epsilon_spent=float(reservation.account.epsilon_spent),
+        epsilon_cap=float(reservation.account.epsilon_cap),
+    )
+
+
+def _event_record(prepared: Preparation) -> dict[str, Any]:
+    event = prepared.event
+    return {"type": type(event).__name__, **{k: _plain(v) for k, v in vars(event).items()}}
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int)) else float(value)
+
+
+def _plan(method: Method, prepared: Preparation, metadata: Metadata) -> Plan:
+    return Plan(
+        method.name,
+        _guarantee(prepared, metadata),
+        prepared.noise,
+        prepared.parameters,
+        prepared.target,
+        prepared.candidates,
+        prepared.public,
+    )
+
+
+def _guarantee(prepared: Preparation, metadata: Metadata) -> Guarantee | None:
+    return None if prepared.event is None else guarantee_of(prepared.event, metadata.neighboring)
+
+
+def _digest(method: Method, prepared: Preparation, table: Table) -> str:
+    """Identity of a request: the same question of the same source under the same metadata."""
+    return canonical_sha256(
+        {
+            "algorithm": f"{method.name}@1",
+            "dataset": table.metadata.dataset,
+            "metadata": table.metadata.sha256,
+            "source": table.locator,
+            "target": prepared.target,
+            "candidates": list(prepared.candidates),
+            "parameters": prepared.parameters,
+        }
+    )

@@ -1,0 +1,146 @@
+"""Many ask at once: what is granted is what the cap holds, to the last tenth."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from fractions import Fraction
+
+import pytest
+
+from discreet.accounting.guarantee import Guarantee, exact
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.errors import BudgetExceededError
+from discreet.ledger import Ledger
+
+RELATION = NeighboringRelation.REPLACE_ONE
+
+
+def grants(path, asks, *, ledger=None):
+    """Ask for 0.1 some times, each time anew from disk unless a ledger is shared; count the grants."""
+    granted = 0
+    for _ in range(asks):
+        try:
+            (ledger or Ledger(path)).reserve(
+                request="a" * 64,
+                dataset="toy",
+                unit="person",
+                neighboring=RELATION,
+                guarantee=Guarantee(exact(0.1, "epsilon"), Fraction(0), RELATION),
+                facts={},
+            )
+            granted += 1
+        except BudgetExceededError:
+            pass
+    return granted
+
+
+def grants_of_threads(path, threads, asks=1, *, ledger=None):
+    """Let threads that start together ask; any other error than a full budget is one grant of -1000."""
+    barrier, counts = threading.Barrier(threads), [-1000] * threads
+
+    def run(number):
+        barrier.wait()
+        counts[number] = grants(path, asks, ledger=ledger)
+
+    workers = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return sum(counts)
+
+
+def fork_and_ask(path, processes, threads, asks):
+    """Fork processes that start together, each with threads of its own; print their grants."""
+    ready, go = os.pipe(), os.pipe()
+    for _ in range(processes):
+        if os.fork() == 0:
+            os.close(go[1])
+            os.write(ready[1], b".")
+            os.read(go[0], 1)
+            os.write(1, b"%d\n" % grants_of_threads(path, threads, asks))
+            os._exit(0)
+    for _ in range(processes):
+        os.read(ready[0], 1)
+    os.close(go[1])
+    for _ in range(processes):
+        assert os.wait()[1] == 0
+
+
+def _check(path, granted):
+    with Ledger(path) as ledger:
+        account = ledger.account("toy")
+        kinds = [entry.kind for entry in ledger.history()]
+        ledger.verify()
+    assert granted == 10
+    assert kinds == ["grant"] + ["reserve"] * 10
+    assert account.epsilon_left == 0
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A ledger with a cap of 1."""
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.grant("toy", 1)
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_forty_threads(path, shared):
+    """Forty threads of one process, on one ledger object or each on its own, get ten tenths."""
+    with Ledger(path) as ledger:
+        granted = grants_of_threads(path, 40, ledger=ledger if shared else None)
+    _check(path, granted)
+
+
+@pytest.mark.parametrize(("threads", "asks"), [(1, 5), (5, 1)])
+def test_eight_processes(path, threads, asks):
+    """Forty asks by eight processes, alone or with five threads each, get ten tenths."""
+    command = [sys.executable, __file__, path, "8", str(threads), str(asks)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stderr == ""
+    assert len(done.stdout.split()) == 8
+    _check(path, sum(map(int, done.stdout.split())))
+
+
+def test_a_ledger_without_write_ahead_log(path):
+    """Where the file system allows no write-ahead log, the count is the same."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode=DELETE").fetchall() == [("delete",)]
+    _check(path, grants_of_threads(path, 40))
+
+
+def test_many_create_one_ledger(tmp_path):
+    """Processes and threads that create the same new ledger at once end with one, in the right mode."""
+    command = [sys.executable, __file__, str(tmp_path / "new.sqlite"), "create"]
+    workers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [worker.communicate(timeout=120)[1] for worker in workers] == [""] * 4
+    with Ledger(tmp_path / "new.sqlite") as ledger:
+        assert ledger.verify().n_entries == 0
+    with closing(sqlite3.connect(tmp_path / "new.sqlite")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+
+
+def test_many_create_many_ledgers(tmp_path):
+    """Threads that each create a ledger of their own do not disturb one another."""
+    paths = [tmp_path / f"{number}.sqlite" for number in range(6)]
+    workers = [threading.Thread(target=Ledger, args=(path,)) for path in paths]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for path in paths:
+        with Ledger(path) as ledger:
+            ledger.grant("toy", 1)
+            assert ledger.verify().n_entries == 1
+
+
+if __name__ == "__main__":
+    if sys.argv[2] == "create":
+        for _thread in [threading.Thread(target=Ledger, args=(sys.argv[1],)) for _ in range(5)]:
+            _thread.start()
+    else:
+        fork_and_ask(sys.argv[1], *map(int, sys.argv[2:]))

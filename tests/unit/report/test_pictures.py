@@ -1,0 +1,64 @@
+"""Pictures of a release."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from discreet.report.pictures import draw
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_pictures_do_not_depend_on_what_was_selected(build):
+    """Two releases that differ only in their answer have the same pictures, byte for byte."""
+    assert draw(build(selected=("age",))) == draw(build(selected=("lncoins", "site")))
+
+
+def test_pictures_are_the_same_every_time(samples):
+    """Nothing of time or chance is in them."""
+    assert draw(samples["with ledger"]) == draw(samples["with ledger"])
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("with ledger", {"odds", "swap", "budget"}),
+        ("without ledger", {"odds", "swap"}),
+        ("unknown law", {"odds"}),
+        ("not private", {"swap"}),
+        ("seeded yet private", {"swap"}),
+    ],
+)
+def test_only_what_holds_is_drawn(samples, name, drawn):
+    """No odds without a guarantee, no bar without a ledger, no swaps without a known law."""
+    assert set(draw(samples[name])) == drawn
+
+
+def test_a_picture_is_well_formed_and_tells_itself(release):
+    """Each is XML with a role and a label, without scripts, links, styles or events."""
+    for svg in draw(release).values():
+        root = ElementTree.fromstring(svg)  # noqa: S314 - our own drawing
+        assert root.get("role") == "img"
+        assert len(root.get("aria-label")) > 20
+        assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
+            "svg", "g", "path", "line", "text", "tspan", "rect", "defs", "clipPath",
+        }  # fmt: skip
+        names = {name for element in root.iter() for name in element.attrib}
+        assert not any(name.startswith("on") or "href" in name for name in names)
+
+
+def test_a_hostile_target_is_text(samples):
+    """The target's name, drawn as the unit of an axis, stays text."""
+    root = ElementTree.fromstring(draw(samples["hostile"])["swap"])  # noqa: S314 - our own drawing
+    assert any("<script>t</script>" in (element.text or "") for element in root.iter())
+
+
+def test_the_ids_of_two_pictures_differ(samples):
+    """Pictures share a page, so no id may occur twice."""
+    ids = [
+        element.get("id")
+        for svg in draw(samples["with ledger"]).values()
+        for element in ElementTree.fromstring(svg).iter()  # noqa: S314 - our own drawing
+        if element.get("id")
+    ]
+    assert len(ids) == len(set(ids))
