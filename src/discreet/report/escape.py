@@ -1,0 +1,188 @@
+"""What a release says must stay text in every format: the one place that decides how.
+
+Each function returns `Markup`, which the templates pass through; everything else they escape.
+"""
+
+import re
+import unicodedata
+
+from markupsafe import Markup, escape
+
+from discreet.report.words import visible
+
+WIDTH = 80
+"""Columns of a terminal that the text format keeps to."""
+
+_MARKDOWN_MARKS = re.compile(r"([\\`*_\[\]~$^|])")
+_MARKDOWN_STARTS = re.compile(r"^(\d*)([-+=#.)])")
+_MARKDOWN_LINKS = re.compile(r"(?=://|@)|(?<=www)(?=\.)", re.IGNORECASE)
+
+
+def to_text(value: object) -> Markup:
+    """Return a value for a terminal, without a control character.
+
+    Parameters
+    ----------
+    value : object
+        Anything with a text form.
+
+    Returns
+    -------
+    Markup
+        One line.
+    """
+    return Markup(visible(value))  # noqa: S704 - a terminal knows no markup
+
+
+def to_html(value: object) -> Markup:
+    """Return a value as text of an HTML page.
+
+    Parameters
+    ----------
+    value : object
+        Anything with a text form.
+
+    Returns
+    -------
+    Markup
+        Escaped, fit for elements and quoted attributes.
+    """
+    return escape(visible(value))
+
+
+def to_markdown(value: object) -> Markup:
+    r"""Return a value as text of a Markdown paragraph, list item or table cell.
+
+    Parameters
+    ----------
+    value : object
+        Anything with a text form.
+
+    Returns
+    -------
+    Markup
+        Neither a mark, a link, a cell's end nor HTML.
+
+    Examples
+    --------
+    >>> print(to_markdown("a|b <i>"))
+    a\|b &lt;i&gt;
+    """
+    text = _MARKDOWN_MARKS.sub(r"\\\1", visible(value).strip())
+    text = _MARKDOWN_STARTS.sub(r"\1\\\2", text)
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return Markup(_MARKDOWN_LINKS.sub(r"\\", text))  # noqa: S704 - every mark is escaped above
+
+
+def flow(value: Markup) -> Markup:
+    """Return an escaped text on one line.
+
+    Parameters
+    ----------
+    value : Markup
+        Escaped text.
+
+    Returns
+    -------
+    Markup
+        The same, each run of white space one space.
+    """
+    return Markup(" ".join(value.split()))  # noqa: S704 - it was escaped before
+
+
+def fill(value: Markup, first: str = "  ", rest: str = "  ") -> Markup:
+    """Return an escaped text in lines that a terminal shows whole.
+
+    Parameters
+    ----------
+    value : Markup
+        Escaped text.
+    first : str
+        What the first line starts with.
+    rest : str
+        What the other lines start with.
+
+    Returns
+    -------
+    Markup
+        Lines of at most 80 columns; a word that is too long is broken.
+    """
+    lines, line = [], first
+    for word in value.split():
+        for piece in _pieces(word, WIDTH - max(len(first), len(rest))):
+            joined = line + piece if line in (first, rest) else f"{line} {piece}"
+            if columns(joined) > WIDTH:
+                lines.append(line)
+                joined = rest + piece
+            line = joined
+    return Markup("\n".join([*lines, line.rstrip()]))  # noqa: S704 - it was escaped before
+
+
+def field(label: str, value: object) -> Markup:
+    """Return a labeled line for a terminal, its value aligned and wrapped.
+
+    Parameters
+    ----------
+    label : str
+        A short word of ours.
+    value : object
+        Escaped text, or anything with a text form.
+
+    Returns
+    -------
+    Markup
+        Lines of at most 80 columns.
+    """
+    text = value if isinstance(value, Markup) else to_text(value)
+    return fill(text, f"{label:<12} ", " " * 13)
+
+
+def line(label: object, *cells: str) -> Markup:
+    """Return a row of a small table for a terminal: a label and short cells at the right.
+
+    Parameters
+    ----------
+    label : object
+        Escaped text, or anything with a text form, of at most 35 columns.
+    *cells : str
+        At most four, of at most 7 columns each.
+
+    Returns
+    -------
+    Markup
+        One line of at most 80 columns.
+    """
+    text = "".join(f"{cell:>8}" for cell in cells)
+    return Markup(f"{'':13}{to_text(label):<32}{text}")  # noqa: S704 - cells are numbers of ours
+
+
+def columns(text: str) -> int:
+    """Return how many columns a text takes on a terminal.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+
+    Returns
+    -------
+    int
+        Wide characters count two, combining ones none.
+    """
+    return sum(_cells(mark) for mark in text)
+
+
+def _cells(mark: str) -> int:
+    if unicodedata.combining(mark):
+        return 0
+    return 2 if unicodedata.east_asian_width(mark) in ("W", "F") else 1
+
+
+def _pieces(word: str, room: int) -> list[str]:
+    pieces, piece = [], ""
+    for mark in word:
+        if columns(piece + mark) > room:
+            pieces.append(piece)
+            piece = ""
+        piece += mark
+    return [*pieces, piece]
