@@ -4,7 +4,6 @@ import sys
 from importlib.metadata import version
 from typing import Annotated, NoReturn
 
-import click
 import typer
 
 from discreet.cli import budget, metadata
@@ -90,14 +89,12 @@ def run(arguments: list[str] | None = None) -> int:
         As `EXIT_CODES` says; 130 when interrupted.
     """
     try:
-        return int(app(arguments, standalone_mode=False) or 0)
-    except click.exceptions.NoArgsIsHelpError as error:
-        typer.echo(error.format_message(), err=True)
-        return 2
-    except click.UsageError as error:
-        where = f" See `{error.ctx.command_path} --help`." if error.ctx else ""
-        return _fail(f"{error.format_message()}{where}", 2)
-    except click.Abort:
+        code = int(app(arguments, standalone_mode=False) or 0)
+        if code == INTERRUPTED:  # how typer tells of ctrl-C
+            raise KeyboardInterrupt
+    except typer.TyperException as error:
+        return _misused(error)
+    except typer.Abort:
         return _fail("Stopped before anything was spent.", INTERRUPTED)
     except KeyboardInterrupt:
         return _fail("Interrupted. `discreet budget history` tells whether anything was charged.", INTERRUPTED)
@@ -111,10 +108,22 @@ def run(arguments: list[str] | None = None) -> int:
             f"Internal error ({type(error).__name__}). This is a fault of Discreet; nothing was half-written.",
             1,
         )
+    return code
+
+
+def _misused(error: typer.TyperException) -> int:
+    text = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":  # typer shows the help, and gives the error no name of its own
+        typer.echo(text, err=True, nl=bool(text))
+        return 2
+    context = getattr(error, "ctx", None)
+    return _fail(f"{text.rstrip('.')}. See `{context.command_path} --help`." if context else text, 2)
 
 
 def _fail(text: str, code: int) -> int:
-    typer.echo(f"Error: {text}", err=True)
+    """Print an error as one line, whatever a name in it holds."""
+    line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    typer.echo(f"Error: {line}", err=True)
     return code
 
 
