@@ -7,10 +7,13 @@ author = "The Discreet developers"
 project_copyright = author
 version = release = installed("discreet")
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+autodoc_default_options = {"undoc-members": False}
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 html_theme = "furo"
 html_title = f"Discreet {version}"

@@ -13,7 +13,10 @@ from pathlib import Path
 import discreet
 
 ROOT = Path(discreet.__file__).parent
-FIELDS = tuple("function neighboring epsilon delta sensitivity public numerics status source covers code".split())
+FIELDS = (
+    *("function", "neighboring", "epsilon", "delta", "sensitivity", "public"),
+    *("numerics", "status", "source", "covers", "code"),
+)
 
 
 def claims() -> list[Path]:

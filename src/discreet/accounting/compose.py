@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from discreet.accounting.events import ComposedEvent, Event, SelectionEvent
-from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.guarantee import Guarantee, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import UnsupportedEventError
 
@@ -41,14 +41,14 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation) -> Guarantee:
 
 
 def _flatten(event: Event) -> list[Event]:
-    if isinstance(event, ComposedEvent):
+    if type(event) is ComposedEvent:  # a subclass may mean something else
         return [leaf for part in event.events for leaf in _flatten(part)]
     return [event]
 
 
 def _pure_cost(event: Event) -> Fraction:
     if type(event) is SelectionEvent:
-        return event.epsilon
+        return exact_epsilon(event.epsilon)
     raise UnsupportedEventError(
         f"Accounting must know every event, but event={type(event).__name__}. "
         "Add its analysis to accounting/compose.py."

@@ -53,7 +53,7 @@ def exact(value: Number, name: str) -> Fraction:
         raise InvalidParameterError(f"{name} must be a finite number, but {name}={value}.")
     # A decimal such as 1e-999999999 is finite, but its fraction would fill the memory.
     if decimal and abs(decimal.adjusted()) > 400:
-        raise InvalidParameterError(f"{name} must lie between 1e-400 and 1e400 in size, but {name}={value}.")
+        raise InvalidParameterError(f"{name} must lie between 1e-400 and 1e400 in size, but {name}={decimal:.3e}.")
     return Fraction(decimal)
 
 

@@ -8,7 +8,6 @@ import typer
 from discreet import workflow
 from discreet.cli.console import as_json, number, result, say
 from discreet.errors import InvalidParameterError
-from discreet.release import Release
 
 app = typer.Typer(
     no_args_is_help=True, help="The ledger: what each data set may spend for its lifetime, and has spent."
@@ -36,16 +35,16 @@ def grant(
     Example:
       discreet budget grant rand-hie --epsilon 4
     """
-    key, relation = dataset or dataset_, neighboring
+    relation, keys = neighboring, {key for key in (dataset, dataset_) if key}
     if metadata is not None:
         public = workflow.Metadata.read(metadata)
-        key, unit, relation = key or public.dataset, unit or public.unit, relation or public.neighboring
-    if key is None or not epsilon:
+        keys, unit, relation = keys | {public.dataset}, unit or public.unit, relation or public.neighboring
+    if len(keys) != 1 or not epsilon:
         raise InvalidParameterError(
-            "A data set and --epsilon are needed, such as: discreet budget grant rand-hie --epsilon 4"
+            "One data set and --epsilon are needed, such as: discreet budget grant rand-hie --epsilon 4"
         )
     with workflow.Ledger(ledger) as book:
-        account = book.grant(key, epsilon, delta, unit=unit, neighboring=relation)
+        account = book.grant(keys.pop(), epsilon, delta, unit=unit, neighboring=relation)
         where = book.location
     if json_:
         as_json("discreet/account@1", **_account(account))
@@ -105,19 +104,18 @@ def history(
 
 @app.command()
 def verify(
-    releases: Annotated[list[Path] | None, typer.Argument(help="Releases whose place in the ledger to check.")] = None,
+    releases: Annotated[list[Path] | None, typer.Argument(help="Releases to find in the ledger.")] = None,
     ledger: LedgerOption = None,
     json_: Json = False,
 ) -> None:
-    """Check that nothing in the ledger was edited, removed or rolled back.
+    """Check that nothing in the ledger was edited, removed or rolled back, nor in a release that it recorded.
 
     \b
     Example:
       discreet budget verify release.json
     """
-    charges = [Release.read(path).provenance.ledger for path in releases or []]
     with workflow.Ledger(ledger) as book:
-        found = book.verify([charge.head for charge in charges if charge is not None])
+        found = workflow.verify(book, releases or [])
     if json_:
         as_json(
             "discreet/verification@1",

@@ -1,14 +1,18 @@
 """What people see: words and progress on standard error, results on standard output."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from discreet.errors import InvalidParameterError
 
 Told = Callable[[str, int, int | None], None]
 
@@ -49,6 +53,27 @@ def as_json(schema: str, **fields: Any) -> None:
         What JSON can hold.
     """
     result(json.dumps({"schema": schema, **fields}, indent=2, ensure_ascii=False))
+
+
+def spare(out: Path, *read: str | Path | None) -> None:
+    """Refuse to write over a file that the command reads or charges.
+
+    Parameters
+    ----------
+    out : Path
+        The file to be written.
+    *read : str, Path or None
+        The others; what is no file is no matter.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is one of them.
+    """
+    if out.is_file() and any(path is not None and os.path.isfile(path) and out.samefile(path) for path in read):
+        raise InvalidParameterError(
+            f"The output must not replace what is read, but {out} is read. Choose another path."
+        )
 
 
 def number(value: Any) -> str:

@@ -90,14 +90,10 @@ def run(arguments: list[str] | None = None) -> int:
     """
     try:
         code = int(app(arguments, standalone_mode=False) or 0)
-        if code == INTERRUPTED:  # how typer tells of ctrl-C
-            raise KeyboardInterrupt
     except typer.TyperException as error:
         return _misused(error)
     except typer.Abort:
         return _fail("Stopped before anything was spent.", INTERRUPTED)
-    except KeyboardInterrupt:
-        return _fail("Interrupted. `discreet budget history` tells whether anything was charged.", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return 1
@@ -108,6 +104,8 @@ def run(arguments: list[str] | None = None) -> int:
             f"Internal error ({type(error).__name__}). This is a fault of Discreet; nothing was half-written.",
             1,
         )
+    if code == INTERRUPTED:  # typer makes a code of ctrl-C
+        return _fail("Interrupted. `discreet budget history` tells whether anything was charged.", INTERRUPTED)
     return code
 
 

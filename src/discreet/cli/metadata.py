@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.console import as_json, result, say
+from discreet.cli.console import as_json, result, say, spare
 from discreet.errors import MetadataError
 from discreet.release import write_whole
 
@@ -31,6 +31,8 @@ def new(
     Example:
       discreet metadata new survey.parquet --out survey.yaml
     """
+    if out is not None:
+        spare(out, data)
     text = workflow.new_metadata(data, table=table, dataset=dataset, unit=unit, neighboring=neighboring, n_rows=n_rows)
     _deliver(text, out)
     if out is not None:

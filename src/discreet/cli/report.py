@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import report as reports
-from discreet.cli.console import result, say
+from discreet.cli.console import result, say, spare
 from discreet.errors import InvalidParameterError
 from discreet.release import Release, write_whole
 
@@ -34,5 +34,6 @@ def report(
     if out is None:
         result(text)
         return
+    spare(out, release)
     write_whole(out, text)
     say(f"Report written to {out}.")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
-from discreet.cli.console import as_json, number, progress, result, say
+from discreet.cli.console import as_json, number, progress, result, say, spare
 from discreet.errors import InvalidParameterError
 from discreet.release import Release, read_text, writable
 
@@ -86,6 +86,8 @@ def select(
     if out is not None:
         writable(out)
     with workflow.Ledger(ledger) as book, progress(quiet) as told:
+        if out is not None:
+            spare(out, data, metadata, models, book.location)
         answer = workflow.answer(
             chosen,
             opened,
@@ -100,14 +102,17 @@ def select(
 
 
 def _deliver(answer: workflow.Answer, out: Path | None, json_: bool, quiet: bool) -> None:
-    if out is not None:
-        answer.release.save(out)
     if answer.stored:
         say(
-            "The same request had been answered before: this is the stored release, and nothing was charged.",
+            "The same request had been answered before: this is the stored release, and nothing was charged. "
+            "If the table has changed since, --fresh draws again at full price.",
             quiet,
         )
-    result(answer.release.to_json() if json_ else summary(answer.release))
+    try:
+        if out is not None:
+            answer.release.save(out)
+    finally:  # it was paid for
+        result(answer.release.to_json() if json_ else summary(answer.release))
     if out is not None:
         say(f"Release written to {out}. `discreet report {out}` explains it.", quiet)
 

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.int16]
 
 NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-"""Text that counts as a number; any other text is a missing cell."""
+"""Text that counts as a number, as true and false do; any other text is a missing cell."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Design:
     center : float
         What the target's zero is, in its unit.
     bound : float
-        Half width of the target around its centre, in its unit: r of Lei et al.
+        Half width of the target around its center, in its unit: r of Lei et al.
 
     Notes
     -----
@@ -77,9 +77,9 @@ class Design:
         candidates : sequence of str, optional
             Default: every declared column but the target.
         center : float, optional
-            Public centre of the target in its unit; default the middle of its bounds.
+            Public center of the target in its unit; default the middle of its bounds.
         bound : float, optional
-            The target is clipped to within this of its centre; default the furthest of its bounds.
+            The target is clipped to within this of its center; default the furthest of its bounds.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class Design:
         MetadataError
             When a column is not declared, or the target is a category.
         InvalidParameterError
-            When names repeat, or centre and bound do not fit.
+            When names repeat, or center and bound do not fit.
         """
         response = metadata.declared(target)
         if not isinstance(response, NumericColumn):
@@ -181,7 +181,7 @@ class Design:
 
 
 def _grid(values: Floats, column: NumericColumn, center: float, half: float) -> Cells:
-    """Clip, centre, scale to [-1, 1], round to the grid; a missing cell becomes its declared value or the centre."""
+    """Clip, center, scale to [-1, 1], round to the grid; a missing cell becomes its declared value or the center."""
     lower, upper = column.lower or 0.0, column.upper or 0.0
     if column.out_of_bounds == "missing":
         values = np.where((values < lower) | (values > upper), np.nan, values)
@@ -239,6 +239,9 @@ def _parsed(values: pa.Array) -> pa.Array:
     try:
         return pc.cast(trimmed, pa.float64())
     except pa.ArrowInvalid:
+        # What a boolean becomes where a file has no types.
+        word = pc.ascii_lower(trimmed)
+        trimmed = pc.if_else(pc.equal(word, "true"), "1", pc.if_else(pc.equal(word, "false"), "0", trimmed))
         matches = pc.match_substring_regex(trimmed, NUMBER_PATTERN)
         return pc.cast(pc.if_else(matches, trimmed, None), pa.float64())
 
@@ -262,7 +265,8 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     values = _plain(values)
     codes = np.full(len(values), -1, dtype=np.int64)
     if _is_text(values.type):
-        codes = _places(values, pa.array(levels, type=values.type))
+        boolean = set(levels) <= {"true", "false"}
+        codes = _places(pc.ascii_lower(values) if boolean else values, pa.array(levels, type=values.type))
     elif pa.types.is_boolean(values.type):
         codes = _places(pc.cast(values, pa.string()), pa.array(levels))
     numeric = _level_numbers(levels)

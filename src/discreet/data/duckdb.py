@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet
 from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, Table
@@ -53,14 +54,21 @@ def open_table(source: Any, metadata: Metadata, table: str | None = None) -> Tab
             "Data must be a local file or a frame in memory; addresses are not read yet. Copy the table to a file."
         )
     path = Path(source).expanduser().absolute()
-    if not path.is_file():
-        raise InvalidParameterError(f"The data file must exist, but {source} does not. Check the path.")
+    if not _is_file(path):
+        raise InvalidParameterError(f"The data must be a file, but {str(source)[:300]} is none. Check the path.")
     suffix = path.suffix.lower()
     for suffixes, kind in _KINDS:
         if suffix in suffixes:
             return kind(path, metadata, table)
     known = ", ".join(s for suffixes, _ in _KINDS for s in suffixes)
     raise InvalidParameterError(f"The data file's name must end in one of {known}, but it is {path.name[:80]!r}.")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # such as a name that is too long
+        return False
 
 
 def quoted(name: str) -> str:
@@ -86,6 +94,15 @@ def quoted(name: str) -> str:
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _place(path: Path) -> str:
+    """Return a file's path as an SQL literal that means this one file."""
+    if any(char in str(path) for char in "*?["):
+        raise InvalidParameterError(
+            f"The path of a CSV or Parquet file must be without *, ? and [, but it is {str(path)[:300]!r}. Rename it."
+        )
+    return _literal(str(path))
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:
@@ -153,9 +170,13 @@ class _DuckDBTable(_FileTable):
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        chosen = ", ".join(quoted(name) for name in columns)
+        # By place: to DuckDB, names that differ in case alone are one name.
+        names = [name for name, _ in self._header]
+        places = ", ".join(f"c{i}" for i in range(len(names)))
+        chosen = ", ".join(f"c{names.index(name)} AS {quoted(name)}" for name in columns)
         with self._connect() as connection:
-            yield from connection.sql(f"SELECT {chosen} FROM {self._source()}").to_arrow_reader(BATCH_ROWS)
+            found = connection.sql(f"SELECT {chosen} FROM {self._source()} AS t({places})")
+            yield from found.to_arrow_reader(BATCH_ROWS)
 
 
 class ParquetTable(_DuckDBTable):
@@ -165,27 +186,20 @@ class ParquetTable(_DuckDBTable):
 
     @override
     def _source(self) -> str:
-        return f"read_parquet({_literal(str(self.path))})"
+        return f"read_parquet({_place(self.path)}, hive_partitioning=false)"
 
     @override
     def _read_header(self) -> list[tuple[str, str]]:
-        header = super()._read_header()
-        with self._connect() as connection:
-            schema = connection.execute(
-                f"SELECT name FROM parquet_schema({_literal(str(self.path))}) OFFSET 1"
-            ).fetchall()
-        # DuckDB renames a doubled column; its own name shows that it is doubled.
-        return (
-            [(str(s[0]), h[1]) for s, h in zip(schema, header, strict=True)] if len(schema) == len(header) else header
-        )
+        types = [kind for _, kind in super()._read_header()]
+        try:
+            # DuckDB renames a doubled column; its own name shows that it is doubled.
+            return list(zip(pyarrow.parquet.read_schema(self.path).names, types, strict=True))
+        except (pa.ArrowException, OSError, ValueError):
+            raise self._unreadable(self.kind) from None
 
     @override
     def row_count(self) -> int | None:
-        with self._connect() as connection:
-            found = connection.execute(
-                f"SELECT num_rows FROM parquet_file_metadata({_literal(str(self.path))})"
-            ).fetchone()
-        return int(found[0]) if found else None
+        return int(pyarrow.parquet.read_metadata(self.path).num_rows)
 
 
 class CsvTable(_DuckDBTable):
@@ -201,13 +215,16 @@ class CsvTable(_DuckDBTable):
 
     @override
     def _read_header(self) -> list[tuple[str, str]]:
+        self._at = _place(self.path)
         try:
-            with self.path.open(encoding="utf-8-sig", newline="") as file:
+            # Bytes that are no text may stand further down, where they must not matter.
+            with self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
                 first = file.readline(MAX_LINE)
                 self._delimiter = max(DELIMITERS, key=first.count)
                 file.seek(0)
                 names = next(csv.reader(file, delimiter=self._delimiter, strict=True), None)
-        except (OSError, UnicodeDecodeError, csv.Error):
+            "".join(names or []).encode()
+        except (OSError, UnicodeError, csv.Error):
             names = None
         if not names or not any(names):
             raise self._unreadable("CSV")
@@ -217,17 +234,10 @@ class CsvTable(_DuckDBTable):
     def _source(self) -> str:
         types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self._header)))
         return (
-            f"read_csv({_literal(str(self.path))}, auto_detect=false, header=true, delim={_literal(self._delimiter)}, "
+            f"read_csv({self._at}, auto_detect=false, header=true, delim={_literal(self._delimiter)}, "
             f"quote='\"', escape='\"', columns={{{types}}}, null_padding=true, ignore_errors=true, strict_mode=false, "
-            f"parallel=false, max_line_size={MAX_LINE}, nullstr='')"
+            f"parallel=false, hive_partitioning=false, max_line_size={MAX_LINE}, nullstr='')"
         )
-
-    @override
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        names = [name for name, _ in self._header]
-        chosen = ", ".join(f"c{names.index(name)} AS {quoted(name)}" for name in columns)
-        with self._connect() as connection:
-            yield from connection.sql(f"SELECT {chosen} FROM {self._source()}").to_arrow_reader(BATCH_ROWS)
 
 
 class DuckDBFileTable(_DuckDBTable):
@@ -244,10 +254,12 @@ class DuckDBFileTable(_DuckDBTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with self._connect() as connection:
-                found = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
+                found = connection.execute("SELECT table_name, table_type FROM information_schema.tables").fetchall()
         except duckdb.Error:
             raise self._unreadable(self.kind) from None
-        self._table = _choose_table(self._table, [str(row[0]) for row in found])
+        kinds = {str(name): str(kind) for name, kind in found}
+        self._table = _choose_table(self._table, sorted(kinds))
+        self._is_stored = kinds[self._table] == "BASE TABLE"
         return super()._read_header()
 
     @override
@@ -256,16 +268,18 @@ class DuckDBFileTable(_DuckDBTable):
 
     @override
     def row_count(self) -> int | None:
+        if not self._is_stored:  # counting the rows of a view would read them
+            return None
         with self._connect() as connection:
             found = connection.execute(f"SELECT count(*) FROM {self._source()}").fetchone()
         return int(found[0]) if found else None
 
 
 class ArrowTable(_FileTable):
-    """An Arrow file (Feather) or stream, mapped into memory batch by batch."""
+    """An Arrow file (Feather) or stream, read batch by batch."""
 
     def _open(self) -> Any:
-        source = pa.memory_map(str(self.path))
+        source = pa.OSFile(str(self.path))
         try:
             return pa.ipc.open_file(source)
         except pa.ArrowInvalid:
@@ -276,17 +290,19 @@ class ArrowTable(_FileTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             schema = self._open().schema
-        except (pa.ArrowException, OSError):
+            return [(field.name, _arrow_kind(field.type)) for field in schema]
+        except (pa.ArrowException, OSError, UnicodeError):
             raise self._unreadable("Arrow") from None
-        return [(field.name, _arrow_kind(field.type)) for field in schema]
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         reader = self._open()
         whole = hasattr(reader, "num_record_batches")
         for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else reader:
-            for start in range(0, batch.num_rows, BATCH_ROWS):
-                yield batch.select(list(columns)).slice(start, BATCH_ROWS)
+            chosen = batch.select(list(columns))
+            chosen.validate(full=True)  # a damaged file must not end the process
+            for start in range(0, chosen.num_rows, BATCH_ROWS):
+                yield chosen.slice(start, BATCH_ROWS)
 
 
 class SQLiteTable(_FileTable):
@@ -325,7 +341,7 @@ def _choose_table(wanted: str | None, names: list[str]) -> str:
         return names[0]
     if wanted in names:
         return str(wanted)
-    found = ", ".join(repr(name[:60]) for name in names[:20]) or "none"
+    found = ", ".join(repr(name[:60]) for name in names[:20]) or "none, so choose another file"
     raise InvalidParameterError(f"One table of the database must be named with --table; it holds: {found}.")
 
 

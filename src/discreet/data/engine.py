@@ -20,6 +20,16 @@ Progress = Callable[[int], None]
 BATCH_ROWS = 2**16
 WORKERS = 2
 
+_STORED = frozenset(
+    [
+        *("BOOL", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "BIGNUM"),
+        *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE"),
+        *("DECIMAL", "DECIMAL32", "DECIMAL64", "DECIMAL128", "DECIMAL256"),
+        *("VARCHAR", "ENUM", "UUID", "JSON", "NULL", "UNKNOWN"),
+    ]
+)
+"""Storage types of numbers and text, in the words of all engines; the last two where every cell is missing."""
+
 
 class Table(ABC):
     """A private table, seen only through its metadata.
@@ -80,15 +90,13 @@ class Table(ABC):
         unit_id = (self.metadata.unit_id,) if self.metadata.unit_id else ()
         for name in (*columns, *unit_id):
             if names.count(name) != 1:
-                found = "is not in it" if name not in names else "is there more than once"
+                found = "is there more than once" if name in names else f"is not in it{_nearly(name, names)}"
                 raise DataMismatchError(
                     f"The table must have each declared column once, but column {_shown(name)} {found}. "
-                    f"Its header holds: {', '.join(_shown(n) for n in names[:30])}. Correct the metadata or the table."
+                    "Correct the metadata or the table."
                 )
-            kind = dict(header)[name]
-            if kind.upper().startswith(
-                ("STRUCT", "LIST", "MAP", "BLOB", "BINARY", "DATE", "TIME", "INTERVAL", "UNION")
-            ):
+            kind = dict(header)[name].upper()
+            if kind.endswith("]") or kind.split("(")[0].strip('"') not in _STORED:
                 raise DataMismatchError(
                     f"Column {_shown(name)} must hold numbers or text, but its storage type is {kind[:40]}. "
                     "Convert it before it is opened here."
@@ -176,6 +184,12 @@ def _finished(item: tuple[int, Future[Integers]], progress: Progress | None) -> 
     if progress is not None:
         progress(n_rows)
     return part
+
+
+def _nearly(name: str, names: Sequence[str]) -> str:
+    """Tell of a column spelled nearly the same, and of no other: without a header, the first row stands there."""
+    near = [other for other in names if other.strip().casefold() == name.strip().casefold()]
+    return f", though {_shown(near[0])} is" if near else ""
 
 
 def _shown(name: str) -> str:

@@ -1,14 +1,17 @@
 """Frames in memory: pandas, polars, Arrow, and whatever narwhals knows."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, Table
-from discreet.data.metadata import Metadata
+from discreet.data.metadata import Metadata, NumericColumn
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 
@@ -55,7 +58,8 @@ class FrameTable(Table):
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        arrays = [column_of(self._frame[name]) for name in columns]
+        numbers = [isinstance(self.metadata.columns.get(name), NumericColumn) for name in columns]
+        arrays = [column_of(self._frame[name], number) for name, number in zip(columns, numbers, strict=True)]
         for start in range(0, len(self._frame), BATCH_ROWS):
             yield pa.RecordBatch.from_arrays(
                 [_contiguous(array.slice(start, BATCH_ROWS)) for array in arrays], names=list(columns)
@@ -83,30 +87,37 @@ def _contiguous(array: Any) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def column_of(values: Any) -> Any:
-    """Return a column as Arrow, whatever its cells are; never an error that depends on a cell.
+def column_of(values: Any, is_number: bool = False) -> Any:
+    """Return a column as Arrow, whatever its cells are; no cell decides how another is read.
 
     Parameters
     ----------
     values : narwhals.Series or list
         Numbers, text, missing cells, or a mixture.
+    is_number : bool
+        Whether it is declared as a number: true and false are then 1 and 0.
 
     Returns
     -------
     pyarrow.Array or pyarrow.ChunkedArray
-        A mixture becomes text; a cell that is neither number nor text becomes a missing one.
+        Cells without a storage type become text; one that is neither number nor text becomes a missing one.
     """
-    try:
-        return values.to_arrow() if isinstance(values, nw.Series) else pa.array(values)
-    except Exception:  # Arrow's complaint would show the cell
-        return pa.array([_text(cell) for cell in (values.to_list() if isinstance(values, nw.Series) else values)])
+    if isinstance(values, nw.Series) and values.dtype != nw.Object:
+        with suppress(Exception):  # Arrow's complaint would show the cell
+            found = values.to_arrow()
+            if not pa.types.is_dictionary(found.type) or pa.types.is_string(found.type.value_type):
+                return found
+    cells = values.to_list() if isinstance(values, nw.Series) else values
+    return pa.array([_text(cell, is_number) for cell in cells], pa.string())
 
 
-def _text(cell: Any) -> str | None:
-    if isinstance(cell, bool):
-        return str(cell).lower()
+def _text(cell: Any, is_number: bool) -> str | None:
     if isinstance(cell, str):
         return cell.encode("utf-8", "replace").decode()
-    if isinstance(cell, (int, float)):
-        return repr(cell)
-    return None
+    if isinstance(cell, (bool, np.bool_)):
+        return str(int(cell)) if is_number else str(cell).lower()
+    if isinstance(cell, (int, np.integer)):
+        return str(cell) if abs(int(cell)) < 2**1024 else None
+    if isinstance(cell, (float, np.floating)):
+        return None if np.isnan(cell) else repr(float(cell))
+    return str(cell) if isinstance(cell, Decimal) else None

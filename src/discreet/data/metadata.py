@@ -388,6 +388,8 @@ class _StrictLoader(yaml.SafeLoader):
 def _how_to_declare(column: NumericColumn | CategoryColumn) -> str:
     if isinstance(column, CategoryColumn):
         return "levels. Declare them, such as `levels: [a, b]`, with their `source`; never read them from the rows."
+    if column.bounds == "private":
+        return "bounds: private ones cannot be bought yet. Declare `lower` and `upper` with their `source`."
     return (
         "bounds. Declare them, such as `lower: 0, upper: 30`, with their `source`, from a code book or from "
         "subject knowledge; never read them from the rows."
@@ -407,7 +409,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def half_width(column: NumericColumn) -> tuple[float, float]:
-    """Return the centre and the half width of a declared column, in its unit.
+    """Return the center and the half width of a declared column, in its unit.
 
     Parameters
     ----------
@@ -417,12 +419,12 @@ def half_width(column: NumericColumn) -> tuple[float, float]:
     Returns
     -------
     tuple of float
-        Centre and half width; the half width is positive and finite.
+        Center and half width; the half width is positive and finite.
     """
     if column.lower is None or column.upper is None:
         raise MetadataError(f"A numeric column must have public {_how_to_declare(column)}")
     half = column.upper / 2 - column.lower / 2
-    centre = column.lower / 2 + column.upper / 2
+    center = column.lower / 2 + column.upper / 2
     if not (math.isfinite(half) and half > 0):
         raise MetadataError("The half width of a column must be positive and finite. Declare other bounds.")
-    return centre, half
+    return center, half

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from discreet.data.frame import FrameTable, column_of
-from discreet.data.metadata import Metadata
+from discreet.data.metadata import Metadata, NumericColumn
 from discreet.errors import MetadataError
 
 
@@ -51,7 +51,8 @@ def table_of(
     if metadata is not None and nw.dependencies.is_into_dataframe(X):
         validate_data(estimator, X, y, skip_check_array=True)
         frame = nw.from_native(X, eager_only=True)
-        columns = {str(name): column_of(frame[name]) for name in frame.columns}
+        numbers = {name for name, column in metadata.columns.items() if isinstance(column, NumericColumn)}
+        columns = {str(name): column_of(frame[name], str(name) in numbers) for name in frame.columns}
         y = column_or_1d(y, warn=False)
     else:
         X, y = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=True)

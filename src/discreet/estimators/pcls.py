@@ -43,7 +43,7 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     models : sequence of sequences of str, default=None
         The candidate models themselves, instead of all subsets.
     y_bound : float, default=None
-        r: the target is clipped to within this of its centre, in its unit. Public. None is the furthest of its bounds.
+        r: the target is clipped to within this of its center, in its unit. Public. None is the furthest of its bounds.
     y_center : float, default=None
         The target's zero, in its unit. Public. None is the middle of its bounds.
     fit_intercept : bool, default=True
@@ -58,7 +58,7 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     release_ : Release
         What was released: selection, guarantee, noise, provenance.
-    support_ : ndarray of bool, shape (n_features_in_,)
+    support_ : ndarray of bool, shape (n_features,)
         Which columns were selected.
     feature_names_in_ : ndarray of str
         Names of the candidates, when they have names.

@@ -70,7 +70,7 @@ def solve_level(problem: Problem, masks: Masks, above: Level | None, progress: C
             finished = list(pool.map(solve, range(0, n, CHUNK)))
     if progress is not None:
         progress(sum(finished))
-    _certify(problem, masks, signs, values, gaps)
+    _certify(problem, masks, signs, values, gaps, support)
     table = parents[5]
     if table.size:
         table[masks] = np.arange(n, dtype=np.int32)
@@ -83,8 +83,8 @@ def _no_level(p: int, d: int) -> Level:
     return none, np.empty((0, p), np.int8), np.empty(0), np.empty(0), none, table
 
 
-def _certify(problem: Problem, masks: Masks, signs: Signs, values: Floats, gaps: Floats) -> None:
-    """Give the array code what the walk left without a certificate. Support bits stay: more of them only share less."""
+def _certify(problem: Problem, masks: Masks, signs: Signs, values: Floats, gaps: Floats, support: Masks) -> None:
+    """Give the array code what the walk left without a certificate; its optimum may use any of the model's units."""
     gram, xty, radius, units, always, tolerance = problem
     rest = np.flatnonzero(~(gaps <= tolerance))
     if rest.size:
@@ -92,6 +92,7 @@ def _certify(problem: Problem, masks: Masks, signs: Signs, values: Floats, gaps:
         columns = (included.astype(np.float64) @ units > 0.0) | always
         start = np.where(columns, signs[rest], 0).astype(np.int8)
         values[rest], gaps[rest], signs[rest] = solve_on_l1_ball(gram, xty, radius, columns, start, tolerance)
+        support[rest] = masks[rest]
 
 
 @_compile
@@ -130,8 +131,7 @@ def _solve_part(  # type: ignore[no-untyped-def]
             usable[k] = always[k] or (unit >= 0 and mask & (one << np.uint64(unit)) != 0)
             signs[i, k] = parent_signs[parent, k] if parent >= 0 and usable[k] else 0
         values[i], gaps[i] = _walk(gram, xty, radius, ridge, usable, signs[i], work)
-        # Without a certificate the array code finishes the model: until then it may use any of its units.
-        support[i] = mask if gaps[i] == np.inf else 0
+        support[i] = 0
         for k in range(p):
             if signs[i, k] != 0 and column_unit[k] >= 0:
                 support[i] |= one << np.uint64(column_unit[k])

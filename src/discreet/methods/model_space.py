@@ -99,15 +99,16 @@ class ModelSpace:
 
     def _check_size(self) -> None:
         d = len(self.units)
+        if d > MAX_UNITS:
+            raise InvalidParameterError(
+                f"At most {MAX_UNITS} columns can be free to enter, but there are {d}. "
+                "Force or group columns, or name fewer candidates."
+            )
         if self.n_models > MAX_MODELS:
             fits = max(k for k in range(d + 1) if sum(math.comb(d, j) for j in range(k + 1)) <= MAX_MODELS)
             raise InvalidParameterError(
                 f"At most 2^20 = {MAX_MODELS:,} candidate models can be compared, but {d} free columns make "
                 f"{self.n_models:,}. Set max_size to at most {fits}, force or group columns, or name fewer candidates."
-            )
-        if d > MAX_UNITS:
-            raise InvalidParameterError(
-                f"At most {MAX_UNITS} columns can be free to enter, but there are {d}. Name fewer."
             )
         if self.n_models < 1:
             raise InvalidParameterError("There must be a model to choose. Name a candidate that is not forced.")

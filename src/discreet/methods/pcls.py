@@ -58,7 +58,7 @@ class PenalizedLeastSquares(Method):
     models : tuple of tuples of str, optional
         The candidate models themselves, instead of all subsets.
     y_bound : float, optional
-        r: the target is clipped to within this of its centre, in its unit. Public. Default the furthest of its bounds.
+        r: the target is clipped to within this of its center, in its unit. Public. Default the furthest of its bounds.
     y_center : float, optional
         The target's zero, in its unit. Public. Default the middle of its bounds.
     fit_intercept : bool

@@ -5,6 +5,7 @@ from discreet.data.metadata import Metadata
 from discreet.ledger import Account, Entry, Ledger, Verification
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
 from discreet.workflow.request import Answer, Plan, answer, method_of, plan
+from discreet.workflow.verify import verify
 
 __all__ = [
     "Account",
@@ -21,5 +22,6 @@ __all__ = [
     "new_metadata",
     "open_table",
     "plan",
+    "verify",
     "write_dummy",
 ]

@@ -217,7 +217,13 @@ def _charged(
         return Answer(Release.from_json(stored), stored=True)
     if confirm is not None:
         confirm(facts.plan(), ledger.account(metadata.dataset))
-    reservation = None
+    return Answer(_spend(facts, ledger, source, progress), stored=False)
+
+
+def _spend(facts: "_Facts", ledger: Ledger, source: Source, progress: Progress | None) -> Release:
+    """From reserved to released or lost: from the first byte read on, the charge stands."""
+    metadata = facts.table.metadata
+    reservation, touched = None, False
     try:
         with _uninterrupted():
             reservation = ledger.reserve(
@@ -228,27 +234,28 @@ def _charged(
                 guarantee=facts.promised,
                 facts=facts.public_request(),
             )
-    except BaseException:
-        if reservation is not None:
-            reservation.cancel()
-        raise
-    return Answer(_spend(facts, reservation, source, progress), stored=False)
-
-
-def _spend(facts: "_Facts", reservation: Reservation, source: Source, progress: Progress | None) -> Release:
-    """From reserved to released or lost: from the first byte read on, the charge stands."""
-    try:
         with _uninterrupted():
             reservation.touch()
+            touched = True
         outcome = _computed(facts.prepared, facts.table, source, progress)
         with _uninterrupted():
             release = facts.release(outcome, reservation)
             reservation.release(release.to_json())
     except BaseException:
-        with suppress(BudgetError):  # already released, or the ledger is gone: either way it is charged
-            reservation.lose()
+        _abandon(reservation, touched)
         raise
     return release
+
+
+def _abandon(reservation: Reservation | None, touched: bool) -> None:
+    """Give the cost back while no row can have been read; after that, record that it bought nothing."""
+    if reservation is None:
+        return
+    with _uninterrupted(), suppress(BudgetError):  # already released, or the ledger is gone: either way it is charged
+        if touched:
+            reservation.lose()
+        else:
+            reservation.cancel()
 
 
 def _studied(facts: "_Facts", ledger: Ledger | None, source: Source, progress: Progress | None) -> Answer:
@@ -266,12 +273,22 @@ def _computed(prepared: Preparation, table: Table, source: Source, progress: Pro
     """Run the method; whatever goes wrong with the rows open, one constant text leaves."""
     try:
         return prepared.run(table, source, progress)
-    except Exception:
-        log = os.environ.get(OWNER_LOG)
-        if log:
-            with open(log, "a", encoding="utf-8") as file:
-                file.write(f"{datetime.now(UTC).isoformat()}\n{traceback.format_exc()}\n")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # a panic of a compiled library is no Exception
+        _log_for_owner(traceback.format_exc())
         raise ComputationFailedError from None
+
+
+def _log_for_owner(cause: str) -> None:
+    """Write where the owner asked for it; when that fails, the answer must stay the same constant."""
+    log = os.environ.get(OWNER_LOG)
+    if not log:
+        return
+    with suppress(OSError, ValueError):
+        handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{datetime.now(UTC).isoformat()}\n{cause}\n")
 
 
 @contextmanager

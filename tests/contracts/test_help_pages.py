@@ -1,0 +1,40 @@
+"""The reference of the commands is what the commands say of themselves.
+
+``python -m tests.contracts.test_help_pages`` writes it anew.
+"""
+
+from pathlib import Path
+
+import click
+import typer
+from typer.cli import get_docs_for_click
+
+from discreet.cli.main import app
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
+
+
+def generated() -> str:
+    """Return the page: usage, options and examples of every command."""
+    command = typer.main.get_command(app)
+    text = get_docs_for_click(obj=command, ctx=click.Context(command, info_name="discreet"), name="discreet")
+    lines, example = [], False
+    for line in text.rstrip().splitlines():
+        if line.strip() == "Example:":
+            lines += ["Example:", "", "```console"]
+            example = True
+        elif example and not line.startswith("  "):
+            lines += ["```", "", line]
+            example = False
+        else:
+            lines.append(line.removeprefix("  ") if example else line)
+    return "\n".join([*lines, *(["```"] if example else [])]) + "\n"
+
+
+def test_page_is_what_the_commands_say():
+    """Options that change change the page, so that a reader of the history sees it."""
+    assert PAGE.read_text() == generated(), "write it anew: python -m tests.contracts.test_help_pages"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(generated())
