@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError, VerificationError
@@ -111,6 +111,13 @@ class Release(_Record):
     provenance: Provenance
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    @model_validator(mode="after")
+    def _private_means_promised(self) -> "Release":
+        promised = self.guarantee is not None and self.event is not None
+        if self.private != (promised and self.provenance.randomness == "system entropy"):
+            raise ValueError("private must mean a guarantee, an event and the system's entropy")
+        return self
 
     def to_json(self) -> str:
         """Return the release as JSON text, keys in a fixed order.

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +120,18 @@ def progress(quiet: bool) -> Iterator[Told | None]:
         TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
+    bars = Progress(*columns, console=Console(stderr=True), transient=True)
+    tasks: dict[str, TaskID] = {}
 
-        def told(what: str, count: int, total: int | None) -> None:
+    def told(what: str, count: int, total: int | None) -> None:
+        with suppress(OSError):  # a closed terminal must not end what was paid for
+            bars.start()  # not before: a live display wipes out a question
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=total)
             bars.advance(tasks[what], count)
 
+    try:
         yield told
+    finally:
+        with suppress(OSError):
+            bars.stop()

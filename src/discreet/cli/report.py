@@ -8,7 +8,7 @@ import typer
 from discreet import report as reports
 from discreet.cli.console import result, say, spare
 from discreet.errors import InvalidParameterError
-from discreet.release import Release, write_whole
+from discreet.release import Release, writable, write_whole
 
 _FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json"}
 
@@ -30,10 +30,12 @@ def report(
         raise InvalidParameterError(
             f"The report's format must be told: end --out in {', '.join(_FORMATS)}, or give --format."
         )
+    if out is not None:
+        writable(out)
+        spare(out, release)
     text = reports.render(Release.read(release), chosen, audience)  # type: ignore[arg-type]
     if out is None:
         result(text)
         return
-    spare(out, release)
     write_whole(out, text)
     say(f"Report written to {out}.")

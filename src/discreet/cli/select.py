@@ -156,7 +156,8 @@ def _ask(plan: workflow.Plan, account: workflow.Account | None) -> None:
     cost = "nothing" if plan.guarantee is None else f"epsilon {number(plan.guarantee.epsilon)}"
     left = f" of the {number(account.epsilon_left)} left for {account.dataset}" if account is not None else ""
     say(f"This will spend {cost}{left} and cannot be undone.")
-    if not typer.confirm("Go on?", err=True):
+    typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise typer.Abort
 
 

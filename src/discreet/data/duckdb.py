@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import os
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -53,9 +54,10 @@ def open_table(source: Any, metadata: Metadata, table: str | None = None) -> Tab
         raise InvalidParameterError(
             "Data must be a local file or a frame in memory; addresses are not read yet. Copy the table to a file."
         )
-    path = Path(source).expanduser().absolute()
+    path = Path(os.path.expanduser(source))
     if not _is_file(path):
         raise InvalidParameterError(f"The data must be a file, but {str(source)[:300]} is none. Check the path.")
+    path = path.resolve()  # the same file by another path is the same source
     suffix = path.suffix.lower()
     for suffixes, kind in _KINDS:
         if suffix in suffixes:
@@ -203,12 +205,13 @@ class ParquetTable(_DuckDBTable):
 
 
 class CsvTable(_DuckDBTable):
-    """A CSV file: every cell is read as text, so that no row can decide how another is read.
+    """A CSV file: every cell is read as text, so that no cell can decide how another is read.
 
     Notes
     -----
     The delimiter is told from the header line alone. A short record is padded, a long one cut; one that cannot be read
-    is left out. All cells go through the same row map as every other storage.
+    is left out. All cells go through the same row map as every other storage. The guarantee is for the table that was
+    written: a program that leaves a quote open, or a line break unquoted, has merged or split the records of people.
     """
 
     kind = "CSV"
@@ -254,12 +257,12 @@ class DuckDBFileTable(_DuckDBTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with self._connect() as connection:
-                found = connection.execute("SELECT table_name, table_type FROM information_schema.tables").fetchall()
+                found = connection.execute(
+                    "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
+                ).fetchall()
         except duckdb.Error:
             raise self._unreadable(self.kind) from None
-        kinds = {str(name): str(kind) for name, kind in found}
-        self._table = _choose_table(self._table, sorted(kinds))
-        self._is_stored = kinds[self._table] == "BASE TABLE"
+        self._table = _choose_table(self._table, sorted(str(row[0]) for row in found))
         return super()._read_header()
 
     @override
@@ -268,8 +271,6 @@ class DuckDBFileTable(_DuckDBTable):
 
     @override
     def row_count(self) -> int | None:
-        if not self._is_stored:  # counting the rows of a view would read them
-            return None
         with self._connect() as connection:
             found = connection.execute(f"SELECT count(*) FROM {self._source()}").fetchone()
         return int(found[0]) if found else None
@@ -318,7 +319,7 @@ class SQLiteTable(_FileTable):
         try:
             with contextlib.closing(self._connect()) as connection:
                 found = connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
                 ).fetchall()
                 self._table = _choose_table(self._table, sorted(row[0] for row in found))
                 info = connection.execute(f"PRAGMA table_info({quoted(self._table)})").fetchall()

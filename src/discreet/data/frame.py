@@ -11,7 +11,7 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, Table
-from discreet.data.metadata import Metadata, NumericColumn
+from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 
@@ -58,8 +58,7 @@ class FrameTable(Table):
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        numbers = [isinstance(self.metadata.columns.get(name), NumericColumn) for name in columns]
-        arrays = [column_of(self._frame[name], number) for name, number in zip(columns, numbers, strict=True)]
+        arrays = [column_of(self._frame[name], self.metadata.is_number(name)) for name in columns]
         for start in range(0, len(self._frame), BATCH_ROWS):
             yield pa.RecordBatch.from_arrays(
                 [_contiguous(array.slice(start, BATCH_ROWS)) for array in arrays], names=list(columns)
@@ -92,7 +91,7 @@ def column_of(values: Any, is_number: bool = False) -> Any:
 
     Parameters
     ----------
-    values : narwhals.Series or list
+    values : narwhals.Series, ndarray or list
         Numbers, text, missing cells, or a mixture.
     is_number : bool
         Whether it is declared as a number: true and false are then 1 and 0.
@@ -102,13 +101,21 @@ def column_of(values: Any, is_number: bool = False) -> Any:
     pyarrow.Array or pyarrow.ChunkedArray
         Cells without a storage type become text; one that is neither number nor text becomes a missing one.
     """
-    if isinstance(values, nw.Series) and values.dtype != nw.Object:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):
+            return pa.array(values.astype(np.float64))
+    if isinstance(values, nw.Series) and not _is_untyped(values):
         with suppress(Exception):  # Arrow's complaint would show the cell
             found = values.to_arrow()
             if not pa.types.is_dictionary(found.type) or pa.types.is_string(found.type.value_type):
                 return found
     cells = values.to_list() if isinstance(values, nw.Series) else values
     return pa.array([_text(cell, is_number) for cell in cells], pa.string())
+
+
+def _is_untyped(values: "nw.Series[Any]") -> bool:
+    """Tell whether each cell has a type of its own; a library that guesses a common one looks at the cells."""
+    return values.dtype == nw.Object or str(getattr(values.to_native(), "dtype", "")) == "object"
 
 
 def _text(cell: Any, is_number: bool) -> str | None:
@@ -119,5 +126,6 @@ def _text(cell: Any, is_number: bool) -> str | None:
     if isinstance(cell, (int, np.integer)):
         return str(cell) if abs(int(cell)) < 2**1024 else None
     if isinstance(cell, (float, np.floating)):
-        return None if np.isnan(cell) else repr(float(cell))
+        value = float(cell)
+        return str(int(value)) if value.is_integer() else repr(value) if np.isfinite(value) else None
     return str(cell) if isinstance(cell, Decimal) else None

@@ -257,6 +257,21 @@ class Metadata(BaseModel):
         """Digest of the metadata's content."""
         return canonical_sha256(self.to_dict())
 
+    def is_number(self, name: str) -> bool:
+        """Tell whether a column is declared as a number.
+
+        Parameters
+        ----------
+        name : str
+            The column; it need not be declared at all.
+
+        Returns
+        -------
+        bool
+            False for categories and for columns that are not declared.
+        """
+        return isinstance(self.columns.get(name), NumericColumn)
+
     def declared(self, name: str) -> NumericColumn | CategoryColumn:
         """Return a column that can be used, or say how to declare it.
 

@@ -32,8 +32,8 @@ def cut_blocks(batches: Iterable[pa.RecordBatch], design: Design, unit_id: str, 
     Notes
     -----
     Which rows of a unit remain depends on that unit's encoded rows alone: the first ones by a public hash of their
-    cells, so that the choice is the same in any order of rows and favors no value. Rows without an identifier count as
-    one unit. Cost: one sort; holds the encoded rows in memory, about 2 bytes a cell.
+    cells, so that the choice is the same in any order of rows and favors no value. A row without an identifier is left
+    out: it could be anybody's. Cost: one sort; holds the encoded rows in memory, about 2 bytes a cell.
 
     References
     ----------
@@ -53,14 +53,14 @@ def cut_blocks(batches: Iterable[pa.RecordBatch], design: Design, unit_id: str, 
         connection.register("encoded", pa.RecordBatchReader.from_batches(schema, encoded()))
         kept = connection.sql(
             f"SELECT {cells} FROM (SELECT *, row_number() OVER (PARTITION BY unit ORDER BY hash({cells}), {cells}) "
-            f"AS place FROM encoded) WHERE place <= {int(rows_per_unit)}"
+            f"AS place FROM encoded WHERE unit IS NOT NULL) WHERE place <= {int(rows_per_unit)}"
         )
         for batch in kept.to_arrow_reader(2**16):
             yield np.stack([column.to_numpy() for column in batch.columns], axis=1)
 
 
 def unit_keys(values: pa.Array) -> pa.Array:
-    """Return identifiers as text that is the same whatever the storage: 7, 7.0 and "7" are one unit.
+    """Return identifiers as text that is the same whatever the storage: the numbers 7 and 7.0 are one unit, and "7".
 
     Parameters
     ----------
@@ -76,7 +76,10 @@ def unit_keys(values: pa.Array) -> pa.Array:
         values = values.combine_chunks()
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
+    if pa.types.is_decimal(values.type):  # exactly: neighbors beyond 2^53 are two units
+        text = pc.replace_substring_regex(pc.cast(values, pa.string()), r"(\.[0-9]*?)0+$", r"\1")
+        return pc.replace_substring_regex(text, r"\.$", "")
+    if pa.types.is_floating(values.type):
         found = numbers(values)
         text = [None if np.isnan(v) else str(int(v)) if float(v).is_integer() else repr(float(v)) for v in found]
         return pa.array(text, type=pa.string())

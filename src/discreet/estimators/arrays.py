@@ -1,26 +1,61 @@
-"""From X and y to a table with metadata."""
+"""From X and y to a table with metadata: shapes, names and storage types are looked at, cells are not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from typing_extensions import override
 
-from discreet.data.frame import FrameTable, column_of
-from discreet.data.metadata import Metadata, NumericColumn
+from discreet.data.engine import BATCH_ROWS, Table
+from discreet.data.frame import column_of
+from discreet.data.metadata import Metadata
 from discreet.errors import MetadataError
 
 
+class ArraysTable(Table):
+    """Features and target as one table; cells are converted when the rows are read, not before.
+
+    Parameters
+    ----------
+    columns : dict of str to array or series
+        All of one length.
+    metadata : Metadata
+        What is public about them.
+    """
+
+    def __init__(self, columns: dict[str, Any], metadata: Metadata) -> None:
+        super().__init__(metadata)
+        self._columns = columns
+
+    @property
+    @override
+    def name(self) -> str:
+        return "X, y"
+
+    @override
+    def header(self) -> list[tuple[str, str]]:
+        return [(name, "UNKNOWN") for name in self._columns]
+
+    @override
+    def row_count(self) -> int | None:
+        return len(next(iter(self._columns.values())))
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for start in range(0, self.row_count() or 0, BATCH_ROWS):
+            parts = [(self._columns[name][start : start + BATCH_ROWS], self.metadata.is_number(name)) for name in columns]
+            arrays = [column_of(part, number) for part, number in parts]
+            yield pa.RecordBatch.from_arrays(
+                [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in arrays], names=list(columns)
+            )
+
+
 def table_of(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    target: str | None,
-    metadata: Metadata | None,
-    observed_bound: bool = False,
-) -> tuple[FrameTable, str, Sequence[str]]:
+    estimator: Any, X: Any, y: Any, target: str | None, metadata: Metadata | None, observed_bound: bool = False
+) -> tuple[ArraysTable, str, Sequence[str]]:
     """Return features and target as one table in memory.
 
     Parameters
@@ -40,7 +75,7 @@ def table_of(
 
     Returns
     -------
-    tuple of FrameTable, str, list of str
+    tuple of ArraysTable, str, list of str
         The table, the target's name, the candidates.
 
     Raises
@@ -48,24 +83,34 @@ def table_of(
     MetadataError
         When the metadata and X do not have the same columns.
     """
-    if metadata is not None and nw.dependencies.is_into_dataframe(X):
-        validate_data(estimator, X, y, skip_check_array=True)
-        frame = nw.from_native(X, eager_only=True)
-        numbers = {name for name, column in metadata.columns.items() if isinstance(column, NumericColumn)}
-        columns = {str(name): column_of(frame[name], str(name) in numbers) for name in frame.columns}
-        y = column_or_1d(y, warn=False)
-    else:
-        X, y = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=True)
-        names = _names(metadata, target, X.shape[1])
-        columns = {name: pa.array(X[:, i]) for i, name in enumerate(names)}
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    columns = _features(estimator, X, metadata, target)
     name = _target_name(metadata, target, y, list(columns))
+    response = _response(y)
+    check_consistent_length(X, response)
     if metadata is None:
-        metadata = _unit_box(list(columns), name, y, observed_bound)
-    return (
-        FrameTable(pa.table({**columns, name: pa.array(np.asarray(y))}), metadata, "X, y"),
-        name,
-        list(columns),
-    )
+        metadata = _unit_box(list(columns), name, response, observed_bound)
+    return ArraysTable({**columns, name: response}, metadata), name, list(columns)
+
+
+def _features(estimator: Any, X: Any, metadata: Metadata | None, target: str | None) -> dict[str, Any]:
+    if metadata is not None and nw.dependencies.is_into_dataframe(X):
+        validate_data(estimator, X, skip_check_array=True)
+        frame = nw.from_native(X, eager_only=True)
+        return {str(name): frame[name] for name in frame.columns}
+    # Under add_or_remove_one nothing may depend on the number of rows, no row at all included.
+    least = 1 if metadata is None or metadata.n_rows is not None else 0
+    given = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
+    matrix = validate_data(estimator, given, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+    return {name: matrix[:, i] for i, name in enumerate(_names(metadata, target, matrix.shape[1]))}
+
+
+def _response(y: Any) -> Any:
+    """One cell a row, not looked at; a list may hold anything, so that no common type is guessed."""
+    if nw.dependencies.is_into_series(y):
+        return nw.from_native(y, series_only=True)
+    return column_or_1d(np.array(y, dtype=object) if isinstance(y, (list, tuple)) else y, warn=True)
 
 
 def _names(metadata: Metadata | None, target: str | None, n_features: int) -> list[str]:
@@ -93,7 +138,7 @@ def _target_name(metadata: Metadata | None, target: str | None, y: Any, names: l
 
 def _unit_box(names: list[str], target: str, y: Any, observed_bound: bool) -> Metadata:
     box = {"type": "real", "lower": -1.0, "upper": 1.0, "source": "by default; cells outside are clipped"}
-    bound = float(np.nanmax(np.abs(y), initial=1e-6)) if observed_bound else 1.0
+    bound = float(np.nanmax(np.abs(np.asarray(y, dtype=np.float64)), initial=1e-6)) if observed_bound else 1.0
     columns = {**dict.fromkeys(names, box), target: {**box, "lower": -bound, "upper": bound}}
     return Metadata.from_value(
         {

@@ -1,6 +1,7 @@
 """PCLS with scikit-learn's face."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.estimators.arrays import table_of
 from discreet.ledger import Ledger
+from discreet.mechanisms.rng import Source
 from discreet.workflow.request import answer, method_of
 
 
@@ -50,6 +52,9 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Whether every model has a constant, which shares the l1 bound.
     as_published : bool, default=False
         Run Algorithm 1 as printed, its errors included, for study: gives no guarantee.
+    random_state : int, default=None
+        A seed for simulations alone: the release then carries no guarantee, and no ledger takes it. None draws from
+        the system's entropy.
     metadata : Metadata, default=None
         What is public about X and y, when they are arrays or frames. None declares every column and the target to lie
         in [-1, 1], clips them there, and takes their number of rows as public.
@@ -67,7 +72,7 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Every fit draws noise from the system's entropy: there is no seed. Claim: ``methods/pcls.privacy.md``.
+    Claim: ``methods/pcls.privacy.md``.
 
     References
     ----------
@@ -97,6 +102,7 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         y_center: float | None = None,
         fit_intercept: bool = True,
         as_published: bool = False,
+        random_state: int | None = None,
         metadata: Metadata | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -112,6 +118,7 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.y_center = y_center
         self.fit_intercept = fit_intercept
         self.as_published = as_published
+        self.random_state = random_state
         self.metadata = metadata
 
     def fit(
@@ -152,13 +159,10 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             When the ledger refuses.
         """
         table, target, candidates = self._table(X, y, target, candidates)
-        names = [name for name in self.get_params(deep=False) if name != "metadata"]
+        names = [name for name in self.get_params(deep=False) if name not in ("metadata", "random_state")]
         method = method_of("pcls", **{name: _plain(getattr(self, name)) for name in names})
-        if isinstance(ledger, (str, Path)):
-            with Ledger(ledger) as opened:
-                release = answer(method, table, target, candidates, ledger=opened).release
-        else:
-            release = answer(method, table, target, candidates, ledger=ledger).release
+        with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
+            release = answer(method, table, target, candidates, ledger=book, rng=self._source()).release
         among = list(release.request["candidates"])
         self.release_ = release
         self.support_ = np.isin(among, release.selected)
@@ -178,15 +182,23 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameterError("candidates must not be given beside X and y. Drop columns of X instead.")
         return table_of(self, X, y, target, self.metadata, observed_bound=self.as_published)
 
+    def _source(self) -> Source | None:
+        seed = self.random_state
+        if seed is None:
+            return None
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InvalidParameterError(f"random_state must be None or an integer of at least 0, but it is {seed!r}.")
+        return Source.seeded(int(seed))
+
     def _get_support_mask(self) -> Any:
-        check_is_fitted(self)
+        check_is_fitted(self, "support_")
         return self.support_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True  # a missing cell becomes the middle of its bounds
-        tags.non_deterministic = True
+        tags.input_tags.string = True  # text that is no number is a missing cell
         return tags
 
 

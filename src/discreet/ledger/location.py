@@ -101,7 +101,7 @@ def _from_url(text: str, is_default: bool) -> Location:
     shown = url.render_as_string(hide_password=True)
     if url.get_backend_name() == "sqlite":
         if not url.database or url.database == ":memory:" or url.database.startswith("file:") or url.query:
-            raise unreachable(shown, "it must be a plain file on disk, such as sqlite:////home/me/ledger.sqlite")
+            raise unreachable(shown, "it must be a plain file on disk, such as sqlite:///ledger.sqlite")
         return _from_path(Path(url.database), shown, is_default)
     if url.get_backend_name() == "postgresql":
         if url.drivername == "postgresql":

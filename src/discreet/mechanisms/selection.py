@@ -145,7 +145,7 @@ def _exact_bounds(contender: _Contender, noise: Noise) -> tuple[Decimal, Decimal
     ends = [exactly.multiply(Decimal(contender.word + step), unit) for step in (0, 1)]
     behind = context.divide(Decimal(contender.behind.numerator), Decimal(contender.behind.denominator))
     low, high = sorted(_QUANTILES[noise].on_decimals(end, context) for end in ends)
-    error = Decimal(10) ** (6 - digits)
+    error = context.power(Decimal(10), 6 - digits)
     return _shift(low, behind, -error, context), _shift(high, behind, error, context)
 
 
@@ -153,7 +153,8 @@ def _shift(end: Decimal, behind: Decimal, error: Decimal, context: Context) -> D
     """Return end - behind, moved outwards by a relative error."""
     if not end.is_finite():
         return end
-    return context.add(context.subtract(end, behind), context.multiply(error, 1 + abs(end) + abs(behind)))
+    size = context.add(context.add(Decimal(1), context.abs(end)), context.abs(behind))
+    return context.add(context.subtract(end, behind), context.multiply(error, size))
 
 
 # ---- the three noises, as increasing or decreasing functions of a uniform number
@@ -172,8 +173,8 @@ def _minus_log_ends(words: Words) -> tuple[Floats, Floats]:
     above = (~words).astype(np.float64)  # 2^64 - 1 - word, exact before the cast
     near_one = words >= np.uint64(2**63)
     word = words.astype(np.float64)
-    larger = np.where(near_one, -np.log1p(-(above + 1.0) * 2.0**-64), 64 * np.log(2.0) - np.log(word))
-    smaller = np.where(near_one, -np.log1p(-above * 2.0**-64), 64 * np.log(2.0) - np.log(word + 1.0))
+    larger = np.where(near_one, -np.log1p(-(above + 1.0) * 2.0**-64), -np.log(word * 2.0**-64))
+    smaller = np.where(near_one, -np.log1p(-above * 2.0**-64), -np.log((word + 1.0) * 2.0**-64))
     return smaller, larger
 
 
@@ -186,19 +187,19 @@ def _laplace_floats(words: Words) -> tuple[Floats, Floats]:
     """Log of twice the smaller tail, signed: the lower half of the words is the lower tail."""
     lower = words < np.uint64(2**63)
     tail = np.where(lower, words, ~words).astype(np.float64)
-    inner = np.log(tail + 1.0) - 63 * np.log(2.0)
-    outer = np.log(tail) - 63 * np.log(2.0)
+    inner = np.log((tail + 1.0) * 2.0**-63)
+    outer = np.log(tail * 2.0**-63)
     return np.where(lower, outer, -inner), np.where(lower, inner, -outer)
 
 
 def _exponential_decimal(number: Decimal, context: Context) -> Decimal:
-    return Decimal("Infinity") if number == 0 else -context.ln(number)
+    return Decimal("Infinity") if number == 0 else context.minus(context.ln(number))
 
 
 def _gumbel_decimal(number: Decimal, context: Context) -> Decimal:
     if number == 0 or number == 1:
         return Decimal("-Infinity") if number == 0 else Decimal("Infinity")
-    return -context.ln(-context.ln(number))
+    return context.minus(context.ln(context.minus(context.ln(number))))
 
 
 def _laplace_decimal(number: Decimal, context: Context) -> Decimal:
@@ -207,7 +208,7 @@ def _laplace_decimal(number: Decimal, context: Context) -> Decimal:
     exact_context = Context(prec=len(number.as_tuple().digits) + 400)
     tail = number if number < Decimal("0.5") else exact_context.subtract(Decimal(1), number)
     size = context.ln(exact_context.multiply(tail, Decimal(2)))
-    return size if number < Decimal("0.5") else -size
+    return size if number < Decimal("0.5") else context.minus(size)
 
 
 _QUANTILES: dict[str, _Quantile] = {

@@ -183,9 +183,8 @@ class Calibration:
         omega = both - max(1 - radius, Fraction(0)) ** 2
         gamma = omega * (2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1) * metadata.rows_per_unit
         tolerance = both / 10_000
-        # (k + 6) 2^-53 n (r + R)^2 * 2 of specification 1.6, and the rounding of score + penalty.
-        n_rows = metadata.n_rows or MAX_ROWS
-        rounding = (design.n_columns + 6) * both * n_rows * 2 / 2**53
+        # (k + 6) 2^-53 n (r + R)^2 * 2 of specification 1.6 at the most rows there can be, for the score and for its gap.
+        rounding = 2 * (design.n_columns + 6) * both * MAX_ROWS * 2 / 2**53
         epsilon = exact_epsilon(method.epsilon)
         if method.model_penalty == "auto":
             # With no effects each free column is selected with probability 1 / (1 + exp(phi / scale)).
@@ -265,7 +264,7 @@ class PreparedLeastSquares(Preparation):
         """
         if self.method.as_published:
             return self._run_as_published(table, rng)
-        moments = table.moments(self.design, _rows_progress(progress, self.design.metadata.n_rows))
+        moments = table.moments(self.design, _rows_progress(progress, table))
         masks = self.space.masks()
         scores = self.scores(moments, masks, progress)
         chosen = noisy_min(
@@ -396,11 +395,11 @@ def _target_counts(cells: npt.NDArray[np.int16]) -> Integers:
     return np.bincount(np.abs(cells[:, -1].astype(np.int64)), minlength=GRID + 1)
 
 
-def _rows_progress(progress: Progress | None, n_rows: int | None) -> Any:
-    """Rows are counted only where their number is public."""
-    if progress is None or n_rows is None:
+def _rows_progress(progress: Progress | None, table: Table) -> Any:
+    """Rows are counted only where their number is public, and all of them are sure to be read."""
+    if progress is None or table.metadata.n_rows is None or table.row_count() is None:
         return None
-    return lambda count: progress("Reading rows", count, n_rows)
+    return lambda count: progress("Reading rows", count, table.metadata.n_rows)
 
 
 def _not_protected(metadata: Metadata) -> tuple[str, ...]:

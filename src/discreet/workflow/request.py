@@ -191,9 +191,10 @@ def answer(
     Privacy specification 7.3 and 14 (answer).
     """
     source = rng or Source()
+    is_system = type(source) is Source  # whoever overrides the words knows them
     prepared = method.prepare(table.metadata, target, candidates)
     table.check(prepared.columns)
-    facts = _Facts(method, prepared, table, source.is_system, _digest(method, prepared, table))
+    facts = _Facts(method, prepared, table, is_system, _digest(method, prepared, table), _now())
     if facts.guarantee is None:
         return _studied(facts, ledger, source, progress)
     if ledger is not None:
@@ -316,6 +317,7 @@ class _Facts:
     table: Table
     is_system: bool
     digest: str
+    asked: str
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -366,11 +368,15 @@ class _Facts:
                 metadata_sha256=metadata.sha256,
                 request_sha256=self.digest,
                 data=self.table.name,
-                requested_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
+                requested_at=self.asked,
                 randomness="system entropy" if self.is_system else "seeded",
                 ledger=None if reservation is None else _ledger_record(reservation),
             ),
         )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
 
 
 def _ledger_record(reservation: Reservation) -> LedgerRecord:

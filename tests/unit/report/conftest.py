@@ -141,7 +141,6 @@ SAMPLES = {
     "unknown law": make(law="logistic"),
     "not private": make(private=False, guarantee=None, event=None),
     "seeded": make_seeded(private=False, guarantee=None, event=None),
-    "seeded yet private": make_seeded(),
     "none selected": make(selected=()),
     "one candidate": make(names=("age",), selected=("age",)),
     "fifty candidates": make(

@@ -26,7 +26,7 @@ def test_pictures_are_the_same_every_time(samples):
         ("without ledger", {"odds", "swap"}),
         ("unknown law", {"odds"}),
         ("not private", {"swap"}),
-        ("seeded yet private", {"swap"}),
+        ("seeded", {"swap"}),
     ],
 )
 def test_only_what_holds_is_drawn(samples, name, drawn):

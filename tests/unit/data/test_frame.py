@@ -1,0 +1,114 @@
+"""Frames in memory: no cell may decide how another is read."""
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.data.design import Design
+from discreet.data.frame import FrameTable
+from discreet.data.metadata import Metadata
+from discreet.data.unit_cut import unit_keys
+from discreet.errors import DataMismatchError, InvalidParameterError
+
+METADATA = Metadata.from_value(
+    {
+        "dataset": "d",
+        "unit": "person",
+        "neighboring": "add_or_remove_one",
+        "columns": {
+            "x": {"type": "real", "lower": 0, "upper": 10},
+            "s": {"type": "category", "levels": ["1", "2", "x", "1.10"]},
+            "y": {"type": "real", "lower": 0, "upper": 10},
+        },
+    }
+)
+DESIGN = Design.plan(METADATA, "y", ["x", "s"])
+
+ODD = [
+    *(b"q", "x", None, float("nan"), float("inf"), 2**70, -(2**2000), True, Decimal("1.10"), Decimal("1e500"), 1.5),
+    *(
+        np.float32(0.1),
+        np.int64(3),
+        np.bool_(False),
+        [1],
+        {"a": 1},
+        pd.Timestamp("2020-01-01"),
+        "\ud800",
+        "1\x00",
+        1 + 2j,
+    ),
+]
+
+
+def encoded(frame):
+    return np.concatenate([DESIGN.encode(batch) for batch in FrameTable(frame, METADATA).batches(DESIGN.columns)])
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda cell: type(cell).__name__ + repr(cell)[:12])
+@pytest.mark.parametrize("usual", ["1", 1, 1.0, Decimal("1.10"), None, True])
+@pytest.mark.parametrize("place", [5, 150])
+def test_an_odd_cell_changes_its_own_row_alone(odd, usual, place):
+    """One cell of an untyped column replaced: the integers of all other rows stay as they were."""
+    column = [None] * 100 + [usual] * 100
+    other = [*column]
+    other[place] = odd
+    frames = []
+    for cells in (column, other):
+        untyped = pd.Series(cells, dtype=object)
+        frames.append(pd.DataFrame({"x": untyped, "s": untyped, "y": 1.0}))
+    one, two = (np.delete(encoded(frame), place, axis=0) for frame in frames)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_same_cells_in_any_frame_give_the_same_integers():
+    """Typed and untyped pandas, polars and Arrow agree."""
+    cells = {"x": [1.5, None, 11.0, -3.0], "s": ["1", "x", None, "zzz"], "y": [0.0, 10.0, None, 5.0]}
+    expected = encoded(pa.table(cells))
+    for frame in (pl.DataFrame(cells), pd.DataFrame(cells), pd.DataFrame(cells, dtype=object)):
+        np.testing.assert_array_equal(encoded(frame), expected)
+
+
+def test_what_is_no_frame_is_refused():
+    """Something else, and doubled names, are refused without a cell."""
+    with pytest.raises(InvalidParameterError, match="pandas, polars or Arrow"):
+        dc.open_table(3, METADATA)
+    with pytest.raises(DataMismatchError):
+        dc.open_table(pd.DataFrame([[1, 2]], columns=["x", "x"]), METADATA).check(("x",))
+
+
+def test_identifiers_beyond_floats_stay_apart():
+    """Neighboring large identifiers are two units; 7 and 7.0 are one; a missing one is nobody."""
+    big = [Decimal(10**18), Decimal(10**18 + 1)]
+    assert unit_keys(pa.array(big)).to_pylist() == ["1000000000000000000", "1000000000000000001"]
+    assert unit_keys(pa.array([Decimal("7.00"), Decimal("7.10"), None])).to_pylist() == ["7", "7.1", None]
+    assert unit_keys(pa.array([7.0, 7.5, float("nan")])).to_pylist() == ["7", "7.5", None]
+    assert unit_keys(pa.array([7, None])).to_pylist() == ["7", None]
+
+
+@pytest.mark.parametrize("cell", ["secret-cell", b"secret-cell", float("inf"), 2**70, np.longdouble("1e310"), None])
+@pytest.mark.parametrize("where", ["X", "y", "frame"])
+def test_arrays_are_taken_whatever_their_cells(cell, where, recwarn):
+    """No cell of X or y can raise, or show itself in a warning."""
+    X, y = [[0.1, 0.2] for _ in range(40)], [0.1] * 40
+    if where == "y":
+        y[7] = cell
+    else:
+        X[7][1] = cell
+    if where == "frame":
+        declared = {**METADATA.to_dict(), "columns": {n: METADATA.to_dict()["columns"]["x"] for n in ("a", "b", "y")}}
+        dc.PCLS(metadata=Metadata.from_value(declared)).fit(pd.DataFrame(X, columns=["a", "b"]), y, target="y")
+    else:
+        dc.PCLS().fit(X, y)
+    assert [str(w.message) for w in recwarn] == []
+
+
+def test_an_empty_table_is_an_answer_where_its_size_is_private():
+    """Under add_or_remove_one no row at all selects as any table does."""
+    declared = {**METADATA.to_dict(), "columns": {n: METADATA.to_dict()["columns"]["x"] for n in ("a", "y")}}
+    fitted = dc.PCLS(metadata=Metadata.from_value(declared)).fit(np.empty((0, 1)), np.empty(0), target="y")
+    assert fitted.release_.private

@@ -1,0 +1,89 @@
+"""The candidate models, counted by hand."""
+
+import math
+
+import pytest
+
+from discreet.errors import InvalidParameterError
+from discreet.methods.model_space import MAX_MODELS, MAX_UNITS, ModelSpace
+
+ABC = ("a", "b", "c")
+
+
+def names(space):
+    return {space.names(int(mask)) for mask in space.masks()}
+
+
+def test_all_subsets_with_and_without_the_empty_one():
+    """2^d models, each once, in the order of the candidates."""
+    space = ModelSpace.plan(ABC)
+    assert space.n_models == len(space.masks()) == len(names(space)) == 8
+    assert () in names(space)
+    assert ("a", "c") in names(space)
+    assert ModelSpace.plan(ABC, include_empty=False).n_models == 7
+
+
+def test_forced_columns_are_in_every_model():
+    """A forced column halves the number of models."""
+    space = ModelSpace.plan(ABC, forced=("b",))
+    assert names(space) == {("b",), ("a", "b"), ("b", "c"), ("a", "b", "c")}
+
+
+def test_groups_enter_and_leave_together():
+    """A group counts as one."""
+    space = ModelSpace.plan(ABC, groups=(("a", "c"),))
+    assert names(space) == {(), ("b",), ("a", "c"), ("a", "b", "c")}
+
+
+@pytest.mark.parametrize("max_size", [0, 1, 2, 5, 40])
+def test_max_size_counts_by_binomials(max_size):
+    """The number of models is the sum of binomials, for d beyond what all subsets allow."""
+    columns = tuple(f"x{i}" for i in range(5 if max_size == 40 else 18))
+    space = ModelSpace.plan(columns, max_size=max_size)
+    assert space.n_models == len(set(space.masks().tolist()))
+    assert space.n_models == sum(math.comb(len(columns), k) for k in range(min(max_size, len(columns)) + 1))
+
+
+def test_listed_models_are_taken_as_they_are():
+    """Forced columns are added, groups must be whole."""
+    space = ModelSpace.plan(ABC, forced=("c",), models=(("a",), (), ("a", "b")))
+    assert names(space) == {("a", "c"), ("c",), ("a", "b", "c")}
+    with pytest.raises(InvalidParameterError, match="groups whole"):
+        ModelSpace.plan(ABC, groups=(("a", "b"),), models=(("a",),))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"forced": ("z",)}, "forced must name candidates"),
+        ({"forced": ("a", "a")}, "forced must name candidates"),
+        ({"groups": (("a",), ("a", "b"))}, "groups must name candidates"),
+        ({"forced": ("a",), "groups": (("a", "b"),)}, "cannot be in a group"),
+        ({"models": (("a",), ("a",))}, "must differ"),
+        ({"models": (("z",),)}, "must hold candidates"),
+        ({"models": (("a",),), "max_size": 1}, "cannot both"),
+        ({"forced": ABC, "include_empty": False}, "must be a model"),
+    ],
+)
+def test_contradictions_are_refused(arguments, words):
+    """Each contradiction in a request is named."""
+    with pytest.raises(InvalidParameterError, match=words):
+        ModelSpace.plan(ABC, **arguments)
+
+
+@pytest.mark.parametrize("d", [21, 30, MAX_UNITS])
+def test_too_many_models_say_what_fits(d):
+    """Beyond 2^20 models the message names a max_size, which then works, and which is the largest that does."""
+    columns = tuple(f"x{i}" for i in range(d))
+    with pytest.raises(InvalidParameterError, match="Set max_size to at most") as refused:
+        ModelSpace.plan(columns)
+    fits = int(str(refused.value).split("at most ")[1].split(",")[0])
+    assert ModelSpace.plan(columns, max_size=fits).n_models <= MAX_MODELS
+    with pytest.raises(InvalidParameterError):
+        ModelSpace.plan(columns, max_size=fits + 1)
+
+
+def test_more_units_than_bits_are_refused():
+    """64 free columns do not fit, however few models there are."""
+    with pytest.raises(InvalidParameterError, match="63"):
+        ModelSpace.plan(tuple(f"x{i}" for i in range(64)), max_size=1)
