@@ -252,7 +252,8 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     Parameters
     ----------
     values : pyarrow.Array
-        Of any type. Where all levels are numbers, cells are compared as numbers too.
+        Of any type. Cells are compared with the levels as text, then with those that are numbers as numbers, so that
+        1, 1.0 and "1" are one level however the table is stored.
     column : CategoryColumn
         With levels.
 
@@ -267,12 +268,12 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     if _is_text(values.type):
         boolean = set(levels) <= {"true", "false"}
         codes = _places(pc.ascii_lower(values) if boolean else values, pa.array(levels, type=values.type))
-    elif pa.types.is_boolean(values.type):
+    elif pa.types.is_boolean(values.type) or pa.types.is_integer(values.type):
         codes = _places(pc.cast(values, pa.string()), pa.array(levels))
-    numeric = _level_numbers(levels)
-    if numeric is not None and not pa.types.is_boolean(values.type):
-        by_number = _places(pa.array(numbers(values), from_pandas=True), pa.array(numeric))
-        codes = np.where(codes < 0, by_number, codes)
+    by_number = _places(
+        *(pa.array(cells + 0.0, from_pandas=True) for cells in (numbers(values), _level_numbers(levels)))
+    )
+    codes = np.where(codes < 0, by_number, codes)
     if column.unknown is not None:
         codes = np.where(codes < 0, levels.index(column.unknown), codes)
     return codes
@@ -284,9 +285,11 @@ def _places(values: pa.Array, levels: pa.Array) -> npt.NDArray[np.int64]:
     return result
 
 
-def _level_numbers(levels: list[str]) -> list[float] | None:
+def _level_numbers(levels: list[str]) -> Floats:
+    """Return the levels as numbers, NaN for one that is none or the same number as another."""
     found = numbers(pa.array(levels))
-    return None if np.isnan(found).any() or len(set(found.tolist())) < len(levels) else found.tolist()
+    _, place, times = np.unique(found, return_inverse=True, return_counts=True)
+    return np.where(times[place] > 1, np.nan, found)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -298,7 +301,7 @@ def _plain(values: Any) -> pa.Array:
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
+        return _plain(values.dictionary).take(values.indices)
     if pa.types.is_string_view(values.type):
         values = pc.cast(values, pa.string())
     return values

@@ -46,7 +46,9 @@ class ArraysTable(Table):
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for start in range(0, self.row_count() or 0, BATCH_ROWS):
-            parts = [(self._columns[name][start : start + BATCH_ROWS], self.metadata.is_number(name)) for name in columns]
+            parts = [
+                (self._columns[name][start : start + BATCH_ROWS], self.metadata.is_number(name)) for name in columns
+            ]
             arrays = [column_of(part, number) for part, number in parts]
             yield pa.RecordBatch.from_arrays(
                 [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in arrays], names=list(columns)

@@ -1,0 +1,375 @@
+"""The command as people and programs use it: help, results and words apart, JSON, questions, a first session."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import yaml
+
+from discreet.data.duckdb import ParquetTable
+from discreet.data.metadata import Metadata
+from tests.acceptance.conftest import Done, Place, in_process_of_its_own
+
+COMMANDS = [
+    ["demo"],
+    ["dummy"],
+    ["select"],
+    ["report"],
+    ["metadata", "new"],
+    ["metadata", "check"],
+    ["metadata", "convert"],
+    ["budget", "grant"],
+    ["budget", "show"],
+    ["budget", "history"],
+    ["budget", "verify"],
+]
+
+
+# ---- help
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help(place, command):
+    """The help of a command fits a terminal of 80 columns and shows an example of that very command."""
+    done = place.run(*command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    example = done.out.partition("Example:")[2]
+    assert f"discreet {' '.join(command)}" in example
+    assert place.run(*command, "-h") == done
+
+
+@pytest.mark.parametrize("command", [[], ["metadata"], ["budget"]], ids=str)
+def test_help_of_groups(place, command):
+    """The help of a group names all its commands."""
+    done = place.run(*command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    inside = {words[len(command)] for words in COMMANDS if words[: len(command)] == command}
+    assert inside <= set(re.findall(r"│ (\w+) ", done.out))
+
+
+def test_every_command_is_tested(place):
+    """No command is missing from the list above."""
+    shown = set()
+    for group in ([], ["metadata"], ["budget"]):
+        block = place.run(*group, "--help").out.partition("Commands")[2]
+        shown |= {(*group, name) for name in re.findall(r"│ (\w+) ", block)}
+    assert shown - {("metadata",), ("budget",)} == set(map(tuple, COMMANDS))
+
+
+def test_help_as_a_process(place):
+    """The process starts, shows the help of `select`, and knows its version."""
+    done = in_process_of_its_own("select", "--help")
+    assert (done.code, done.err) == (0, "")
+    assert "--epsilon" in done.out
+    done = in_process_of_its_own("--version")
+    assert done == Done(0, f"discreet {version('discreet')}\n", "")
+
+
+def test_completion(place, monkeypatch):
+    """A shell can ask for the completion's script, and complete a command with it."""
+    monkeypatch.setenv("_DISCREET_COMPLETE", "source_bash")
+    done = _installed()
+    assert (done.code, done.err) == (0, "")
+    assert "_DISCREET_COMPLETE=complete_bash" in done.out
+    monkeypatch.setenv("_DISCREET_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "discreet sel")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert _installed().out.split() == ["select"]
+
+
+def _installed(*words: str) -> Done:
+    """Run the installed script."""
+    script = Path(sys.executable).with_name("discreet")
+    done = subprocess.run([script, *words], capture_output=True, text=True, timeout=120, check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+# ---- results and words apart
+
+
+JSON_COMMANDS = {
+    "discreet/release@1": ["select"],
+    "discreet/plan@1": ["select", "--dry-run"],
+    "discreet/account@1": ["budget", "grant", "clinic", "--epsilon", "11"],
+    "discreet/accounts@1": ["budget", "show"],
+    "discreet/history@1": ["budget", "history"],
+    "discreet/verification@1": ["budget", "verify", "release.json"],
+    "discreet/findings@1": ["metadata", "check", "people.yaml"],
+}
+
+
+@pytest.mark.parametrize("schema", JSON_COMMANDS)
+def test_json(place, schema, monkeypatch):
+    """With --json, standard output is JSON of a named schema and nothing else; standard error has no word."""
+    monkeypatch.setenv("DISCREET_LEDGER", str(place.ledger))
+    place.select(out="release.json")
+    words = JSON_COMMANDS[schema]
+    done = place.select(*words[1:], "--json", epsilon=2) if words[0] == "select" else place.run(*words, "--json")
+    assert (done.code, done.err) == (0, "")
+    value = json.loads(done.out, parse_constant=pytest.fail)
+    assert value["schema"] == schema
+
+
+def test_results_on_standard_output_words_on_standard_error(place):
+    """What is asked for goes to standard output, what explains it to standard error."""
+    done = place.select(out="release.json")
+    assert done.out.startswith("Selected for visits: ")
+    assert done.err == "Release written to release.json. `discreet report release.json` explains it.\n"
+    done = place.select("--json")
+    assert json.loads(done.out) == json.loads(Path("release.json").read_text())
+    assert done.err.startswith("The same request had been answered before")
+    for form, start in (("markdown", "#"), ("html", "<!doctype html>"), ("json", "{")):
+        done = place.run("report", "release.json", "--format", form)
+        assert done.out.lower().startswith(start)
+        assert done.err == ""
+        done = place.run("report", "release.json", "--format", form, "--out", f"report.{form}")
+        assert (done.out, done.err) == ("", f"Report written to report.{form}.\n")
+    done = place.run("metadata", "convert", "people.yaml", "--to", "csvw")
+    assert json.loads(done.out)
+    done = place.run("dummy", "--metadata", "people.yaml", "--out", "fake.csv")
+    assert done.out == ""
+    assert "fake.csv" in done.err
+
+
+def test_quiet(place):
+    """With --quiet, standard error has no word, whatever the outcome says on standard output."""
+    for words in (["--quiet"], ["-q", "--json"], ["-q", "--fresh", "--out", "release.json"], ["-q", "--dry-run"]):
+        done = place.select(*words)
+        assert (done.code, done.err) == (0, ""), words
+        assert done.out
+    assert place.select("--quiet", target="height").refused(3)
+
+
+def test_pipe_that_closes(place):
+    """A reader that stops listening ends the command without a traceback; the release is stored."""
+    command = shlex.join([sys.executable, "-m", "discreet", *place.words("--json")])
+    done = subprocess.run(["bash", "-c", f"{command} | true"], capture_output=True, text=True, timeout=120, check=False)
+    assert "Traceback" not in done.stderr
+    assert place.spent() == 1
+    assert place.select().err.startswith("The same request had been answered before")
+
+
+# ---- a plan opens nothing
+
+
+def test_dry_run(place, monkeypatch):
+    """--dry-run tells the cost and the noise; it opens no data and no ledger, and charges nothing."""
+
+    def opened(*_, **__):
+        raise AssertionError("opened")
+
+    monkeypatch.setattr(ParquetTable, "__init__", opened)
+    monkeypatch.setattr("discreet.workflow.open_table", opened)
+    monkeypatch.setattr("discreet.workflow.Ledger", opened)
+    for data in (place.data, "none.parquet", None, "http://example.org/people.csv"):
+        done = place.select("--dry-run", data=data, epsilon="0.5", ledger="nowhere/at/all")
+        assert (done.code, done.err) == (0, ""), data
+        assert "epsilon 0.5" in done.out
+        assert "No data were opened and nothing was spent." in done.out
+    monkeypatch.undo()
+    assert place.spent() == 0
+
+
+def test_dry_run_promises_what_the_release_keeps(place):
+    """The plan's noise and parameters are the release's."""
+    plan = json.loads(place.select("--dry-run", "--json").out)
+    release = json.loads(place.select("--json").out)
+    assert plan["noise"] == release["noise"]
+    assert plan["parameters"] == release["request"]["parameters"]
+    assert plan["cost"] == {name: release["guarantee"][name] for name in ("epsilon", "delta")}
+    assert plan["neighboring"] == release["guarantee"]["neighboring"]
+
+
+def test_as_published_is_not_private(place):
+    """A run for study says so wherever it is shown, and is refused on a data set that has a budget."""
+    assert "every run on it must give a guarantee" in place.select("--as-published").refused(9)
+    assert place.spent() == 0
+    other = place.write_metadata(dataset="study")
+    done = place.select("--as-published", metadata=other, out="study.json")
+    assert done.code == 0
+    assert "NOT PRIVATE" in done.out
+    assert json.loads(Path("study.json").read_text())["private"] is False
+    assert "not private" in place.run("report", "study.json").out.lower()
+    place.run("budget", "verify", "study.json", "--ledger", place.ledger).refused(8)
+
+
+# ---- a first session
+
+
+def test_demo_twice(place):
+    """The demonstration runs from nothing to a report, and again in the same folder for free."""
+    first = place.run("demo", "--dir", "demo")
+    assert first.code == 0
+    assert first.out.startswith("Selected for mdvis: ")
+    assert "1. Plan" in first.err
+    files = {path.name for path in Path("demo").iterdir()}
+    assert files == {
+        "rand_hie.parquet",
+        "rand_hie.yaml",
+        "ledger.sqlite",
+        "release.json",
+        "report.html",
+        "report.md",
+    }
+    again = place.run("demo", "--dir", "demo")
+    assert (again.code, again.out) == (0, first.out)
+    assert "nothing charged" in again.err
+    assert place.run("demo", "--dir", "demo", "--quiet") == Done(0, first.out, "")
+    (command,) = re.findall(r"  (discreet select .*)", first.err)
+    assert place.run(*shlex.split(command)[1:]).code == 0
+    assert place.run("budget", "verify", "demo/release.json", "--ledger", "demo/ledger.sqlite").code == 0
+    shown = place.run("budget", "show", "--ledger", "demo/ledger.sqlite").out
+    assert "1.5 of 2 spent, 0.5 left, 2 releases" in shown
+
+
+def test_demo_in_a_bad_place(place):
+    """A folder that cannot be made is a usage error."""
+    assert "must be writable" in place.run("demo", "--dir", "people.yaml/demo").refused(2)
+
+
+def test_from_a_csv_file_to_a_selection(place):
+    """A skeleton from the header, filled in, checked, a cap, a selection: each step says the next one."""
+    done = place.run("metadata", "new", "people.csv", "--unit", "person", "--out", "new.yaml")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "Skeleton written to new.yaml. Fill in the blanks, then: discreet metadata check new.yaml\n"
+    skeleton = Path("new.yaml").read_text()
+    assert not re.search("north|south|west", skeleton)
+    done = place.run("metadata", "check", "new.yaml")
+    assert done.code == 3
+    assert done.err == "Error: new.yaml must have no errors, but it has 4. Mend them and check again.\n"
+    place.select(metadata="new.yaml").refused(3)
+    value = yaml.safe_load(skeleton)
+    assert set(value["columns"]) == {"age", "income", "site", "visits"}
+    for name, lower, upper in (("age", 0, 110), ("income", 0, 100), ("visits", 0, 20)):
+        value["columns"][name] = {"type": "real", "lower": lower, "upper": upper, "source": "questionnaire"}
+    value["columns"]["site"].update(type="category", levels=["north", "south", "west"], source="study design")
+    Path("new.yaml").write_text(yaml.safe_dump(value))
+    done = place.run("metadata", "check", "new.yaml")
+    assert done.code == 0, done
+    assert "new.yaml is ready: 4 columns" in done.out
+    done = place.select(metadata="new.yaml", data="people.csv")
+    (command,) = re.findall("`(discreet .*)`", done.refused(4))
+    assert place.run(*shlex.split(command)[1:]).code == 0
+    done = place.select(metadata="new.yaml", data="people.csv", out="release.json")
+    assert done.code == 0
+    assert place.run("report", "release.json", "--out", "report.html").code == 0
+    assert place.spent("people") == 1
+
+
+def test_convert_there_and_back(place):
+    """Metadata converted to another format and back have the same columns, bounds and levels."""
+    before = Metadata.read("people.yaml")
+    known = ["--unit", "person", "--neighboring", "replace_one", "--n-rows", "240", "--dataset", "clinic"]
+    for form, name in (("csvw", "there.json"), ("smartnoise", "there.yaml"), ("discreet", "there.yaml")):
+        assert place.run("metadata", "convert", "people.yaml", "--to", form, "--out", name).code == 0
+        given = [] if form == "discreet" else known
+        done = place.run("metadata", "convert", name, "--to", "discreet", *given, "--out", "back.yaml")
+        assert done.code == 0, done
+        assert done.out == ""
+        after = Metadata.read("back.yaml")
+        assert (after.dataset, after.unit, after.neighboring) == ("clinic", "person", "replace_one")
+        for column, facts in before.columns.items():
+            found = after.columns[column]
+            for fact in ("lower", "upper", "levels"):
+                assert getattr(found, fact, None) == getattr(facts, fact, None), (form, column, fact)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_dummy(place, ending):
+    """A fake table of the declared shape is taken by `select` as the true one would be."""
+    other = place.write_metadata(unit_id="person", rows_per_unit=2)
+    done = place.run("dummy", "--metadata", other, "--rows", "240", "--out", f"fake.{ending}")
+    assert done.code == 0
+    assert place.select(data=f"fake.{ending}", metadata=other).code == 0
+    assert place.select(data=f"fake.{ending}").code == 0
+
+
+# ---- the question
+
+
+def on_a_terminal(place: Place, answer: str, *words: str) -> tuple[int, str, str]:
+    """Run a `select` on a terminal that types an answer; return code, standard output and what the terminal shows."""
+    master, slave = os.openpty()
+    command = [sys.executable, "-m", "discreet", *place.words(*words)]
+    with subprocess.Popen(command, stdin=slave, stderr=slave, stdout=subprocess.PIPE, text=True) as process:
+        os.close(slave)
+        os.write(master, answer.encode())
+        shown = b""
+        while True:
+            try:
+                shown += os.read(master, 4096)
+            except OSError:  # how a terminal ends whose other side is closed
+                break
+        out = process.stdout.read()
+    os.close(master)
+    return process.returncode, out, shown.decode()
+
+
+QUESTION = "This will spend epsilon 1 of the 10 left for clinic and cannot be undone."
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n", "\x04"], ids=ascii)
+def test_question_refused(place, answer):
+    """On a terminal the cost is shown and asked for; any answer but yes spends nothing."""
+    code, out, shown = on_a_terminal(place, answer)
+    assert (code, out) == (130, "")
+    assert QUESTION in shown
+    assert "Go on? [y/N]: Error: Stopped before anything was spent." in shown
+    assert place.spent() == 0
+
+
+def test_question_accepted(place):
+    """Yes goes on, and standard output still holds the result alone."""
+    code, out, shown = on_a_terminal(place, "y\n", "--json")
+    assert code == 0
+    assert out.startswith("{")
+    assert json.loads(out)["schema"] == "discreet/release@1"
+    assert QUESTION in shown
+    assert place.spent() == 1
+
+
+def test_question_skipped(place):
+    """--yes asks nothing; nor is there a question for what is free, or where nobody could answer."""
+    code, out, shown = on_a_terminal(place, "n\n", "--yes")
+    assert code == 0
+    assert "Go on?" not in shown
+    assert place.spent() == 1
+    code, again, shown = on_a_terminal(place, "n\n")
+    assert (code, again) == (0, out)
+    assert "Go on?" not in shown
+    assert place.select("--fresh").code == 0
+    assert place.spent() == 2
+
+
+# ---- the ledger
+
+
+def test_budget(place):
+    """Spending shows in the ledger's bar, its history and its check."""
+    place.select()
+    place.select("--fresh", epsilon="2")
+    where = ["--ledger", place.ledger]
+    assert "3 of 10 spent, 7 left, 2 releases" in place.run("budget", "show", *where).out
+    kinds = [line.split()[2] for line in place.run("budget", "history", *where).out.splitlines()]
+    assert kinds == ["grant", *["reserve", "touch", "release"] * 2]
+    assert place.run("budget", "verify", *where).out.startswith("The ledger fits: 7 entries, 2 releases")
+    account = json.loads(place.run("budget", "show", "clinic", "--json", *where).out)["accounts"][0]
+    assert account["epsilon"] == {"cap": 10.0, "spent": 3.0, "left": 7.0}
+    line = place.run("budget", "show", "other", *where).refused(4)
+    assert "has none" in line
+
+
+def test_default_ledger(place):
+    """Without --ledger the ledger is a file in the user's data folder, or what DISCREET_LEDGER names."""
+    assert place.run("budget", "grant", "clinic", "--epsilon", "1").code == 0
+    assert Path("temporary", "discreet", "discreet.sqlite").is_file()
+    assert place.select(ledger=None).code == 0
+    assert place.spent() == 0

@@ -1,0 +1,245 @@
+"""One suite that every engine passes: the same integers from every storage, in every order, by every split."""
+
+import contextlib
+import sqlite3
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from benchmarks.tables import FREMTPL_METADATA, SHARED
+
+from discreet.data import duckdb as files
+from discreet.data import engine
+from discreet.data.design import Design
+from discreet.data.duckdb import open_table
+from discreet.data.dummy import dummy_table
+from discreet.data.metadata import Metadata
+from discreet.errors import DataMismatchError, InvalidParameterError
+from discreet.mechanisms.rng import Source
+
+METADATA = Metadata.from_text(FREMTPL_METADATA.replace("n_rows: 677991", "n_rows: 3000"))
+DESIGN = Design.plan(METADATA, "ClaimNb", center=0.0)
+
+
+def small() -> pa.Table:
+    """Rows of the declared shape with everything that may go wrong in a cell."""
+    table = dummy_table(METADATA, 3000, Source.seeded(4).words).to_pydict()
+    table["Density"][5], table["Exposure"][6], table["Area"][7] = None, None, None
+    table["Region"][8], table["VehAge"][9], table["Exposure"][10] = "Atlantis", 10**9, -3.5
+    table["VehBrand"][11] = ""
+    return pa.table(table)
+
+
+def to_csv(table, folder):
+    pyarrow.csv.write_csv(table, folder / "t.csv")
+    return folder / "t.csv"
+
+
+def to_tsv(table, folder):
+    pyarrow.csv.write_csv(table, folder / "t.tsv", pyarrow.csv.WriteOptions(delimiter="\t"))
+    return folder / "t.tsv"
+
+
+def to_parquet(table, folder):
+    pq.write_table(table, folder / "t.parquet", row_group_size=700)
+    return folder / "t.parquet"
+
+
+def to_arrow_file(table, folder):
+    pyarrow.feather.write_feather(table, folder / "t.arrow", chunksize=900)
+    return folder / "t.arrow"
+
+
+def to_arrow_stream(table, folder):
+    with pa.OSFile(str(folder / "t.arrows"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, 500)
+    return folder / "t.arrows"
+
+
+def to_duckdb(table, folder):
+    with duckdb.connect(str(folder / "t.duckdb")) as connection:
+        connection.register("given", table)
+        connection.execute("CREATE TABLE policies AS SELECT * FROM given")
+    return folder / "t.duckdb"
+
+
+def to_sqlite(table, folder):
+    with contextlib.closing(sqlite3.connect(folder / "t.sqlite")) as connection, connection:
+        names = ", ".join(files.quoted(name) for name in table.column_names)
+        connection.execute(f"CREATE TABLE policies ({names})")
+        marks = ", ".join("?" for _ in table.column_names)
+        connection.executemany(f"INSERT INTO policies VALUES ({marks})", zip(*table.to_pydict().values(), strict=True))
+    return folder / "t.sqlite"
+
+
+ENGINES = {
+    "csv": to_csv,
+    "tsv": to_tsv,
+    "parquet": to_parquet,
+    "arrow file": to_arrow_file,
+    "arrow stream": to_arrow_stream,
+    "duckdb": to_duckdb,
+    "sqlite": to_sqlite,
+    "pandas": lambda table, _: table.to_pandas(),
+    "pandas untyped": lambda table, _: table.to_pandas().astype(object),
+    "pandas categories": lambda table, _: table.to_pandas().astype(dict.fromkeys(("Area", "Region"), "category")),
+    "polars": lambda table, _: pl.from_arrow(table),
+    "arrow": lambda table, _: table,
+}
+
+
+@pytest.fixture(params=ENGINES, ids=lambda name: name.replace(" ", "_"))
+def stored(request, tmp_path):
+    """The small table in one storage."""
+    return ENGINES[request.param](small(), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Moments of the small table by plain int64 arithmetic."""
+    cells = DESIGN.encode(small().combine_chunks().to_batches()[0]).astype(np.int64)
+    return cells.T @ cells
+
+
+def test_header_names_the_columns_and_opens_no_row(stored):
+    """The header holds the names in order; the check against the metadata passes."""
+    table = open_table(stored, METADATA)
+    assert [name for name, _ in table.header()] == small().column_names
+    table.check(DESIGN.columns)
+    assert table.row_count() in (None, 3000)
+
+
+@pytest.mark.parametrize(("batch_rows", "workers"), [(65536, 2), (97, 1), (1000, 4)])
+def test_moments_are_the_same_integers(stored, expected, batch_rows, workers, monkeypatch):
+    """Whatever the storage, the batches and the threads."""
+    for module in (engine, files):
+        monkeypatch.setattr(module, "BATCH_ROWS", batch_rows)
+    monkeypatch.setattr("discreet.data.frame.BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(engine, "WORKERS", workers)
+    np.testing.assert_array_equal(open_table(stored, METADATA).moments(DESIGN), expected)
+
+
+def test_a_wrong_public_count_is_refused(stored):
+    """Where the storage states its number of rows, another n_rows is refused before a row is read."""
+    other = Metadata.from_value({**METADATA.to_dict(), "n_rows": 2999})
+    table = open_table(stored, other)
+    if table.row_count() is not None:
+        with pytest.raises(DataMismatchError, match="n_rows=2999"):
+            table.check(DESIGN.columns)
+
+
+def test_progress_adds_up_to_the_rows(stored):
+    """Rows told are rows read."""
+    told = []
+    open_table(stored, METADATA).moments(DESIGN, told.append)
+    assert sum(told) == 3000
+
+
+@pytest.fixture(scope="module")
+def policies():
+    """The real table of 677,991 policies; without the shared data, 50,000 rows of its shape."""
+    path = SHARED / "fremtpl2freq.parquet"
+    if path.is_file():
+        return pq.read_table(path)
+    return dummy_table(METADATA, 50_000, Source.seeded(9).words)
+
+
+def test_real_table_in_three_orders_from_five_storages(policies, tmp_path):
+    """Parquet, CSV, DuckDB, pandas and polars; as it is, reversed, shuffled: one and the same matrix of integers."""
+    metadata = Metadata.from_text(FREMTPL_METADATA.replace("677991", str(policies.num_rows)))
+    design = Design.plan(metadata, "ClaimNb", center=0.0)
+    n = policies.num_rows
+    orders = {
+        "as it is": np.arange(n),
+        "reversed": np.arange(n)[::-1],
+        "shuffled": np.argsort(Source.seeded(2).words(n)),
+    }
+    found = []
+    for name, order in orders.items():
+        table = policies.take(pa.array(order))
+        folder = tmp_path / name
+        folder.mkdir()
+        sources = [to_parquet(table, folder), to_csv(table, folder), to_duckdb(table, folder)]
+        for source in (*sources, table.to_pandas(), pl.from_arrow(table)):
+            found.append(open_table(source, metadata).moments(design))
+    assert found[0][0, 0] == n * 32767**2
+    for moments in found[1:]:
+        np.testing.assert_array_equal(moments, found[0])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_parquet('{other}')",
+        "SELECT * FROM read_csv('{other}')",
+        "SELECT * FROM read_text('{other}')",
+        "COPY (SELECT 1) TO '{other}.out'",
+        "ATTACH '{other}.db' AS other",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SELECT * FROM read_csv('https://localhost/x.csv')",
+        "SET enable_external_access = true",
+        "SET allowed_paths = ['{other}']",
+        "SET temp_directory = '{other}.tmp'",
+        "EXPORT DATABASE '{other}.export'",
+    ],
+)
+@pytest.mark.parametrize("storage", ["parquet", "csv", "duckdb"])
+def test_engine_is_locked_to_its_file(storage, statement, tmp_path):
+    """No other file, no network, no writing, no way to lift the lock."""
+    home, other = tmp_path / "home", tmp_path / "other"
+    home.mkdir(), other.mkdir()
+    secret = to_parquet(small(), other)
+    table = open_table(ENGINES[storage](small(), home), METADATA)
+    with table._connect() as connection, pytest.raises(duckdb.Error):
+        connection.execute(statement.format(other=secret)).fetchall()
+    assert [path.name for path in other.iterdir()] == ["t.parquet"]
+
+
+def test_reading_leaves_nothing_beside_the_file(stored, tmp_path):
+    """No temporary file, no journal, no lock stays."""
+    before = sorted(path.name for path in tmp_path.iterdir())
+    open_table(stored, METADATA).moments(DESIGN)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_views_are_refused(tmp_path):
+    """A view's definition could let one row change another: it is no table."""
+    path = to_duckdb(small(), tmp_path)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE VIEW seen AS SELECT * FROM policies")
+    with pytest.raises(InvalidParameterError, match="--table"):
+        open_table(path, METADATA, "seen")
+    assert open_table(path, METADATA).locator.endswith("#policies")
+
+
+def test_a_large_file_is_streamed(tmp_path):
+    """Three million rows pass through less memory than they would fill."""
+    path = tmp_path / "large.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT random() a, random() b, random() c, random() d, random() e, random() y FROM range(3000000)) "
+            f"TO '{path}' (FORMAT parquet)"
+        )
+    code = f"""
+import resource
+from discreet.data.design import Design
+from discreet.data.duckdb import open_table
+from discreet.data.metadata import Metadata
+box = {{"type": "real", "lower": 0, "upper": 1}}
+metadata = Metadata.from_value({{"dataset": "d", "unit": "p", "neighboring": "add_or_remove_one",
+                                 "columns": dict.fromkeys("abcdey", box)}})
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+moments = open_table({str(path)!r}, metadata).moments(Design.plan(metadata, "y"))
+assert moments[0, 0] == 3000000 * 32767**2
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 0.9 * 3_000_000 * 6 * 8 / 2**20

@@ -1,0 +1,117 @@
+"""A release in its file: whole, frozen, refused in one line when it is something else."""
+
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+import discreet as dc
+from discreet.errors import InvalidParameterError, VerificationError
+from discreet.mechanisms.rng import Source
+from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.release import Release, canonical_sha256, writable, write_whole
+from discreet.workflow import answer
+from tests.privacy.pairs import table_of
+
+
+@pytest.fixture(scope="module")
+def release():
+    """A real release of a small table."""
+    return dc.PCLS(epsilon=0.7).fit(np.zeros((20, 2)), np.zeros(20)).release_
+
+
+def test_round_trip(release, tmp_path):
+    """What is saved is read again, equal, under its schema."""
+    path = release.save(tmp_path / "release.json")
+    assert Release.read(path) == release
+    assert json.loads(path.read_text())["schema"] == "discreet/release@1"
+
+
+def test_frozen(release):
+    """No field of a release can be changed."""
+    with pytest.raises(ValidationError):
+        release.selected = ("other",)
+    with pytest.raises(ValidationError):
+        release.guarantee.epsilon = 0.1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": "discreet/release@2"},
+        {"surprise": 1},
+        {"selected": 3},
+        {"guarantee": None},
+        {"private": False},
+        {"event": None},
+    ],
+)
+def test_another_shape_is_refused_in_one_line(release, change):
+    """Unknown schemas and fields, and a promise without its parts, are no release."""
+    text = json.dumps({**json.loads(release.to_json()), **change})
+    with pytest.raises(VerificationError, match="must follow the schema") as refused:
+        Release.from_json(text)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "\x00", '{"schema": "discreet/release@1"}'])
+def test_what_is_no_release_is_refused(text):
+    """Broken or empty JSON gives the same one-line error."""
+    with pytest.raises(VerificationError):
+        Release.from_json(text)
+
+
+def test_a_source_that_is_known_gives_no_guarantee():
+    """A seeded source, or one whose words somebody overrides, makes a release that is not private."""
+
+    class Known(Source):
+        def words(self, count):
+            return np.arange(count, dtype=np.uint64) << np.uint64(40)
+
+    table = table_of(np.zeros((9, 2)), ["x1"], "y", "replace_one", 1.0)
+    for source in (Source.seeded(1), Known()):
+        given = answer(PenalizedLeastSquares(), table, "y", rng=source).release
+        assert (given.private, given.guarantee, given.provenance.randomness) == (False, None, "seeded")
+    assert answer(PenalizedLeastSquares(), table, "y").release.private
+
+
+def test_digest_ignores_the_order_of_keys():
+    """The same value has the same digest; another has another."""
+    assert canonical_sha256({"a": [1, {"c": 2, "b": 3}]}) == canonical_sha256({"a": [1, {"b": 3, "c": 2}]})
+    assert canonical_sha256({"a": [1, 2]}) != canonical_sha256({"a": [2, 1]})
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
+    """A full disk halfway through: the old file stands, nothing else is left, the error is one line."""
+    path = tmp_path / "out.json"
+    path.write_text("old")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InvalidParameterError, match="no space left"):
+        write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_files_have_the_users_mode(tmp_path):
+    """The mode follows the umask, as for any file that a user makes."""
+    before = os.umask(0o027)
+    try:
+        path = write_whole(tmp_path / "out", b"bytes")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_paths_that_cannot_be_written_are_told_before(tmp_path):
+    """A folder, and a file in no folder, are refused before anything is spent."""
+    for path in (tmp_path, tmp_path / "none" / "out.json"):
+        with pytest.raises(InvalidParameterError, match="must be writable"):
+            writable(path)
+    writable(tmp_path / "out.json")
