@@ -61,7 +61,7 @@ class ComputationFailedError(DiscreetError, RuntimeError):
 
     MESSAGE = (
         "The computation ended without a result after the data were opened. "
-        "The charge stands. The owner of the data can see the cause with DISCREET_OWNER_LOG=FILE."
+        "What was charged stays charged. The owner of the data can see the cause with DISCREET_OWNER_LOG=FILE."
     )
 
     def __init__(self) -> None:

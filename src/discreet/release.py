@@ -257,10 +257,15 @@ def writable(path: str | Path) -> None:
         When it is a folder, or its folder does not exist or cannot be written.
     """
     target = Path(path)
-    folder = target.parent
-    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        problem = "is a folder" if target.is_dir() else "is in a folder that cannot be written"
-        raise InvalidParameterError(f"The output file must be writable, but {target} {problem}. Choose another path.")
+    try:
+        other = target.exists() and not target.is_file()
+        writes = target.parent.is_dir() and os.access(target.parent, os.W_OK)
+    except OSError:  # such as a name that is too long
+        other, writes = False, False
+    if other or not writes:
+        problem = "is a folder or a device" if other else "is in a folder that cannot be written"
+        shown = str(target)[:300]
+        raise InvalidParameterError(f"The output file must be writable, but {shown} {problem}. Choose another path.")
 
 
 def write_whole(path: str | Path, content: str | bytes) -> Path:
@@ -283,6 +288,7 @@ def write_whole(path: str | Path, content: str | bytes) -> Path:
     InvalidParameterError
         When the folder does not exist or cannot be written.
     """
+    writable(path)
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
     temporary = None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet import release
-from discreet.cli.main import main
+from discreet.cli.main import run
 from discreet.data.duckdb import ParquetTable
 from discreet.ledger import Ledger, Reservation, postings
 from discreet.methods import pcls
@@ -75,7 +75,7 @@ def signalled_at(moment: str, number: int, words: list[str]) -> None:
         return original(*given, **named)
 
     setattr(home, name, instead)
-    main(words)
+    sys.exit(run(words))
 
 
 def serve() -> None:

@@ -1,6 +1,7 @@
 """What a release promises: epsilon and delta under one neighboring relation."""
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -11,6 +12,7 @@ from discreet.errors import InvalidParameterError
 MAX_EPSILON = 1000
 """Above this no guarantee is worth the name; it also keeps every scale finite."""
 
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Number = float | int | str | Decimal | Fraction
 
 
@@ -41,8 +43,8 @@ def exact(value: Number, name: str) -> Fraction:
     >>> 10 * exact(0.1, "epsilon")
     Fraction(1, 1)
     """
-    if isinstance(value, bool):
-        raise InvalidParameterError(f"{name} must be a finite number, but {name}={value}.")
+    if isinstance(value, bool) or (isinstance(value, str) and not NUMBER.fullmatch(value.strip())):
+        raise InvalidParameterError(f"{name} must be a finite number, but {name}={str(value)[:40]}.")
     if isinstance(value, Fraction):
         return value
     try:

@@ -7,7 +7,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import as_json, number, result, say
-from discreet.errors import InvalidParameterError
+from discreet.errors import BudgetError, InvalidParameterError
 
 app = typer.Typer(
     no_args_is_help=True, help="The ledger: what each data set may spend for its lifetime, and has spent."
@@ -65,7 +65,7 @@ def show(
     Example:
       discreet budget show rand-hie
     """
-    with workflow.Ledger(ledger) as book:
+    with _existing(ledger) as book:
         accounts = book.accounts() if dataset is None else [book.account(dataset)]
         where = book.location
     if json_:
@@ -89,7 +89,7 @@ def history(
     Example:
       discreet budget history rand-hie --json
     """
-    with workflow.Ledger(ledger) as book:
+    with _existing(ledger) as book:
         entries = book.history(dataset)
     if json_:
         as_json("discreet/history@1", entries=[_entry(entry) for entry in entries])
@@ -114,7 +114,7 @@ def verify(
     Example:
       discreet budget verify release.json
     """
-    with workflow.Ledger(ledger) as book:
+    with _existing(ledger) as book:
         found = workflow.verify(book, releases or [])
     if json_:
         as_json(
@@ -126,6 +126,13 @@ def verify(
         )
     else:
         result(f"The ledger fits: {found.n_entries} entries, {found.n_releases} releases, head {found.head[:16]}.")
+
+
+def _existing(location: str | None) -> workflow.Ledger:
+    """Open a ledger to look at it: a mistyped path must not look like an empty ledger."""
+    if location is not None and "://" not in location and not Path(location).exists():
+        raise BudgetError(f"The ledger must exist to be shown, but {location[:300]} does not. Check --ledger.")
+    return workflow.Ledger(location)
 
 
 def _account(account: workflow.Account) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import sys
 from importlib.metadata import version
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -64,17 +64,6 @@ def _root(
     pass
 
 
-def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command and leave with its exit code.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        Default: those of the process.
-    """
-    sys.exit(run(arguments))
-
-
 def run(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code; never a traceback.
 
@@ -123,7 +112,3 @@ def _fail(text: str, code: int) -> int:
     line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
     typer.echo(f"Error: {line}", err=True)
     return code
-
-
-if __name__ == "__main__":
-    main()

@@ -96,7 +96,7 @@ def select(
             ledger=book,
             fresh=fresh,
             progress=told,
-            confirm=None if yes or quiet or not _interactive() else _ask,
+            confirm=None if yes or not _interactive() else _ask,
         )
     _deliver(answer, out, json_, quiet)
 
@@ -153,9 +153,10 @@ def summary(release: Release) -> str:
 
 
 def _ask(plan: workflow.Plan, account: workflow.Account | None) -> None:
-    cost = "nothing" if plan.guarantee is None else f"epsilon {number(plan.guarantee.epsilon)}"
-    left = f" of the {number(account.epsilon_left)} left for {account.dataset}" if account is not None else ""
-    say(f"This will spend {cost}{left} and cannot be undone.")
+    if plan.guarantee is None or account is None or plan.guarantee.epsilon > account.epsilon_left:
+        return  # nothing to spend, or the ledger will refuse
+    cost, left = number(plan.guarantee.epsilon), number(account.epsilon_left)
+    say(f"This will spend epsilon {cost} of the {left} left for {account.dataset} and cannot be undone.")
     typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise typer.Abort
@@ -213,8 +214,9 @@ def _penalty(text: str) -> Any:
 def _models(path: Path | None) -> Any:
     if path is None:
         return None
+    text = read_text(path, "models")
     try:
-        return json.loads(read_text(path, "models"))
+        return json.loads(text)
     except ValueError:
         raise InvalidParameterError(
             f"The models file must be JSON, a list of lists of columns, but {path} is not."

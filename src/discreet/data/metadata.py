@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import MetadataError
@@ -32,7 +32,13 @@ def _level_text(value: Any) -> Any:
     return value
 
 
-Bound = Annotated[float, Field(strict=False, allow_inf_nan=False, ge=-MAX_BOUND, le=MAX_BOUND)]
+def _within(value: float) -> float:
+    if abs(value) > MAX_BOUND:
+        raise ValueError(f"a bound must lie within -{MAX_BOUND:g} .. {MAX_BOUND:g}")
+    return value
+
+
+Bound = Annotated[float, Field(strict=False, allow_inf_nan=False), AfterValidator(_within)]
 Level = Annotated[str, BeforeValidator(_level_text), Field(max_length=1000)]
 
 

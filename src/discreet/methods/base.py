@@ -116,5 +116,7 @@ class Method(BaseModel, ABC):
             first = error.errors()[0]
             name = str(first["loc"][0]) if first["loc"] else "parameters"
             message = first["msg"].removeprefix("Value error, ")
+            if message.startswith(f"{name} must"):
+                raise InvalidParameterError(message) from None
             found = repr(first.get("input"))[:60]
             raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={found}.") from None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from discreet.accounting.events import Event, SelectionEvent
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
@@ -99,11 +99,23 @@ class PenalizedLeastSquares(Method):
         exact_delta(value)
         return value
 
-    @field_validator("model_penalty")
+    @field_validator("model_penalty", mode="before")
     @classmethod
-    def _penalty_in_range(cls, value: float | Literal["auto"]) -> float | Literal["auto"]:
-        if value != "auto" and not (math.isfinite(value) and value >= 0):
-            raise ValueError("must be a finite number of at least 0, or auto")
+    def _penalty_in_range(cls, value: Any) -> Any:
+        if value == "auto" or (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0):
+            return value
+        hint = " It needs a private residual variance, which cannot be bought yet." if value in ("aic", "bic") else ""
+        found = str(value)[:40]
+        raise ValueError(f"model_penalty must be a number of at least 0, or auto, but it is {found!r}.{hint}")
+
+    @field_validator("models", "groups", mode="before")
+    @classmethod
+    def _lists_of_names(cls, value: Any, info: ValidationInfo) -> Any:
+        nested = isinstance(value, (list, tuple)) and all(
+            isinstance(one, (list, tuple)) and all(isinstance(name, str) for name in one) for one in value
+        )
+        if value is not None and not (nested and (value or info.field_name == "groups")):
+            raise ValueError(f'{info.field_name} must be a list of lists of columns, such as [["a"], ["a", "b"]].')
         return value
 
     def prepare(
@@ -183,7 +195,7 @@ class Calibration:
         omega = both - max(1 - radius, Fraction(0)) ** 2
         gamma = omega * (2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1) * metadata.rows_per_unit
         tolerance = both / 10_000
-        # (k + 6) 2^-53 n (r + R)^2 * 2 of specification 1.6 at the most rows there can be, for the score and for its gap.
+        # (k + 6) 2^-53 n (r + R)^2 * 2 (specification 1.6) at the most rows there can be, for the score and its gap.
         rounding = 2 * (design.n_columns + 6) * both * MAX_ROWS * 2 / 2**53
         epsilon = exact_epsilon(method.epsilon)
         if method.model_penalty == "auto":
@@ -194,7 +206,7 @@ class Calibration:
             penalty = exact(method.model_penalty, "model_penalty") / exact(design.bound, "y_bound") ** 2
         if penalty > Fraction(MAX_PENALTY):
             raise InvalidParameterError(
-                f"model_penalty must be at most {MAX_PENALTY:g} times the target's squared bound, but it is larger."
+                f"model_penalty must be at most {MAX_PENALTY:g} times the target's squared bound: it is larger."
             )
         rounding += penalty * len(design.candidates) / 2**51
         return cls(NOISE_OF_MECHANISM[method.mechanism], gamma, tolerance, rounding, penalty, epsilon)
@@ -388,6 +400,9 @@ class PreparedLeastSquares(Preparation):
                 levels=column.levels if isinstance(column, CategoryColumn) else None,
                 source=column.source or "not stated",
             )
+        if metadata.unit_id is not None:
+            source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
+            yield PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source)
 
 
 def _target_counts(cells: npt.NDArray[np.int16]) -> Integers:

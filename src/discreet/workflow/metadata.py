@@ -108,6 +108,8 @@ def write_dummy(metadata: Metadata, n_rows: int, out: Path) -> Path:
     Path
         The file written.
     """
+    if out.exists():
+        raise InvalidParameterError(f"A fake table must not replace a file, but {out} exists. Choose another path.")
     sink = pa.BufferOutputStream()
     writers = {
         ".csv": pyarrow.csv.write_csv,

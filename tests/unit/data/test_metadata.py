@@ -281,7 +281,7 @@ def test_a_column_is_given_only_when_it_can_be_used() -> None:
 
 @given(st.floats(-1e100, 1e100), st.floats(-1e100, 1e100))
 def test_half_widths_are_positive_and_finite(first: float, second: float) -> None:
-    """Any bounds that the schema takes have a centre between them and a positive, finite half width."""
+    """Any bounds that the schema takes have a center between them and a positive, finite half width."""
     lower, upper = sorted((first, second))
     try:
         column = NumericColumn(type="real", lower=lower, upper=upper)
