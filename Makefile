@@ -26,7 +26,7 @@ lint: $(VENV)/wheel
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m numpydoc.hooks.validate_docstrings $$(git ls-files 'src/*.py')
+	$(BIN)/numpydoc lint $$(find src -name '*.py' -not -path '*/cli/*')
 
 docs: $(VENV)/wheel
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

@@ -68,7 +68,18 @@ class Table(ABC):
 
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read the rows' named columns, in any order and any batches."""
+        """Read the rows' named columns, in any order and any batches.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names from the header.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            Of the storage's own types.
+        """
 
     # ---- what methods use
 

@@ -78,8 +78,14 @@ def value_and_gap(gram: Floats, xty: Floats, radius: float, columns: Bools, poin
 
     Parameters
     ----------
-    gram, xty, radius, columns
-        As in `solve_on_l1_ball`.
+    gram : ndarray of float, shape (p, p)
+        X'X.
+    xty : ndarray of float, shape (p,)
+        X'y.
+    radius : float
+        Bound on the l1 norm.
+    columns : ndarray of bool, shape (n_models, p)
+        Which columns each model may use.
     point : ndarray of float, shape (n_models, p)
         Feasible coefficients, zero outside each model.
 
@@ -100,8 +106,12 @@ def ridge_for(gram: Floats, radius: float, tolerance: float) -> float:
 
     Parameters
     ----------
-    gram, radius, tolerance
-        As in `solve_on_l1_ball`.
+    gram : ndarray of float, shape (p, p)
+        X'X.
+    radius : float
+        Bound on the l1 norm.
+    tolerance : float
+        Largest duality gap allowed.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Do a ledger and the releases that show it belong together?"""
+"""Check that a ledger and the releases that show it belong together."""
 
 from collections.abc import Iterable
 from pathlib import Path
