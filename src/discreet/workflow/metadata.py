@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
-import yaml
 
-from discreet.data.convert import read_any, to_csvw, to_smartnoise
 from discreet.data.duckdb import header_of
 from discreet.data.dummy import dummy_table
+from discreet.data.formats.convert import read_any, to_csvw, to_smartnoise
 from discreet.data.lint import Finding, lint
 from discreet.data.metadata import Metadata
 from discreet.data.skeleton import skeleton
+from discreet.data.yaml_text import yaml_text
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.release import write_whole
@@ -87,7 +87,7 @@ def convert_metadata(path: str | Path, to: str, **overrides: Any) -> tuple[str, 
         return json.dumps(to_csvw(converted.metadata), indent=2, ensure_ascii=False) + "\n", converted.findings
     if to == "smartnoise":
         value = to_smartnoise(converted.metadata)
-        return yaml.safe_dump(value, sort_keys=False, allow_unicode=True), converted.findings
+        return yaml_text(value), converted.findings
     raise InvalidParameterError(f"The format must be discreet, csvw or smartnoise, but it is {to[:40]!r}.")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from metadata_strategies import metadatas, names
 
-from discreet.data.convert import (
+from discreet.data.formats.convert import (
     detect,
     from_csvw,
     from_smartnoise,
@@ -19,7 +19,8 @@ from discreet.data.convert import (
     to_smartnoise,
 )
 from discreet.data.lint import lint
-from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, yaml_text
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
+from discreet.data.yaml_text import yaml_text
 from discreet.errors import InvalidParameterError, MetadataError
 
 CSVW: dict[str, Any] = {

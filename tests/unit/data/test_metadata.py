@@ -12,7 +12,8 @@ from metadata_strategies import metadatas
 from pydantic import ValidationError
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata, NumericColumn, half_width, parse_text
+from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.data.yaml_text import parse_text
 from discreet.errors import InvalidParameterError, MetadataError
 
 AGE: dict[str, Any] = {"type": "integer", "lower": 0, "upper": 110}

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Unpack
 
-from discreet.data.draft import (
+from discreet.data.formats.draft import (
     Converted,
     Declared,
     Draft,

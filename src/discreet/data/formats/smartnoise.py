@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, Unpack
 
-from discreet.data.draft import (
+from discreet.data.formats.draft import (
     Converted,
     Declared,
     Draft,

@@ -6,10 +6,11 @@
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from discreet.data.csvw import from_csvw, local_name, to_csvw
-from discreet.data.draft import Converted, Overrides
-from discreet.data.metadata import SCHEMA, Metadata, parse_text
-from discreet.data.smartnoise import from_smartnoise, is_smartnoise, to_smartnoise
+from discreet.data.formats.csvw import from_csvw, local_name, to_csvw
+from discreet.data.formats.draft import Converted, Overrides
+from discreet.data.formats.smartnoise import from_smartnoise, is_smartnoise, to_smartnoise
+from discreet.data.metadata import SCHEMA, Metadata
+from discreet.data.yaml_text import parse_text
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.release import read_text
 

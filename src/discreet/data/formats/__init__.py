@@ -1,0 +1,1 @@
+"""Metadata in the words of other systems: CSVW-EO and SmartNoise."""

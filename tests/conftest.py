@@ -1,0 +1,7 @@
+"""What holds for all tests."""
+
+from hypothesis import settings
+
+# The same examples on every machine, however busy it is: a failure is a failure of the code.
+settings.register_profile("discreet", deadline=None, derandomize=True)
+settings.load_profile("discreet")

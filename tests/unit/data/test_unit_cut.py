@@ -1,0 +1,165 @@
+"""At most so many rows of one unit, chosen by that unit's rows alone, in any order and any storage."""
+
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.data.design import Design
+from discreet.data.frame import FrameTable
+from discreet.data.metadata import Metadata
+from discreet.data.unit_cut import cut_blocks, unit_keys
+
+BOX = {"type": "real", "lower": -1, "upper": 1}
+SITE = {"type": "category", "levels": ["a", "b"], "unknown": "b"}
+
+Row = tuple[Any, float | None, str | None, float | None]
+"""Identifier, x, site, y."""
+
+
+def declared(rows_per_unit: int) -> Metadata:
+    """A table where a person may own so many rows."""
+    value = {"dataset": "t", "unit": "person", "neighboring": "add_or_remove_one", "unit_id": "pid"}
+    return Metadata.from_value(value | {"rows_per_unit": rows_per_unit, "columns": {"x": BOX, "site": SITE, "y": BOX}})
+
+
+def batch_of(rows: list[Row], id_type: pa.DataType | None = None) -> pa.RecordBatch:
+    """Rows in the order given."""
+    ids, x, site, y = zip(*rows, strict=True) if rows else ((), (), (), ())
+    columns = [
+        pa.array(ids, id_type),
+        pa.array(x, pa.float64()),
+        pa.array(site, pa.string()),
+        pa.array(y, pa.float64()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["pid", "x", "site", "y"])
+
+
+def kept(rows: list[Row], k: int, *, split: int | None = None, id_type: pa.DataType | None = None) -> Counter:
+    """The rows that remain, as a multiset of their integers."""
+    design = Design.plan(declared(k), "y")
+    whole = batch_of(rows, id_type)
+    parts = [whole] if split is None else [whole.slice(0, split), whole.slice(split)]
+    return Counter(map(tuple, np.concatenate([np.empty((0, 5), int), *cut_blocks(parts, design, "pid", k)]).tolist()))
+
+
+def encoded(rows: list[Row]) -> Counter:
+    """All rows, as a multiset of their integers."""
+    return Counter(map(tuple, Design.plan(declared(1), "y").encode(batch_of(rows)).tolist()))
+
+
+cells = st.none() | st.floats(-1.2, 1.2) | st.sampled_from([0.0, 0.5, float("nan")])
+rows = st.tuples(st.sampled_from(["p", "q", "r"]), cells, st.sampled_from(["a", "b", "z", None]), cells)
+tables = st.lists(rows, max_size=14)
+
+
+@given(tables, st.integers(1, 4))
+@settings(max_examples=40)
+def test_each_unit_keeps_its_first_rows_alone(table: list[Row], k: int) -> None:
+    """What remains is, unit by unit, at most k of its own rows, and all of them when there are no more."""
+    total: Counter = Counter()
+    for unit in "pqr":
+        own = [row for row in table if row[0] == unit]
+        alone = kept(own, k)
+        assert alone <= encoded(own)
+        assert alone.total() == min(k, len(own))
+        total += alone
+    assert kept(table, k) == total
+
+
+@given(tables, st.integers(1, 4), st.randoms(use_true_random=False), st.integers(0, 14))
+@settings(max_examples=40)
+def test_order_and_batches_do_not_matter(table: list[Row], k: int, random: Any, split: int) -> None:
+    """Shuffled rows in other batches leave the same rows."""
+    shuffled = list(table)
+    random.shuffle(shuffled)
+    assert kept(shuffled, k, split=min(split, len(table))) == kept(table, k)
+
+
+@given(tables, st.lists(rows.map(lambda row: ("p", *row[1:])), max_size=9), st.integers(1, 3))
+@settings(max_examples=40)
+def test_one_unit_changes_at_most_k_rows(table: list[Row], others: list[Row], k: int) -> None:
+    """When all rows of a person are replaced, at most k rows go and at most k come."""
+    replaced = [row for row in table if row[0] != "p"] + others
+    before, after = kept(table, k), kept(replaced, k)
+    assert (before - after).total() <= k
+    assert (after - before).total() <= k
+
+
+def test_the_choice_favors_no_value() -> None:
+    """Among many units with a low and a high row, about half keep each: the hash decides, not the order of cells."""
+    table = [(unit, sign * (unit + 1) / 1000, "a", 0.0) for unit in range(400) for sign in (-1, 1)]
+    found = kept(table, 1)
+    low = sum(count for row, count in found.items() if row[1] < 0)
+    assert found.total() == 400
+    assert 120 < low < 280
+
+
+def test_rows_of_nobody_are_left_out() -> None:
+    """A row without an identifier, or with one that is not finite, could be anybody's: none remains."""
+    table: list[Row] = [(None, 0.1, "a", 0.0), (None, 0.2, "a", 0.0), ("p", 0.3, "a", 0.0)]
+    assert kept(table, 5) == encoded(table[2:])
+    numbered = [(float("nan"), 0.1, "a", 0.0), (float("inf"), 0.2, "a", 0.0), (7.0, 0.3, "a", 0.0)]
+    assert kept(numbered, 5) == encoded(numbered[2:])
+
+
+def test_no_rows_leave_no_rows() -> None:
+    """An empty table, and one of nobody's rows, are cut to nothing."""
+    assert kept([], 3, id_type=pa.string()) == Counter()
+    assert kept([(None, 0.1, "a", 0.0)], 3, id_type=pa.int64()) == Counter()
+
+
+IDS = {
+    "integers": pa.array([7, 7, 8, 7]),
+    "small integers": pa.array([7, 7, 8, 7], pa.uint8()),
+    "floats": pa.array([7.0, 7.0, 8.0, 7.0]),
+    "decimals": pa.array([Decimal("7.00"), Decimal("7.00"), Decimal("8.00"), Decimal("7.00")]),
+    "text": pa.array(["7", "7", "8", "7"]),
+    "large text": pa.array(["7", "7", "8", "7"], pa.large_string()),
+    "text view": pa.array(["7", "7", "8", "7"], pa.string_view()),
+    "coded text": pa.array(["7", "7", "8", "7"]).dictionary_encode(),
+    "coded integers": pa.array([7, 7, 8, 7]).dictionary_encode(),
+    "chunks": pa.chunked_array([["7"], ["7", "8", "7"]]),
+}
+
+
+@pytest.mark.parametrize("storage", IDS)
+def test_identifiers_are_the_same_in_every_storage(storage: str) -> None:
+    """Seven is one unit, and eight another, however the column is typed."""
+    assert unit_keys(IDS[storage]).to_pylist() == ["7", "7", "8", "7"]
+
+
+@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8))
+def test_whole_numbers_stay_apart(ids: list[int | None]) -> None:
+    """No two integers become one identifier, beyond what floats hold too, and text agrees with them."""
+    keys = unit_keys(pa.array(ids, pa.int64())).to_pylist()
+    assert keys == unit_keys(pa.array([None if i is None else str(i) for i in ids], pa.string())).to_pylist()
+    assert len(set(keys)) == len(set(ids))
+
+
+@pytest.mark.parametrize("mixture", [[7, 7.0, "7", np.int64(7)], ["7", 7.0, "x", None], [Decimal(7), 7.0, True, -7]])
+def test_a_number_is_one_unit_in_a_column_of_anything(mixture: list[Any]) -> None:
+    """In an untyped column the cells 7, 7.0 and "7" are one unit: a person is not split by how a number was written."""
+    sevens = [cell for cell in mixture if cell is not True and cell in (7, "7")]
+    frame = pd.DataFrame({"pid": pd.Series(mixture, dtype=object), "x": 0.1, "site": "a", "y": 0.0})
+    (batch,) = FrameTable(frame, declared(1)).batches(["pid"])
+    keys = unit_keys(batch.column("pid")).to_pylist()
+    assert keys.count("7") == len(sevens)
+
+
+@pytest.mark.parametrize("rows_per_unit", [1, 2])
+def test_moments_are_those_of_the_rows_that_remain(rows_per_unit: int) -> None:
+    """An engine whose metadata name the unit's column cuts before it adds up, even to one row."""
+    table = [(unit, x / 10, "a", 0.5) for unit in range(6) for x in range(unit)]
+    metadata = declared(rows_per_unit)
+    design = Design.plan(metadata, "y")
+    moments = FrameTable(pa.table(batch_of(table).to_pydict()), metadata).moments(design)
+    assert moments[0, 0] == sum(min(unit, rows_per_unit) for unit in range(6)) * 32767**2
+    remaining = np.array(sorted(kept(table, rows_per_unit).elements()))
+    assert np.array_equal(moments, remaining.T @ remaining)
