@@ -51,7 +51,7 @@ def test_check_estimator():
 
 def test_selects_from_a_frame_with_a_category(frame):
     """A category is one feature in and one feature out; names and container are kept."""
-    selector = dc.PCLS(epsilon=200.0, l1_radius=60.0, metadata=METADATA)
+    selector = dc.PCLS(epsilon=200.0, l1_radius=60.0, model_penalty=3000.0, metadata=METADATA)
     selector.fit(frame[["age", "sector", "noise"]], frame["wage"])
     assert selector.get_feature_names_out().tolist() == ["age", "sector"]
     assert selector.get_support().tolist() == [True, True, False]
@@ -63,8 +63,8 @@ def test_selects_from_a_frame_with_a_category(frame):
 def test_a_table_and_a_polars_frame_are_taken_alike(frame):
     """The same candidates whether rows come as a table, a pandas or a polars frame."""
     table = dc.open_table(pl.from_pandas(frame), METADATA)
-    by_table = dc.PCLS(epsilon=200.0, l1_radius=60.0).fit(table, target="wage")
-    by_frame = dc.PCLS(epsilon=200.0, l1_radius=60.0, metadata=METADATA).fit(
+    by_table = dc.PCLS(epsilon=200.0, l1_radius=60.0, model_penalty=3000.0).fit(table, target="wage")
+    by_frame = dc.PCLS(epsilon=200.0, l1_radius=60.0, model_penalty=3000.0, metadata=METADATA).fit(
         pl.from_pandas(frame[["age", "sector", "noise"]]), frame["wage"].to_numpy(), target="wage"
     )
     assert by_table.get_feature_names_out().tolist() == by_frame.get_feature_names_out().tolist() == ["age", "sector"]
@@ -75,7 +75,7 @@ def test_array_columns_are_those_of_the_metadata(frame):
     """An array has no names: its columns are the declared ones in order, the target left out."""
     numeric = METADATA.to_dict()
     del numeric["columns"]["sector"]
-    selector = dc.PCLS(epsilon=200.0, l1_radius=60.0, metadata=dc.Metadata.from_value(numeric))
+    selector = dc.PCLS(epsilon=200.0, l1_radius=60.0, model_penalty=3000.0, metadata=dc.Metadata.from_value(numeric))
     selector.fit(frame[["age", "noise"]].to_numpy(), frame["wage"].to_numpy(), target="wage")
     assert selector.release_.selected == ("age",)
     with pytest.raises(MetadataError, match="declare 2 columns"):

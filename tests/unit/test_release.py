@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,3 +116,72 @@ def test_paths_that_cannot_be_written_are_told_before(tmp_path):
         with pytest.raises(InvalidParameterError, match="must be writable"):
             writable(path)
     writable(tmp_path / "out.json")
+
+
+def test_json_is_readable_text(release):
+    """A release is indented UTF-8 with a final newline, names as they are written."""
+    named = release.model_copy(update={"selected": ("größe", "年齢")})
+    text = named.to_json()
+    assert text.endswith("}\n")
+    assert "größe" in text
+    assert Release.from_json(text) == named
+
+
+@pytest.mark.parametrize("value", [float("nan"), {"a": float("inf")}])
+def test_digest_takes_no_number_that_json_lacks(value):
+    """Not a number has no canonical text, so it has no digest."""
+    with pytest.raises(ValueError, match="JSON"):
+        canonical_sha256(value)
+
+
+def test_files_that_are_no_text_are_refused(tmp_path):
+    """Bytes, a folder and a path with a null raise one line with the reason."""
+    path = tmp_path / "bytes.json"
+    path.write_bytes(b"\xff\xfe")
+    for place, words in ((path, "must be UTF-8"), (tmp_path, "must be readable"), ("a\0b", "must be readable")):
+        with pytest.raises(InvalidParameterError, match=words) as refused:
+            Release.read(place)
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("step", ["tempfile.mkstemp", "os.chmod", "os.replace"])
+def test_a_write_that_fails_at_any_step_leaves_nothing(step, tmp_path, monkeypatch):
+    """A folder that cannot be written, a mode that cannot be set, a name that cannot be taken: nothing new is left."""
+    (tmp_path / "out").write_text("old")
+
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(step, refuse)
+    for name in ("out", "new"):
+        with pytest.raises(InvalidParameterError, match="permission denied"):
+            write_whole(tmp_path / name, "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out").read_text() == "old"
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
+    """Ctrl-C halfway through is passed on, and no part of the file stays."""
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "out", "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_write_is_whole_at_every_moment(tmp_path, monkeypatch):
+    """Until the new file takes the old one's name the old one is as it was, and the new one stands whole beside it."""
+    path, replace, seen = tmp_path / "out", os.replace, []
+    path.write_text("old")
+
+    def look(source, target):
+        seen.append((path.read_text(), Path(source).parent, Path(source).read_text()))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", look)
+    assert write_whole(path, "new") == path
+    assert seen == [("old", tmp_path, "new")]
+    assert path.read_text() == "new"

@@ -203,6 +203,13 @@ def test_text_is_parsed_as_python_parses_it(texts: list[str | None]) -> None:
     assert np.array_equal(numbers(pa.array(texts, pa.string())), expected, equal_nan=True)
 
 
+@pytest.mark.parametrize("beside", [None, "5", "x"])
+@pytest.mark.parametrize("text", WORDS + ODDITIES)
+def test_the_quick_parser_and_the_careful_one_agree(text: str, beside: str | None) -> None:
+    """A cell is the same number alone, beside a good cell and beside one that makes the quick parser give up."""
+    assert numbers(pa.array([text, beside]))[:1] == pytest.approx([as_python_reads(text)], rel=0, nan_ok=True)
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

@@ -60,7 +60,7 @@ tables = st.lists(rows, max_size=14)
 
 
 @given(tables, st.integers(1, 4))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_each_unit_keeps_its_first_rows_alone(table: list[Row], k: int) -> None:
     """What remains is, unit by unit, at most k of its own rows, and all of them when there are no more."""
     total: Counter = Counter()
@@ -74,7 +74,7 @@ def test_each_unit_keeps_its_first_rows_alone(table: list[Row], k: int) -> None:
 
 
 @given(tables, st.integers(1, 4), st.randoms(use_true_random=False), st.integers(0, 14))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_order_and_batches_do_not_matter(table: list[Row], k: int, random: Any, split: int) -> None:
     """Shuffled rows in other batches leave the same rows."""
     shuffled = list(table)
@@ -83,7 +83,7 @@ def test_order_and_batches_do_not_matter(table: list[Row], k: int, random: Any, 
 
 
 @given(tables, st.lists(rows.map(lambda row: ("p", *row[1:])), max_size=9), st.integers(1, 3))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_one_unit_changes_at_most_k_rows(table: list[Row], others: list[Row], k: int) -> None:
     """When all rows of a person are replaced, at most k rows go and at most k come."""
     replaced = [row for row in table if row[0] != "p"] + others

@@ -87,3 +87,61 @@ def test_more_units_than_bits_are_refused():
     """64 free columns do not fit, however few models there are."""
     with pytest.raises(InvalidParameterError, match="63"):
         ModelSpace.plan(tuple(f"x{i}" for i in range(64)), max_size=1)
+
+
+def test_units_stand_in_the_order_of_the_candidates():
+    """Bit j is the unit whose first column comes j-th; names come out in the order of the candidates."""
+    columns = ("d", "b", "e", "a", "c")
+    space = ModelSpace.plan(columns, forced=("e",), groups=(("c", "b"), ("d", "a")))
+    assert space.units == (("d", "a"), ("c", "b"))
+    for mask in space.masks():
+        found = space.names(int(mask))
+        assert found == tuple(name for name in columns if name in found)
+        assert "e" in found
+    alone = ModelSpace.plan(columns)
+    assert [alone.names(1 << j) for j in range(5)] == [(name,) for name in columns]
+
+
+@pytest.mark.parametrize("include_empty", [True, False])
+@pytest.mark.parametrize("max_size", [None, 0, 1, 3, 9])
+def test_masks_are_each_model_once(max_size, include_empty):
+    """The masks are distinct, as many as counted, no larger than allowed, and the empty one is there when asked for."""
+    columns = tuple("abcde")
+    if max_size == 0 and not include_empty:
+        with pytest.raises(InvalidParameterError, match="must be a model"):
+            ModelSpace.plan(columns, max_size=max_size, include_empty=include_empty)
+        return
+    space = ModelSpace.plan(columns, max_size=max_size, include_empty=include_empty)
+    largest = min(5, 5 if max_size is None else max_size)
+    sizes = range(0 if include_empty else 1, largest + 1)
+    expected = [mask for mask in range(32) if mask.bit_count() in sizes]
+    assert sorted(space.masks().tolist()) == expected
+    assert space.n_models == len(expected)
+    assert space.max_size == largest
+
+
+def test_twenty_columns_are_just_enough():
+    """2^20 models are allowed, whether they are all subsets of 20 columns or half of those of 21."""
+    columns = tuple(f"x{i}" for i in range(21))
+    assert ModelSpace.plan(columns[:20]).n_models == MAX_MODELS == 2**20
+    assert ModelSpace.plan(columns, max_size=10).n_models == MAX_MODELS
+    with pytest.raises(InvalidParameterError, match="Set max_size to at most 10,"):
+        ModelSpace.plan(columns)
+
+
+def test_a_list_counts_its_own_models():
+    """The empty model may be listed, whatever else is said of it; order and number are those of the list."""
+    space = ModelSpace.plan(ABC, models=((), ("c", "a"), ("b",)), include_empty=False)
+    assert space.n_models == 3
+    assert [space.names(int(mask)) for mask in space.masks()] == [(), ("a", "c"), ("b",)]
+
+
+@pytest.mark.parametrize("d", [64, 100, 500])
+def test_more_than_63_columns_are_told_what_helps(d):
+    """No max_size makes 64 free columns fit, so the message does not say so; forcing or grouping them does help."""
+    columns = tuple(f"x{i}" for i in range(d))
+    with pytest.raises(InvalidParameterError, match=f"there are {d}. Force or group") as refused:
+        ModelSpace.plan(columns)
+    assert "max_size" not in str(refused.value)
+    assert ModelSpace.plan(columns, forced=columns[10:]).n_models == 2**10
+    assert ModelSpace.plan(columns, groups=(columns[10:],)).n_models == 2**11
