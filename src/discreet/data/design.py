@@ -263,6 +263,13 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
         One code a row; never an error.
     """
     levels = list(column.levels or ())
+    other = -1 if column.unknown is None else levels.index(column.unknown)
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if pa.types.is_dictionary(values.type):  # a look at each entry serves all cells that share it
+        entries = level_codes(values.dictionary, column)
+        places = pc.fill_null(pc.cast(values.indices, pa.int64()), len(entries)).to_numpy(zero_copy_only=False)
+        found: npt.NDArray[np.int64] = np.append(entries, other)[places]
+        return found
     values = _plain(values)
     codes = np.full(len(values), -1, dtype=np.int64)
     if _is_text(values.type):
@@ -270,13 +277,11 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
         codes = _places(pc.ascii_lower(values) if boolean else values, pa.array(levels, type=values.type))
     elif pa.types.is_boolean(values.type) or pa.types.is_integer(values.type):
         codes = _places(pc.cast(values, pa.string()), pa.array(levels))
-    by_number = _places(
-        *(pa.array(cells + 0.0, from_pandas=True) for cells in (numbers(values), _level_numbers(levels)))
-    )
-    codes = np.where(codes < 0, by_number, codes)
-    if column.unknown is not None:
-        codes = np.where(codes < 0, levels.index(column.unknown), codes)
-    return codes
+    numeric = _level_numbers(levels)
+    if not np.isnan(numeric).all():
+        by_number = _places(*(pa.array(cells + 0.0, from_pandas=True) for cells in (numbers(values), numeric)))
+        codes = np.where(codes < 0, by_number, codes)
+    return np.where(codes < 0, other, codes)
 
 
 def _places(values: pa.Array, levels: pa.Array) -> npt.NDArray[np.int64]:

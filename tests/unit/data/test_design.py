@@ -413,3 +413,14 @@ def test_requests_that_do_not_fit_are_refused(
     with pytest.raises(error) as caught:
         Design.plan(a_table(INCOMPLETE), target, candidates, **choices)
     assert words in str(caught.value)
+
+
+def test_a_dictionary_may_be_as_large_as_its_index_allows():
+    """256 entries behind one-byte indices, with a null: every cell gets the code that its text has."""
+    entries = [f"l{i}" for i in range(256)]
+    column = CategoryColumn(type="category", levels=entries[:100], unknown="l7")
+    indices = pa.array([*range(256), None], pa.uint8())
+    stored = pa.DictionaryArray.from_arrays(indices, pa.array(entries))
+    expected = level_codes(pa.array([*entries, None]), column)
+    np.testing.assert_array_equal(level_codes(stored, column), expected)
+    assert expected.tolist() == [*range(100), *[7] * 157]
