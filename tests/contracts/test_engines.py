@@ -89,7 +89,7 @@ ENGINES = {
     "sqlite": to_sqlite,
     "pandas": lambda table, _: table.to_pandas(),
     "pandas untyped": lambda table, _: table.to_pandas().astype(object),
-    "pandas categories": lambda table, _: table.to_pandas().astype(dict.fromkeys(("Area", "Region"), "category")),
+    "pandas categories": lambda table, _: table.to_pandas().astype("category"),
     "polars": lambda table, _: pl.from_arrow(table),
     "arrow": lambda table, _: table,
 }
@@ -144,7 +144,9 @@ def test_order_of_rows_does_not_matter(storage, order, expected, tmp_path):
 
 KINDS = Metadata.from_value(
     {
-        **{"dataset": "kinds", "unit": "person", "neighboring": "add_or_remove_one"},
+        "dataset": "kinds",
+        "unit": "person",
+        "neighboring": "add_or_remove_one",
         "columns": {
             "flag": {"type": "integer", "lower": 0, "upper": 1},
             "said": {"type": "category", "levels": ["true", "false"]},
