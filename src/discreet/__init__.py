@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from discreet.accounting.neighbors import NeighboringRelation as NeighboringRelation
     from discreet.data.duckdb import open_table as open_table
     from discreet.data.metadata import Metadata as Metadata
+    from discreet.estimators.best_subsets import best_subsets as best_subsets
     from discreet.estimators.pcls import PCLS as PCLS
     from discreet.ledger import Ledger as Ledger
     from discreet.release import Release as Release
@@ -22,6 +23,7 @@ _HOMES = {
     "PCLS": "discreet.estimators.pcls",
     "Release": "discreet.release",
     "accounting": "discreet",
+    "best_subsets": "discreet.estimators.best_subsets",
     "errors": "discreet",
     "mechanisms": "discreet",
     "open_table": "discreet.data.duckdb",
@@ -36,6 +38,7 @@ __all__ = [
     "Metadata",
     "NeighboringRelation",
     "Release",
+    "best_subsets",
     "open_table",
     "render",
 ]
