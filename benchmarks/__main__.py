@@ -15,8 +15,11 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import lars_path_gram
 
+from benchmarks.lazy import lazy_search
+from benchmarks.subsets import every_subset
 from benchmarks.tables import FREMTPL_METADATA, SHARED
 from discreet.kernels.moments import exact_moments
+from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
@@ -78,7 +81,8 @@ def all_subsets(d: int = 13) -> None:
         radius = share * norm
 
         def ours(compiled: bool, radius: float = radius) -> Any:
-            return constrained_scores(gram, xty, yty, radius, units, none, models, 1e-6, compiled=compiled)[0]
+            problem = SubsetProblem(gram, xty, yty, radius, units, none, 1e-6)
+            return constrained_scores(problem, models, compiled=compiled)[0]
 
         start = time.perf_counter()
         peers = [
@@ -164,5 +168,5 @@ def command(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    for question in (select, moments, all_subsets, selection):
+    for question in (select, moments, all_subsets, every_subset, lazy_search, selection):
         question()

@@ -23,7 +23,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.unit_cut import duckdb as engine_of_the_cut
 from discreet.errors import ComputationFailedError, DataMismatchError
 from discreet.ledger import Ledger
-from discreet.methods import pcls
+from discreet.mechanisms import subset_search
 from tests.acceptance.conftest import METADATA, N_ROWS, Place, people
 
 CELL = "zqcell"
@@ -148,16 +148,12 @@ def test_bad_models_file(place, text, hint):
     refused(place, 2, hint, models="models.json")
 
 
-def test_too_many_models(place):
-    """More than 2^20 models are refused with what to do; so are more than 63 columns."""
-    for n_columns, hint in (
-        (21, r"1,048,576 candidate models .* 21 free columns .*Set max_size to at most 10, force or group columns"),
-        (63, r"1,048,576 candidate models .* 63 free columns .*Set max_size to at most 4, force or group columns"),
-        (64, r"At most 63 columns .* 64\. Force or group columns, or name fewer candidates"),
-    ):
-        many = {f"x{i}": COLUMNS["age"] for i in range(n_columns)}
-        other = place.write_metadata(columns={"visits": COLUMNS["visits"], **many})
-        refused(place, 2, hint, metadata=other)
+def test_too_many_columns(place):
+    """More than 128 free columns are refused with what to do, whatever the largest size."""
+    many = {f"x{i}": COLUMNS["age"] for i in range(129)}
+    other = place.write_metadata(columns={"visits": COLUMNS["visits"], **many})
+    hint = r"At most 128 columns .* 129\. Force or group columns, or name fewer candidates"
+    refused(place, 2, hint, metadata=other)
     refused(place, 2, hint, metadata=other, max_size=2)
 
 
@@ -547,7 +543,7 @@ def _raise(error: BaseException):
 
 def test_error_uniform(place, monkeypatch):
     """Whatever goes wrong with the rows open: the same bytes, exit code 5, and the charge stands."""
-    places = [(pcls, "constrained_scores"), (pcls, "noisy_min"), (Design, "encode")]
+    places = [(subset_search, "score_blocks"), (subset_search, "noisy_min_of_blocks"), (Design, "encode")]
     for spent, error in enumerate(CAUSES.values(), 1):
         with monkeypatch.context() as patch:
             patch.setattr(*places[spent % 3], _raise(error))
@@ -579,7 +575,7 @@ def test_failure_does_not_answer(place, monkeypatch):
     """What failed is not stored: asking again computes again and is charged again; no release file is left."""
     before = place.files()
     with monkeypatch.context() as patch:
-        patch.setattr(pcls, "noisy_min", _raise(ValueError(CELL)))
+        patch.setattr(subset_search, "noisy_min_of_blocks", _raise(ValueError(CELL)))
         assert place.select(out="release.json").err == FAILED
     assert place.files() == before
     assert place.select(out="release.json").code == 0
@@ -588,7 +584,7 @@ def test_failure_does_not_answer(place, monkeypatch):
 
 def test_owner_log(place, monkeypatch):
     """The owner of the data, and nobody else, finds the cause where they asked for it; a bad place changes nothing."""
-    monkeypatch.setattr(pcls, "noisy_min", _raise(ValueError(CELL)))
+    monkeypatch.setattr(subset_search, "noisy_min_of_blocks", _raise(ValueError(CELL)))
     for log in ("owner.log", "nowhere/owner.log", ".", "/dev/full"):
         monkeypatch.setenv("DISCREET_OWNER_LOG", log)
         done = place.select()

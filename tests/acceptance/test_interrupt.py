@@ -14,7 +14,7 @@ from discreet import release
 from discreet.cli.main import run
 from discreet.data.duckdb import ParquetTable
 from discreet.ledger import Ledger, Reservation, postings
-from discreet.methods import pcls
+from discreet.mechanisms import subset_search
 from discreet.workflow import request
 from tests.acceptance.conftest import Done, Place
 
@@ -28,8 +28,8 @@ MOMENTS = {
     "during touch": (postings, "step", 0),
     "after touch": (request, "_computed", 0),
     "while reading rows": (ParquetTable, "batches", 0),
-    "while scoring": (pcls, "constrained_scores", 0),
-    "while drawing": (pcls, "noisy_min", 0),
+    "while scoring": (subset_search, "score_blocks", 0),
+    "while drawing": (subset_search, "noisy_min_of_blocks", 0),
     "while recording": (Reservation, "release", 0),
     "during the record": (postings, "step", 1),
     "while writing the file": (release.os, "replace", 0),

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from discreet.data.frame import FrameTable
 from discreet.data.metadata import Metadata
+from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
 from discreet.methods import pcls
 from tests.privacy.laws import log_law
@@ -38,8 +39,12 @@ def recorded(monkeypatch, method, rows, target="y", relation="replace_one", boun
         kept.append(Drawn(np.array(scores), gamma, epsilon, noise))
         return 0
 
+    def keep_blocks(blocks, *law):
+        return keep(np.concatenate(list(blocks)), *law)
+
     with monkeypatch.context() as patch:
         patch.setattr(pcls, "noisy_min", keep)
+        patch.setattr(subset_search, "noisy_min_of_blocks", keep_blocks)
         prepared = method.prepare(table.metadata, target, names)
         table.check(prepared.columns)
         prepared.run(table, Source.seeded(0))

@@ -1,257 +1,366 @@
-"""The work of `subsets` and `l1_ball` for many small models, compiled once and kept on disk.
+"""Every subset's score by a tree of eliminations, compiled once and kept on disk.
 
-Same rules as the array code beside it, one model at a time: share a parent's optimum, or walk an active set from the
-parent's signs. What is not certified here goes back to the array code, which has a method that always converges.
+Units are numbered in the tree's order, fewest columns first; unit t is bit t of a tree mask. A block fixes the units
+from 16 on. Within it the units from 15 down to 6 are decided one after the other, each inclusion one step of a Cholesky
+factorization of what is left, and the last six at once: 64 models side by side. A model whose unconstrained optimum
+lies in the ball is finished. Any other is first tried with the signs of that optimum, for all 64 together; the few that
+have other signs are walked. What is optimal in a model is optimal in every larger one whose further columns have no
+larger residual product: they are all given the optimum at once. Models are visited in increasing order, so that nearly
+every optimum is found where it has no zero coefficient.
+
+The compiler's cache does not notice when a file that this one calls has changed: remove `__pycache__` after editing
+`l1_ball_compiled` or `subsets_lanes`.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import NamedTuple
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.l1_ball import ridge_for, solve_on_l1_ball
+from discreet.kernels.l1_ball import ridge_for
+from discreet.kernels.l1_ball_compiled import grade, walk, walk_space
+from discreet.kernels.problem import SubsetProblem
+from discreet.kernels.subsets_lanes import LANE_UNITS, Lanes, Path, bound, side_by_side
 
 Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.uint64]
-Signs = npt.NDArray[np.int8]
-Level = tuple[Masks, Signs, Floats, Floats, Masks, npt.NDArray[np.int32]]
-"""Masks, signs, values, gaps, units in use, and the place of each mask in its level (empty for many units)."""
-Problem = tuple[Floats, Floats, float, Bools, Bools, float]
 
-CHUNK = 4096
-"""Models a task: few enough for a moving progress bar, enough to hide the cost of a thread."""
+UNSEEN, INSIDE, ABSENT = -1, -2, -3
+"""Owners of a model not yet scored, of one whose unconstrained optimum lies in the ball, and of one not asked for."""
 
-TABLE_UNITS = 22
-"""Up to this many units a table of 2^d places finds a parent at once; beyond, a binary search."""
-
-_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+# Without reference counts, which cost more than the arithmetic here; so compiled code allocates nothing.
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
-def solve_level(problem: Problem, masks: Masks, above: Level | None, progress: Callable[[int], None] | None) -> Level:
-    """Answer one size's models; the contract of ``subsets.solve_level``.
+class Layout(NamedTuple):
+    """A problem as the tree wants it: y first, then the columns unit by unit, then those of every model.
 
     Parameters
     ----------
-    problem : tuple
-        gram, xty, radius, units, always, tolerance.
-    masks : ndarray of uint64, shape (n_models,)
-        Models of one size, in increasing order.
-    above : tuple or None
-        What this function returned for the size before, None at first.
-    progress : callable or None
-        Told the number of models finished.
+    system : ndarray of float, shape (p + 1, p + 1)
+        Moments of y and of the columns in use, with the tree's ridge.
+    gram : ndarray of float, shape (p, p)
+        X'X in the same order, without the ridge.
+    xty : ndarray of float, shape (p,)
+        X'y in the same order.
+    yty : float
+        y'y.
+    radius : float
+        Bound on the l1 norm.
+    inside : float
+        Unconstrained optima up to this l1 norm are accepted; -1 accepts none.
+    inside_gap : float
+        How far above the minimum the score of such an optimum can be.
+    ridge : float
+        Added to the diagonal in the walk.
+    tolerance : float
+        Largest duality gap allowed.
+    start : ndarray of int64, shape (d + 1,)
+        Unit t owns the rows start[t] to start[t + 1] of `system`.
+    bits : ndarray of uint64, shape (p,)
+        The bit of each column's unit, 0 for a column of every model.
+    """
+
+    system: Floats
+    gram: Floats
+    xty: Floats
+    yty: float
+    radius: float
+    inside: float
+    inside_gap: float
+    ridge: float
+    tolerance: float
+    start: Integers
+    bits: Masks
+
+
+def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
+    """Return the problem in the tree's order, and the original number of each of its units.
+
+    Parameters
+    ----------
+    problem : SubsetProblem
+        Moments, radius, units, columns of every model, tolerance.
 
     Returns
     -------
-    tuple
-        masks, signs, values, gaps, support, table.
+    layout : Layout
+        What the compiled functions take.
+    order : ndarray of int, shape (d,)
+        Bit t of a tree mask is unit order[t].
+
+    Notes
+    -----
+    Cholesky elimination gives the exact residual sum of squares of moments that differ from the given ones by at most
+    (k + 10) u sqrt(a_ii a_jj) in each entry, whatever the conditioning [H]. It is the minimum over all coefficients, so
+    it exceeds the minimum over the ball by at most `inside_gap`: that error on the ball, and the ridge times radius^2.
+    The coefficients from back substitution attain it with moments that differ by at most (3 k + 10) u sqrt(a_ii a_jj);
+    where they lie in the ball it is below the minimum by no more than rounding. Where `inside_gap` is not within the
+    tolerance, no optimum passes for one inside, and the gap of every model is computed at its point.
+
+    References
+    ----------
+    [H] Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorems 10.3 and 10.4.
     """
-    gram, xty, radius, units, always, tolerance = problem
-    n, p = len(masks), len(xty)
-    signs, values, gaps = np.zeros((n, p), np.int8), np.zeros(n), np.full(n, np.inf)
-    support = np.zeros(n, np.uint64)
-    parents = above if above is not None else _no_level(p, len(units))
-    column_unit = np.where(units.any(axis=0), units.argmax(axis=0), -1)
-    fixed = (gram, xty, radius, column_unit, always, ridge_for(gram, radius, tolerance))
-
-    def solve(low: int) -> int:
-        part = slice(low, min(low + CHUNK, n))
-        _solve_part(*fixed, len(units), masks[part], *parents, signs[part], values[part], gaps[part], support[part])
-        return part.stop - low
-
-    if n <= CHUNK:
-        finished: Any = [solve(0)]
-    else:
-        with ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS) as pool:
-            finished = list(pool.map(solve, range(0, n, CHUNK)))
-    if progress is not None:
-        progress(sum(finished))
-    _certify(problem, masks, signs, values, gaps, support)
-    table = parents[5]
-    if table.size:
-        table[masks] = np.arange(n, dtype=np.int32)
-    return masks, signs, values, gaps, support, table
+    gram, xty, yty, radius, units, always, tolerance = problem
+    order = np.argsort(units.sum(axis=1), kind="stable")
+    rows = np.concatenate([*(np.flatnonzero(units[unit]) for unit in order), np.flatnonzero(always)]).astype(np.intp)
+    start = np.cumsum([1, *(int(units[unit].sum()) for unit in order)])
+    inner, sides = np.ascontiguousarray(gram[np.ix_(rows, rows)]), np.ascontiguousarray(xty[rows])
+    ridge = ridge_for(inner, radius, tolerance)
+    light = min(ridge, 0.2 * tolerance / max(radius * radius, 1e-300))
+    system = np.block([[np.full((1, 1), yty), sides[None, :]], [sides[:, None], inner + light * np.eye(len(rows))]])
+    size = (np.sqrt(max(yty, 0.0)) + radius * np.sqrt(inner.diagonal().max(initial=0.0))) ** 2
+    gap = light * radius * radius + (len(rows) + 10) * 2.0**-53 * size
+    inside = radius if gap <= tolerance else -1.0
+    floats = (float(yty), float(radius), inside, gap, ridge, float(tolerance))
+    bits = np.zeros(len(rows), dtype=np.uint64)
+    bits[: start[-1] - 1] = np.uint64(1) << np.repeat(np.arange(len(order), dtype=np.uint64), np.diff(start))
+    return Layout(np.ascontiguousarray(system), inner, sides, *floats, start.astype(np.int64), bits), order
 
 
-def _no_level(p: int, d: int) -> Level:
-    table = np.full(2**d if d <= TABLE_UNITS else 0, -1, dtype=np.int32)
-    none = np.empty(0, np.uint64)
-    return none, np.empty((0, p), np.int8), np.empty(0), np.empty(0), none, table
+def n_threads() -> int:
+    """Return the number of threads that compiled code may use.
+
+    Returns
+    -------
+    int
+        One for each core, unless NUMBA_NUM_THREADS says otherwise.
+    """
+    return int(numba.config.NUMBA_NUM_THREADS)
 
 
-def _certify(problem: Problem, masks: Masks, signs: Signs, values: Floats, gaps: Floats, support: Masks) -> None:
-    """Give the array code what the walk left without a certificate; its optimum may use any of the model's units."""
-    gram, xty, radius, units, always, tolerance = problem
-    rest = np.flatnonzero(~(gaps <= tolerance))
-    if rest.size:
-        included = (masks[rest, None] >> np.arange(len(units), dtype=np.uint64)) & np.uint64(1)
-        columns = (included.astype(np.float64) @ units > 0.0) | always
-        start = np.where(columns, signs[rest], 0).astype(np.int8)
-        values[rest], gaps[rest], signs[rest] = solve_on_l1_ball(gram, xty, radius, columns, start, tolerance)
-        support[rest] = masks[rest]
+class Found(NamedTuple):
+    """What is known of a block's models: whose optimum is theirs, and the optima."""
+
+    owner: npt.NDArray[np.int32]
+    inside: Floats
+    values: Floats
+    gaps: Floats
+    n_optima: Integers
 
 
-@_compile
-def _solve_part(  # type: ignore[no-untyped-def]
-    gram, xty, radius, column_unit, always, ridge, d, masks,
-    parents, parent_signs, parent_values, parent_gaps, parent_support, table,
-    signs, values, gaps, support,
-):  # fmt: skip # pragma: no cover - compiled
-    p = len(xty)
-    one = np.uint64(1)
-    usable = np.empty(p, np.bool_)
-    work = (
-        np.empty(p, np.uint64), np.empty((p, p)), np.empty(p), np.empty(p), np.zeros(p), np.empty(p), np.empty(p),
+def score_block(layout: Layout, high: int, lows: Masks, n_low: int) -> tuple[Floats, Floats]:
+    """Return scores and gaps of the models high | low, for each of `lows`.
+
+    Parameters
+    ----------
+    layout : Layout
+        The problem, in the tree's order.
+    high : int
+        The mask of the block's units from `n_low` on.
+    lows : ndarray of uint64
+        Increasing masks of the first `n_low` units.
+    n_low : int
+        Units that the block decides.
+
+    Returns
+    -------
+    scores, gaps : ndarray of float, shape (len(lows),)
+        The gap is above the tolerance where there is no certificate.
+    """
+    p, start = len(layout.xty), layout.start
+    n_lane = min(LANE_UNITS, n_low)
+    q, n, size = int(start[n_lane]) - 1, 1 << n_lane, 1 << n_low
+    levels = np.empty((n_low - n_lane + 1, start[n_low], start[n_low]))
+    path = Path(
+        np.empty((p, p + 1)), np.empty(p, np.int64), np.full(n_low + 1, -1), levels, np.zeros(p, np.bool_),
     )  # fmt: skip
-    for i in range(len(masks)):
-        mask = masks[i]
-        parent, shared = np.int64(-1), False
-        for j in range(d):
-            bit = one << np.uint64(j)
-            if mask & bit:
-                continue
-            place = np.int64(table[mask | bit]) if len(table) > 0 else _find(parents, mask | bit)
-            if place >= 0:
-                parent = place
-                if not parent_support[place] & bit:
-                    shared = True
-                    break
-        if shared:
-            values[i], gaps[i] = parent_values[parent], parent_gaps[parent]
-            support[i] = parent_support[parent]
-            for k in range(p):
-                signs[i, k] = parent_signs[parent, k]
+    lanes = Lanes(
+        (np.arange(n) >> np.arange(n_lane)[:, None] & 1).astype(np.float64),
+        np.empty((q + 1, q + 1, n)), np.empty((q + 1, q + 1, n)), np.empty((p, n)), np.empty((p, n)), np.empty((p, n)),
+        np.empty(n), np.empty(n), np.empty(p, np.int64),
+    )  # fmt: skip
+    found = Found(
+        np.full(size, ABSENT, np.int32), np.empty(size), np.empty(size), np.empty(size), np.zeros(1, np.int64),
+    )  # fmt: skip
+    scores, gaps = np.empty(len(lows)), np.empty(len(lows))
+    work, left = walk_space(p), layout.system.copy()
+    _score_block(layout, left, np.uint64(high), lows, n_low, n_lane, path, lanes, found, work)
+    _collect(layout, lows, found, scores, gaps)
+    return scores, gaps
+
+
+@_compile
+def _score_block(layout, left, high, lows, n_low, n_lane, path, lanes, found, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    start, owner, last, one = layout.start, found.owner, np.uint64(0), np.uint64(1)
+    for i in range(len(lows)):
+        owner[lows[i]] = UNSEEN
+    pivots = _fix(layout, left, high, n_low, path)
+    for i in range(len(lows)):
+        if owner[lows[i]] != UNSEEN:
             continue
-        for k in range(p):
-            unit = column_unit[k]
-            usable[k] = always[k] or (unit >= 0 and mask & (one << np.uint64(unit)) != 0)
-            signs[i, k] = parent_signs[parent, k] if parent >= 0 and usable[k] else 0
-        values[i], gaps[i] = _walk(gram, xty, radius, ridge, usable, signs[i], work)
-        support[i] = 0
-        for k in range(p):
-            if signs[i, k] != 0 and column_unit[k] >= 0:
-                support[i] |= one << np.uint64(column_unit[k])
+        top = lows[i] >> np.uint64(n_lane) << np.uint64(n_lane)
+        # Back to the highest unit on which this batch and the last one differ, and down again.
+        t = n_low - 1
+        if path.before[n_low - 1] >= 0:
+            while t >= n_lane and (top ^ last) >> np.uint64(t) & one == 0:
+                t -= 1
+            pivots = path.before[t]
+        last = top
+        level, pivots = _descend(top, t, n_low, n_lane, start, path, pivots)
+        side_by_side(path.levels[level], start, n_lane, path, pivots, lanes)
+        _accept(layout, top, n_low, n_lane, pivots, path, lanes, found, work)
 
 
 @_compile
-def _find(sorted_masks, mask):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    low, high = 0, len(sorted_masks)
-    while low < high:
-        middle = (low + high) // 2
-        if sorted_masks[middle] < mask:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < len(sorted_masks) and sorted_masks[low] == mask else -1
+def _fix(layout, left, high, n_low, path):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Eliminate the columns of every model and of the block's own units."""
+    start, pivots = layout.start, 0
+    for t in range(len(start) - 1, n_low - 1, -1):
+        every = t == len(start) - 1
+        if every or high >> np.uint64(t) & np.uint64(1):
+            for c in range((len(layout.system) if every else start[t + 1]) - 1, start[t] - 1, -1):
+                pivots = _eliminate(left, left, c, path.rows, path.at, path.usable, pivots)
+    _copy(left, path.levels[0], start[n_low])
+    return pivots
 
 
 @_compile
-def _walk(gram, xty, radius, ridge, usable, sign, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Active-set walk of one model; leaves its signs in `sign` and returns its value and gap."""
-    active, factor, target, price, point, residual, scratch = work
-    p = len(xty)
-    tiny = 0.0
-    for k in range(p):
-        point[k] = 0.0
-        tiny = max(tiny, abs(xty[k]))
-    tiny = 1e-13 * tiny + 1e-300
-    for _ in range(50 + 10 * p):
-        count = 0
-        for k in range(p):
-            if sign[k] != 0:
-                active[count] = k
-                count += 1
-        if not _face(gram, xty, radius, ridge, sign, active, count, factor, target, price, scratch):
-            break
-        reach = 1.0
-        for a in range(count):
-            k = active[a]
-            if target[a] * sign[k] < 0.0:
-                reach = min(reach, point[k] / (point[k] - target[a]))
-        norm = 0.0
-        for a in range(count):
-            k = active[a]
-            if target[a] * sign[k] < 0.0 and point[k] / (point[k] - target[a]) <= reach:
-                point[k] = 0.0
-                sign[k] = 0
+def _copy(source, target, size):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for i in range(size):
+        for j in range(i + 1):
+            target[i, j] = source[i, j]
+
+
+@_compile
+def _descend(top, t, n_low, n_lane, start, path, pivots):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Decide the units from t down to the lanes; return the level that is left and the number of pivots."""
+    level, one = 0, np.uint64(1)
+    for above in range(t + 1, n_low):
+        level += 1 if top >> np.uint64(above) & one else 0
+    while t >= n_lane:
+        path.before[t] = pivots
+        included = top >> np.uint64(t) & one != 0
+        for c in range(start[t], start[t + 1]):
+            path.usable[c - 1] = False
+        if included:
+            source, target = path.levels[level], path.levels[level + 1]
+            if start[t] == start[t + 1]:
+                _copy(source, target, start[t])
+            for c in range(start[t + 1] - 1, start[t] - 1, -1):
+                pivots = _eliminate(source, target, c, path.rows, path.at, path.usable, pivots)
+                source = target
+            level += 1
+        t -= 1
+    path.before[n_lane - 1] = pivots
+    return level, pivots
+
+
+@_compile
+def _eliminate(source, target, c, rows, at, usable, pivots):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """One step of the Cholesky factorization: column c leaves, its multipliers become row `pivots`."""
+    # Without a positive pivot: not a number, and none of these models passes for one inside the ball.
+    inverse = 1.0 / source[c, c] if source[c, c] > 0.0 else np.nan
+    row = rows[pivots]
+    for j in range(c):
+        row[j] = source[c, j] * inverse
+    row[c] = inverse
+    for i in range(c):
+        factor, before, after = source[c, i], source[i], target[i]
+        for j in range(i + 1):
+            after[j] = before[j] - factor * row[j]
+    at[pivots] = c
+    usable[c - 1] = True
+    return pivots + 1
+
+
+@_compile
+def _accept(layout, top, n_low, n_lane, pivots, path, lanes, found, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Score the batch's models: inside the ball, on the face of their own signs, or by a walk."""
+    q, any_left = layout.start[n_lane] - 1, False
+    owner, inside, norms, limit = found.owner, found.inside, lanes.norms, layout.inside
+    for lane in range(len(norms)):
+        low = top | np.uint64(lane)
+        if owner[low] == UNSEEN:
+            if norms[lane] <= limit:
+                owner[low], inside[low] = INSIDE, lanes.schur[q, q, lane]
             else:
-                point[k] += reach * (target[a] - point[k])
-                norm += abs(point[k])
-        if reach < 1.0:
-            continue
-        value, gap, best, level = _grade(gram, xty, radius, usable, sign, point, residual, active, count)
-        threshold = level * (1.0 + 1e-10) if norm >= radius * (1.0 - 1e-12) else 0.0
-        if best < 0 or abs(residual[best]) <= threshold + tiny:
-            return value, gap
-        sign[best] = 1 if residual[best] > 0.0 else -1
-    return 0.0, np.inf
+                any_left = True
+    if any_left:
+        bound(layout.radius, q, pivots, path, lanes)
+        _accept_bounded(
+            layout.gram, layout.xty, layout.radius, layout.ridge, layout.tolerance, layout.bits, top,
+            layout.start[n_low] - 1, q, q + pivots, path.usable, lanes.column, lanes.b, lanes.bounded, norms,
+            owner, found.values, found.gaps, found.n_optima, *work,
+        )  # fmt: skip
 
 
 @_compile
-def _face(  # type: ignore[no-untyped-def]
-    gram, xty, radius, ridge, sign, active, count, factor, target, price, inverse
+def _accept_bounded(  # type: ignore[no-untyped-def]
+    gram, xty, radius, ridge, tolerance, bits, top, own, q, count, usable, column, free, bounded, norms,
+    owner, values, gaps, found, sign, active, factor, inverse, halves, target, price, point, residual,
 ):  # fmt: skip # pragma: no cover - compiled
-    """Optimum over sign'b <= radius on the active columns, left in `target`; False when the system is not regular."""
-    for a in range(count):
-        k = active[a]
-        for b in range(a):
-            total = gram[k, active[b]]
-            for c in range(b):
-                total -= factor[a, c] * factor[b, c]
-            factor[a, b] = total * inverse[b]
-        total, u, v = gram[k, k] + ridge, xty[k], float(sign[k])
-        for c in range(a):
-            total -= factor[a, c] * factor[a, c]
-            u -= factor[a, c] * target[c]
-            v -= factor[a, c] * price[c]
-        if not total > 0.0:
-            return False
-        inverse[a] = 1.0 / np.sqrt(total)
-        target[a], price[a] = u * inverse[a], v * inverse[a]
-    norm, slope = 0.0, 0.0
-    for a in range(count - 1, -1, -1):
-        target[a] *= inverse[a]
-        price[a] *= inverse[a]
-        for c in range(a):
-            target[c] -= factor[a, c] * target[a]
-            price[c] -= factor[a, c] * price[a]
-        norm += sign[active[a]] * target[a]
-        slope += sign[active[a]] * price[a]
-    if norm > radius and slope > 0.0:
-        multiplier, total, same_orthant = (norm - radius) / slope, 0.0, True
-        for a in range(count):
-            target[a] -= multiplier * price[a]
-            total += abs(target[a])
-            same_orthant = same_orthant and target[a] * sign[active[a]] >= 0.0
-        if same_orthant and total > radius:
-            for a in range(count):
-                target[a] *= radius / total
-    return True
+    """Score the models that the bound holds back."""
+    for lane in range(len(norms)):
+        low = top | np.uint64(lane)
+        if owner[low] != UNSEEN:
+            continue
+        for k in range(q):
+            usable[k] = low & bits[k] != 0
+        right = norms[lane] <= radius * (1.0 + 1e-12)
+        n_active = _point_of_lane(
+            right, radius, own, lane, count, usable, column, free, bounded, norms, sign, active, point
+        )
+        value, gap, largest = 0.0, np.inf, 0.0
+        if right:
+            value, gap, largest = grade(gram, xty, radius, usable, active, n_active, point, residual)
+        if not gap <= tolerance:
+            value, gap, largest = walk(
+                gram, xty, radius, ridge, usable, sign, active, factor, inverse, halves, target, price, point, residual
+            )
+        new = found[0]
+        values[new], gaps[new], found[0] = value, gap, new + 1
+        if gap <= tolerance:
+            _share(bits, own, sign, residual, largest, owner, new)
+        else:
+            owner[low] = new
 
 
 @_compile
-def _grade(gram, xty, radius, usable, sign, point, residual, active, count):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Value and Frank-Wolfe gap at the point; the column outside that could help most; the level of those inside."""
-    p = len(xty)
-    for j in range(p):
-        residual[j] = xty[j]
-    for a in range(count):
-        k = active[a]
-        for j in range(p):
-            residual[j] -= gram[k, j] * point[k]
-    value, inner, largest, best, outside, level = 0.0, 0.0, 0.0, -1, 0.0, 0.0
-    for j in range(p):
-        if usable[j]:
-            size = abs(residual[j])
-            largest = max(largest, size)
-            if sign[j] != 0:
-                level = max(level, residual[j] * sign[j])
-            elif size > outside:
-                outside, best = size, j
-            inner += point[j] * residual[j]
-            value -= point[j] * (residual[j] + xty[j])
-    return value, max(2.0 * (radius * largest - inner), 0.0), best, level
+def _point_of_lane(  # type: ignore[no-untyped-def]
+    right, radius, own, lane, count, usable, column, free, bounded, norms, sign, active, point
+):  # fmt: skip # pragma: no cover - compiled
+    """Unpack a lane's point if its signs are right; signs to start a walk from if they are not."""
+    for k in range(len(sign)):
+        sign[k] = point[k] = 0.0
+    scale = radius / norms[lane] if right and norms[lane] > radius else 1.0
+    n_active = 0
+    for r in range(count):
+        k, b = column[r], bounded[r, lane]
+        if not abs(b) > 0.0 or not usable[k]:
+            continue
+        # A wrong sign: of the block's own columns most are not used at all, others change side.
+        if not right and k >= own and b * free[r, lane] < 0.0:
+            continue
+        sign[k], point[k] = (1.0 if b > 0.0 else -1.0), b * scale
+        active[n_active] = k
+        n_active += 1
+    return n_active
+
+
+@_compile
+def _share(bits, own, sign, residual, largest, owner, new):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Give an optimum to every model between its support and all columns whose residual product is not larger."""
+    support, busy, known, one = np.uint64(0), np.uint64(0), np.uint64(len(owner) - 1), np.uint64(1)
+    for k in range(own):
+        support |= bits[k] if sign[k] != 0.0 else np.uint64(0)
+        busy |= bits[k] if abs(residual[k]) > largest else np.uint64(0)
+    rest = known & ~(support | busy)
+    part = rest
+    while True:
+        if owner[support | part] == UNSEEN:
+            owner[support | part] = new
+        if part == 0:
+            break
+        part = (part - one) & rest
+
+
+@_compile
+def _collect(layout, lows, found, scores, gaps):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for i in range(len(lows)):
+        by = found.owner[lows[i]]
+        scores[i] = max(found.inside[lows[i]] if by < 0 else layout.yty + found.values[by], 0.0)
+        gaps[i] = layout.inside_gap if by < 0 else found.gaps[by]

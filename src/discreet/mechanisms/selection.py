@@ -5,7 +5,7 @@ and floating point decide almost always; where two candidates are closer than th
 arithmetic decide.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -77,17 +77,54 @@ def noisy_min(
     >>> noisy_min([5.0, 0.0, 9.0], range_sensitivity=1.0, epsilon=100, rng=Source())
     1
     """
-    values = _checked(scores)
+    return noisy_min_of_blocks([_checked(scores)], range_sensitivity, epsilon, rng, noise)
+
+
+def noisy_min_of_blocks(
+    blocks: Iterable[Floats],
+    range_sensitivity: Number,
+    epsilon: Number,
+    rng: Source,
+    noise: Noise = "exponential",
+) -> int:
+    """Return what `noisy_min` returns for blocks of scores one after the other, holding one block at a time.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray of float
+        Scores, smaller is better; finite.
+    range_sensitivity, epsilon, rng, noise
+        As for `noisy_min`.
+
+    Returns
+    -------
+    int
+        Index of the winner, counted through the blocks.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a parameter is out of range, or there is no score.
+
+    Notes
+    -----
+    Claim: ``selection.privacy.md``.
+    """
     if noise not in _QUANTILES:
         raise InvalidParameterError(f"noise must be one of {', '.join(_QUANTILES)}, but noise={noise!r}.")
     gamma = exact(range_sensitivity, "range_sensitivity")
     if gamma <= 0:
         raise InvalidParameterError(f"range_sensitivity must be positive, but it is {range_sensitivity}.")
     slope = exact_epsilon(epsilon) / gamma
-    words = rng.words(values.size)
-    low, high = _values(values, float(slope), words, noise)
-    open_ = np.flatnonzero(high >= low.max())
-    return int(open_[0]) if open_.size == 1 else _decide(open_, values, slope, words, rng, noise)
+    left, count, reference = _Contenders.none(), 0, None
+    for scores in blocks:
+        if reference is None:
+            reference = float(scores.min())
+        left = left.joined(_Contenders.of(scores, count, reference, float(slope), rng.words(scores.size), noise))
+        count += scores.size
+    if reference is None:
+        raise InvalidParameterError("scores must be a non-empty list of finite numbers. Check what computes them.")
+    return int(left.indices[0]) if left.indices.size == 1 else _decide(left, reference, slope, rng, noise)
 
 
 def _checked(scores: npt.ArrayLike) -> Floats:
@@ -97,15 +134,45 @@ def _checked(scores: npt.ArrayLike) -> Floats:
     return values
 
 
-def _values(scores: Floats, slope: float, words: Words, noise: Noise) -> tuple[Floats, Floats]:
-    """Bounds of Z_i - slope * (score_i - min score), given the first 64 bits of each candidate's uniform number."""
-    with np.errstate(over="ignore", divide="ignore"):
-        behind = np.minimum((scores - scores.min()) * slope, 1e300)
-        low, high = _QUANTILES[noise].on_floats(words)
-    slack = _FLOAT_ERROR * (1.0 + behind)
-    low = low - _FLOAT_ERROR * np.abs(low) - behind - slack
-    high = high + _FLOAT_ERROR * np.abs(high) - behind + slack
-    return low, high
+@dataclass(frozen=True)
+class _Contenders:
+    """Candidates that may still win: bounds of Z_i - slope * (score_i - reference) from 64 bits of noise each."""
+
+    indices: npt.NDArray[np.intp]
+    scores: Floats
+    words: Words
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def none(cls) -> "_Contenders":
+        nothing = np.empty(0)
+        return cls(np.empty(0, dtype=np.intp), nothing, np.empty(0, dtype=np.uint64), nothing, nothing)
+
+    @classmethod
+    def of(
+        cls, scores: Floats, first: int, reference: float, slope: float, words: Words, noise: Noise
+    ) -> "_Contenders":
+        with np.errstate(over="ignore", divide="ignore"):
+            behind = np.clip((scores - reference) * slope, -1e300, 1e300)
+            low, high = _QUANTILES[noise].on_floats(words)
+        slack = _FLOAT_ERROR * (1.0 + np.abs(behind))
+        low = low - _FLOAT_ERROR * np.abs(low) - behind - slack
+        high = high + _FLOAT_ERROR * np.abs(high) - behind + slack
+        return cls(np.arange(first, first + scores.size), scores, words, low, high).leading()
+
+    def joined(self, other: "_Contenders") -> "_Contenders":
+        parts = zip(
+            (self.indices, self.scores, self.words, self.low, self.high),
+            (other.indices, other.scores, other.words, other.low, other.high),
+            strict=True,
+        )
+        return _Contenders(*(np.concatenate(part) for part in parts)).leading()
+
+    def leading(self) -> "_Contenders":
+        """Those whose upper bound reaches the best lower bound."""
+        at = np.flatnonzero(self.high >= self.low.max(initial=-np.inf))
+        return _Contenders(self.indices[at], self.scores[at], self.words[at], self.low[at], self.high[at])
 
 
 # ---- more precision where a comparison is closer than the margin
@@ -121,12 +188,12 @@ class _Contender:
     bits: int
 
 
-def _decide(
-    indices: npt.NDArray[np.intp], scores: Floats, slope: Fraction, words: Words, rng: Source, noise: Noise
-) -> int:
+def _decide(left: _Contenders, reference: float, slope: Fraction, rng: Source, noise: Noise) -> int:
     """Lengthen the open candidates' numbers until one of them is ahead for certain."""
-    least = Fraction(float(scores.min()))
-    contenders = [_Contender(int(i), (Fraction(float(scores[i])) - least) * slope, int(words[i]), 64) for i in indices]
+    contenders = [
+        _Contender(int(index), (Fraction(float(score)) - Fraction(reference)) * slope, int(word), 64)
+        for index, score, word in zip(left.indices, left.scores, left.words, strict=True)
+    ]
     while len(contenders) > 1:
         for contender in contenders:
             contender.word = (contender.word << 64) | int(rng.words(1)[0])

@@ -9,11 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameterError
+from discreet.mechanisms.subset_search import MAX_UNITS, n_subsets
 
 Masks = npt.NDArray[np.uint64]
 
 MAX_MODELS = 2**20
-MAX_UNITS = 63
+"""The most models that are scored one by one."""
+
+MAX_LISTED_UNITS = 63
+"""The most units of a list of models: one bit each of a machine word."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class ModelSpace:
         Returns
         -------
         ModelSpace
-            At most 2^20 models.
+            At most 2^20 models where they are scored one by one, else subsets of at most 128 units.
         """
         grouped = [name for group in groups for name in group]
         for what, names in (("forced", forced), ("groups", grouped)):
@@ -99,12 +103,13 @@ class ModelSpace:
 
     def _check_size(self) -> None:
         d = len(self.units)
-        if d > MAX_UNITS:
+        most = MAX_LISTED_UNITS if self.must_be_listed else MAX_UNITS
+        if d > most:
             raise InvalidParameterError(
-                f"At most {MAX_UNITS} columns can be free to enter, but there are {d}. "
+                f"At most {most} columns can be free to enter, but there are {d}. "
                 "Force or group columns, or name fewer candidates."
             )
-        if self.n_models > MAX_MODELS:
+        if self.must_be_listed and self.n_models > MAX_MODELS:
             fits = max(k for k in range(d + 1) if sum(math.comb(d, j) for j in range(k + 1)) <= MAX_MODELS)
             raise InvalidParameterError(
                 f"At most 2^20 = {MAX_MODELS:,} candidate models can be compared, but {d} free columns make "
@@ -114,12 +119,16 @@ class ModelSpace:
             raise InvalidParameterError("There must be a model to choose. Name a candidate that is not forced.")
 
     @property
+    def must_be_listed(self) -> bool:
+        """Whether the models are scored one by one whatever their number: a given list, or the paper's own loop."""
+        return self.listed is not None or not self.include_empty
+
+    @property
     def n_models(self) -> int:
         """Number of candidate models."""
         if self.listed is not None:
             return len(self.listed)
-        total = sum(math.comb(len(self.units), size) for size in range(self.max_size + 1))
-        return total - (0 if self.include_empty else 1)
+        return n_subsets(len(self.units), self.max_size) - (0 if self.include_empty else 1)
 
     def masks(self) -> Masks:
         """Return the candidate models as bits over units, in a fixed public order.
@@ -134,7 +143,7 @@ class ModelSpace:
             return np.array(self.listed, dtype=np.uint64)
         if self.max_size == d:
             return np.arange(0 if self.include_empty else 1, 2**d, dtype=np.uint64)
-        return np.fromiter(self._bounded(d), dtype=np.uint64, count=self.n_models)
+        return np.sort(np.fromiter(self._bounded(d), dtype=np.uint64, count=self.n_models))
 
     def _bounded(self, d: int) -> Iterator[int]:
         for size in range(0 if self.include_empty else 1, self.max_size + 1):

@@ -1,9 +1,7 @@
 """Penalized constrained least squares: the private choice of a regression model (Lei et al. 2018, Algorithm 1)."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,20 +13,19 @@ from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata, NumericColumn
-from discreet.errors import InvalidParameterError
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
 from discreet.kernels.moments import GRID
+from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
-from discreet.mechanisms.selection import NOISE_OF_MECHANISM, Noise, noisy_min
+from discreet.mechanisms.selection import NOISE_OF_MECHANISM, noisy_min
+from discreet.mechanisms.subset_search import noisy_min_subset
 from discreet.methods.base import Method, Outcome, Preparation, Progress
+from discreet.methods.calibration import Calibration
 from discreet.methods.model_space import MAX_MODELS, Masks, ModelSpace
 from discreet.release import NoiseRecord, PublicColumn
 
 Integers = npt.NDArray[np.int64]
-
-MAX_PENALTY = 1e12
-"""In squared target bounds; far above any score of a table that fits the row cap."""
 
 
 class PenalizedLeastSquares(Method):
@@ -151,70 +148,11 @@ class PenalizedLeastSquares(Method):
         )
         radius = self.l1_radius if self.l1_radius is not None else 2.0 * design.bound
         ratio = exact(radius, "l1_radius") / exact(design.bound, "y_bound")
-        calibration = Calibration.of(self, design, ratio, len(space.units))
+        noise = NOISE_OF_MECHANISM[self.mechanism]
+        calibration = Calibration.of(
+            design, ratio, len(space.units), exact_epsilon(self.epsilon), noise, self.model_penalty
+        )
         return PreparedLeastSquares(self, design, space, radius, calibration)
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """The noise of one request, in squared units of the target's bound (r = 1)."""
-
-    noise: Noise
-    gamma: Fraction
-    tolerance: Fraction
-    rounding: Fraction
-    penalty: Fraction
-    epsilon: Fraction
-
-    @classmethod
-    def of(cls, method: PenalizedLeastSquares, design: Design, radius: Fraction, n_units: int) -> "Calibration":
-        """Calibrate to the range sensitivity of the scores, inflated for what computing adds.
-
-        Parameters
-        ----------
-        method : PenalizedLeastSquares
-            Its epsilon, mechanism and penalty.
-        design : Design
-            Its metadata name the relation and the rows per unit.
-        radius : Fraction
-            R / r.
-        n_units : int
-            Number of columns or groups that are free to enter.
-
-        Returns
-        -------
-        Calibration
-            The noise's parameters, as exact numbers.
-
-        References
-        ----------
-        Privacy specification 1.2 (omega), 1.6 (inflations), 0.3 (Theorem 2).
-        """
-        metadata = design.metadata
-        both = (1 + radius) ** 2
-        omega = both - max(1 - radius, Fraction(0)) ** 2
-        gamma = omega * (2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1) * metadata.rows_per_unit
-        tolerance = both / 10_000
-        # (k + 6) 2^-53 n (r + R)^2 * 2 (specification 1.6) at the most rows there can be, for the score and its gap.
-        rounding = 2 * (design.n_columns + 6) * both * MAX_ROWS * 2 / 2**53
-        epsilon = exact_epsilon(method.epsilon)
-        if method.model_penalty == "auto":
-            # With no effects each free column is selected with probability 1 / (1 + exp(phi / scale)).
-            scale = (gamma + 2 * tolerance + 2 * rounding) / epsilon
-            penalty = scale * Fraction(math.log(2 * max(n_units, 1)))
-        else:
-            penalty = exact(method.model_penalty, "model_penalty") / exact(design.bound, "y_bound") ** 2
-        if penalty > Fraction(MAX_PENALTY):
-            raise InvalidParameterError(
-                f"model_penalty must be at most {MAX_PENALTY:g} times the target's squared bound: it is larger."
-            )
-        rounding += penalty * len(design.candidates) / 2**51
-        return cls(NOISE_OF_MECHANISM[method.mechanism], gamma, tolerance, rounding, penalty, epsilon)
-
-    @property
-    def inflation(self) -> Fraction:
-        """What the solver's gap and rounding add to the range sensitivity (Theorem 2)."""
-        return 2 * self.tolerance + 2 * self.rounding
 
 
 class PreparedLeastSquares(Preparation):
@@ -277,16 +215,19 @@ class PreparedLeastSquares(Preparation):
         if self.method.as_published:
             return self._run_as_published(table, rng)
         moments = table.moments(self.design, _rows_progress(progress, table))
-        masks = self.space.masks()
-        scores = self.scores(moments, masks, progress)
-        chosen = noisy_min(
-            scores,
+        law = (
             self.calibration.gamma + self.calibration.inflation,
             self.calibration.epsilon,
             rng,
             self.calibration.noise,
         )
-        return Outcome(self.space.names(int(masks[chosen])), self.noise)
+        if self.space.listed is not None:
+            masks = self.space.masks()
+            chosen = int(masks[noisy_min(self.scores(moments, masks, progress), *law)])
+        else:
+            told = _models_progress(progress, self.space.n_models)
+            chosen = noisy_min_subset(self._problem(moments), self._penalties(), self.space.max_size, *law, told)
+        return Outcome(self.space.names(chosen), self.noise)
 
     def scores(self, moments: Integers, masks: Masks, progress: Progress | None = None) -> npt.NDArray[np.float64]:
         """Return penalized scores in squared target bounds. Not releasable.
@@ -309,6 +250,16 @@ class PreparedLeastSquares(Preparation):
         ----------
         Lei et al. 2018, Algorithm 1, lines 2 and 3; privacy specification 1.1.
         """
+        problem = self._problem(moments)
+        found, gaps = constrained_scores(problem, masks, _models_progress(progress, len(masks)))
+        if not (gaps <= problem.tolerance).all():
+            raise ArithmeticError("a score has no certificate")
+        bits = (masks[:, None] >> np.arange(len(self.space.units), dtype=np.uint64)) & np.uint64(1)
+        scores: npt.NDArray[np.float64] = found + bits @ self._penalties()
+        return scores
+
+    def _problem(self, moments: Integers) -> SubsetProblem:
+        """The models' least squares in units of the target's bound."""
         first = 0 if self.method.fit_intercept and not self.method.as_published else 1
         matrix = moments.astype(np.float64) / float(GRID) ** 2
         column_of = dict(zip(self.candidates, self.design.units(), strict=True))
@@ -316,28 +267,19 @@ class PreparedLeastSquares(Preparation):
         units = np.array([np.any([column_of[n] for n in unit], axis=0) for unit in self.space.units] or [none])
         always = np.any([none, *(column_of[n] for n in self.space.forced)], axis=0)
         always[0] = True
-
-        def told(count: int) -> None:
-            if progress is not None:
-                progress("Scoring models", count, len(masks))
-
-        found, gaps = constrained_scores(
+        return SubsetProblem(
             matrix[first:-1, first:-1],
             matrix[first:-1, -1],
             float(matrix[-1, -1]),
             self.radius / self.design.bound,
-            units[:, first:],
+            units[: len(self.space.units), first:],
             always[first:],
-            masks,
             float(self.calibration.tolerance),
-            told,
         )
-        if not (gaps <= float(self.calibration.tolerance)).all():
-            raise ArithmeticError("a score has no certificate")
-        sizes = np.array([len(unit) for unit in self.space.units], dtype=np.float64)
-        bits = (masks[:, None] >> np.arange(len(sizes), dtype=np.uint64)) & np.uint64(1)
-        scores: npt.NDArray[np.float64] = found + float(self.calibration.penalty) * (bits @ sizes)
-        return scores
+
+    def _penalties(self) -> npt.NDArray[np.float64]:
+        """What each unit adds to a score: phi for each of its columns."""
+        return float(self.calibration.penalty) * np.array([len(unit) for unit in self.space.units], dtype=np.float64)
 
     def _run_as_published(self, table: Table, rng: Source) -> Outcome:
         """Algorithm 1 to the letter: y's bound is the largest y observed, which is what makes it not private."""
@@ -415,6 +357,10 @@ def _rows_progress(progress: Progress | None, table: Table) -> Any:
     if progress is None or table.metadata.n_rows is None or table.row_count() is None:
         return None
     return lambda count: progress("Reading rows", count, table.metadata.n_rows)
+
+
+def _models_progress(progress: Progress | None, n_models: int) -> Callable[[int], None] | None:
+    return None if progress is None else lambda count: progress("Scoring models", count, n_models)
 
 
 def _not_protected(metadata: Metadata) -> tuple[str, ...]:

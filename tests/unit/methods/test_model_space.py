@@ -5,7 +5,7 @@ import math
 import pytest
 
 from discreet.errors import InvalidParameterError
-from discreet.methods.model_space import MAX_MODELS, MAX_UNITS, ModelSpace
+from discreet.methods.model_space import MAX_LISTED_UNITS, MAX_MODELS, MAX_UNITS, ModelSpace
 
 ABC = ("a", "b", "c")
 
@@ -71,22 +71,33 @@ def test_contradictions_are_refused(arguments, words):
         ModelSpace.plan(ABC, **arguments)
 
 
-@pytest.mark.parametrize("d", [21, 30, MAX_UNITS])
-def test_too_many_models_say_what_fits(d):
-    """Beyond 2^20 models the message names a max_size, which then works, and which is the largest that does."""
+@pytest.mark.parametrize("d", [21, 30, MAX_LISTED_UNITS])
+def test_too_many_models_of_a_loop_say_what_fits(d):
+    """Where each model is scored, the message beyond 2^20 names the largest max_size that works."""
     columns = tuple(f"x{i}" for i in range(d))
     with pytest.raises(InvalidParameterError, match="Set max_size to at most") as refused:
-        ModelSpace.plan(columns)
+        ModelSpace.plan(columns, include_empty=False)
     fits = int(str(refused.value).split("at most ")[1].split(",")[0])
-    assert ModelSpace.plan(columns, max_size=fits).n_models <= MAX_MODELS
+    assert ModelSpace.plan(columns, max_size=fits, include_empty=False).n_models <= MAX_MODELS
     with pytest.raises(InvalidParameterError):
-        ModelSpace.plan(columns, max_size=fits + 1)
+        ModelSpace.plan(columns, max_size=fits + 1, include_empty=False)
 
 
-def test_more_units_than_bits_are_refused():
-    """64 free columns do not fit, however few models there are."""
-    with pytest.raises(InvalidParameterError, match="63"):
-        ModelSpace.plan(tuple(f"x{i}" for i in range(64)), max_size=1)
+def test_subsets_of_128_columns_are_searched():
+    """All 2^128 subsets are candidates; one column more is refused, however few the models."""
+    columns = tuple(f"x{i}" for i in range(MAX_UNITS + 1))
+    space = ModelSpace.plan(columns[:-1])
+    assert space.n_models == 2**128
+    assert space.names(1 << 127 | 1) == ("x0", "x127")
+    with pytest.raises(InvalidParameterError, match="At most 128"):
+        ModelSpace.plan(columns, max_size=1)
+
+
+def test_a_list_has_at_most_63_columns():
+    """A list of models is kept in machine words."""
+    columns = tuple(f"x{i}" for i in range(MAX_LISTED_UNITS + 1))
+    with pytest.raises(InvalidParameterError, match="At most 63"):
+        ModelSpace.plan(columns, models=(("x0",),))
 
 
 def test_units_stand_in_the_order_of_the_candidates():
@@ -120,13 +131,13 @@ def test_masks_are_each_model_once(max_size, include_empty):
     assert space.max_size == largest
 
 
-def test_twenty_columns_are_just_enough():
-    """2^20 models are allowed, whether they are all subsets of 20 columns or half of those of 21."""
+def test_a_loop_takes_just_2_to_the_20():
+    """The paper's loop takes half of the subsets of 21 columns, and no more."""
     columns = tuple(f"x{i}" for i in range(21))
     assert ModelSpace.plan(columns[:20]).n_models == MAX_MODELS == 2**20
-    assert ModelSpace.plan(columns, max_size=10).n_models == MAX_MODELS
+    assert ModelSpace.plan(columns, max_size=10, include_empty=False).n_models == MAX_MODELS - 1
     with pytest.raises(InvalidParameterError, match="Set max_size to at most 10,"):
-        ModelSpace.plan(columns)
+        ModelSpace.plan(columns, include_empty=False)
 
 
 def test_a_list_counts_its_own_models():
@@ -136,9 +147,9 @@ def test_a_list_counts_its_own_models():
     assert [space.names(int(mask)) for mask in space.masks()] == [(), ("a", "c"), ("b",)]
 
 
-@pytest.mark.parametrize("d", [64, 100, 500])
-def test_more_than_63_columns_are_told_what_helps(d):
-    """No max_size makes 64 free columns fit, so the message does not say so; forcing or grouping them does help."""
+@pytest.mark.parametrize("d", [129, 200, 500])
+def test_more_than_128_columns_are_told_what_helps(d):
+    """No max_size makes 129 free columns fit, so the message does not say so; forcing or grouping them does help."""
     columns = tuple(f"x{i}" for i in range(d))
     with pytest.raises(InvalidParameterError, match=f"there are {d}. Force or group") as refused:
         ModelSpace.plan(columns)

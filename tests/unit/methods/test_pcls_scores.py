@@ -16,6 +16,7 @@ from discreet.data.duckdb import open_table
 from discreet.data.frame import FrameTable
 from discreet.data.metadata import MAX_ROWS, Metadata
 from discreet.errors import InvalidParameterError
+from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
 from discreet.methods import pcls
 from discreet.methods.pcls import PenalizedLeastSquares
@@ -48,6 +49,7 @@ class Recorded:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, metadata: Metadata, table: Any = None, **parameters: Any):
         with monkeypatch.context() as patch:
             patch.setattr(pcls, "noisy_min", self._keep)
+            patch.setattr(subset_search, "noisy_min_of_blocks", self._keep_blocks)
             self.prepared = PenalizedLeastSquares.of(**parameters).prepare(metadata, "y")
             table = FrameTable(rows(), metadata) if table is None else table
             self.told: list[tuple[str, int, int | None]] = []
@@ -56,6 +58,9 @@ class Recorded:
     def _keep(self, scores: Any, gamma: Any, epsilon: Any, rng: Source, noise: str) -> int:
         self.scores, self.gamma, self.epsilon, self.noise = np.array(scores), gamma, epsilon, noise
         return int(np.argmin(scores))
+
+    def _keep_blocks(self, blocks: Any, *law: Any) -> int:
+        return self._keep(np.concatenate(list(blocks)), *law)
 
     def by_model(self) -> dict[tuple[str, ...], float]:
         """Scores by the names of the columns."""
@@ -121,7 +126,7 @@ def calibration(relation: str, c: int, r: Fraction, R: Fraction, penalty: Fracti
     both = (1 + ratio) ** 2
     omega = 4 * ratio if ratio <= 1 else both
     gamma = c * omega * (2 if relation == "replace_one" else 1)
-    tau, eta = both / 10**4, 2 * (2 + 6 + 6) * both * MAX_ROWS * 2 / Fraction(2) ** 53
+    tau, eta = both / 10**4, 2 * (2 + 6 + 8) * both * MAX_ROWS * 2 / Fraction(2) ** 53
     if penalty is None:
         penalty = (gamma + 2 * tau + 2 * eta) * Fraction(math.log(2 * d))
     return {"gamma": gamma, "inflation": 2 * tau + 2 * (eta + penalty * 4 / 2**51), "penalty": penalty}
@@ -172,17 +177,23 @@ def test_the_mechanism_and_epsilon_reach_the_noise_and_the_event(mechanism, nois
     assert found.prepared.noise.claim == "methods/pcls.privacy.md"
 
 
-def test_a_score_without_a_certificate_is_never_used(monkeypatch):
+@pytest.mark.parametrize("chosen", [{}, {"models": [["a"], ["b"]]}])
+def test_a_score_without_a_certificate_is_never_used(chosen, monkeypatch):
     """When the solver claims more than the tolerance, the run ends instead of drawing."""
-    scores = pcls.constrained_scores
+    blocks, scores = subset_search.score_blocks, pcls.constrained_scores
+
+    def loose_blocks(*arguments: Any) -> Any:
+        return ((masks, found, gaps + 1.0) for masks, found, gaps in blocks(*arguments))
 
     def loose(*arguments: Any) -> tuple[np.ndarray, np.ndarray]:
         found, gaps = scores(*arguments)
         return found, gaps + 1.0
 
+    monkeypatch.setattr(subset_search, "score_blocks", loose_blocks)
     monkeypatch.setattr(pcls, "constrained_scores", loose)
+    prepared = PenalizedLeastSquares.of(**chosen).prepare(declared(), "y")
     with pytest.raises(ArithmeticError):
-        Recorded(monkeypatch, declared())
+        prepared.run(FrameTable(rows(), declared()), Source.seeded(0))
 
 
 def test_the_algorithm_as_published_is_run_to_the_letter(monkeypatch):

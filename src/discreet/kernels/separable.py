@@ -1,0 +1,275 @@
+"""A lower bound of every model's score that splits into small blocks, and so can be summed and drawn from.
+
+A region of models has units that are in, units that are out, and units not yet decided. With S the Gram matrix of
+the undecided columns after the others, and any Lam that is block diagonal and at most S, every vector b satisfies
+b'(S - Lam)b >= 2 b'(S - Lam)a - a'(S - Lam)a for a fixed point a. What is left of the score is a sum over the blocks,
+and each block's minimum over the subsets of its few units is a table. The l1 bound enters by its dual: for a
+multiplier nu and any |v_i| <= nu, adding 2 v'b - 2 nu R can only lower the score inside the ball.
+
+Any choice of Lam, a and v gives a bound; `separable_fit` makes a good one.
+"""
+
+import functools
+import importlib
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+ROUNDING = 2.0**-46
+"""Bounds the relative error of a factored Gram matrix and of what is computed from it, times its dimension."""
+
+
+@dataclass(frozen=True)
+class SearchProblem:
+    """Scores of subsets, in units of the noise: min RSS(b) over the model and the l1 ball, plus the units' costs.
+
+    Parameters
+    ----------
+    gram : ndarray of float, shape (p, p)
+        X'X over the scale of the noise.
+    xty : ndarray of float, shape (p,)
+        X'y over the scale of the noise.
+    yty : float
+        y'y over the scale of the noise, less a number common to all models.
+    radius : float
+        Bound on the l1 norm.
+    cost : ndarray of float, shape (d,)
+        Added when a unit is in the model.
+    columns : tuple of ndarray of int
+        The columns of each unit.
+    always : ndarray of int
+        Columns in every model.
+    limit : int
+        The most units in a model.
+    stiffness : float
+        Raised where rounding is worse than expected: the ridge that bounds it grows, and bounds get lower.
+    """
+
+    gram: Floats
+    xty: Floats
+    yty: float
+    radius: float
+    cost: Floats
+    columns: tuple[Integers, ...]
+    always: Integers
+    limit: int
+    stiffness: float = 1.0
+
+    @property
+    def rounding(self) -> float:
+        """A ridge larger than the rounding errors of any factor of the Gram matrix."""
+        return self.stiffness * ROUNDING * len(self.xty) * max(float(self.gram.diagonal().max(initial=0.0)), 1e-300)
+
+    @functools.cached_property
+    def gram_ridged(self) -> Floats:
+        """The Gram matrix with that ridge."""
+        return self.gram + self.rounding * np.eye(len(self.xty))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which undecided units share a block, and where their columns stand."""
+
+    groups: tuple[tuple[int, ...], ...]
+    units: tuple[int, ...]
+    place: dict[int, int]
+    starts: Integers
+    blocks: Integers
+    width: int
+
+    @classmethod
+    def of(cls, groups: Iterable[Iterable[int]], columns: tuple[Integers, ...]) -> "Layout":
+        """Lay the groups out one after the other.
+
+        Parameters
+        ----------
+        groups : iterable of iterables of int
+            Units that share a block.
+        columns : tuple of ndarray of int
+            The columns of each unit.
+
+        Returns
+        -------
+        Layout
+            `starts` are the units' first columns, `blocks` the blocks' first units, `width` the most columns of one.
+        """
+        kept = tuple(tuple(group) for group in groups if group)
+        units = tuple(unit for group in kept for unit in group)
+        starts = np.cumsum([0, *(len(columns[unit]) for unit in units)])
+        blocks = np.cumsum([0, *(len(group) for group in kept)])
+        width = int(np.diff(starts[blocks]).max(initial=1))
+        return cls(kept, units, {unit: i for i, unit in enumerate(units)}, starts, blocks, width)
+
+    @property
+    def n_subsets(self) -> int:
+        """Subsets of the largest block."""
+        return 1 << max((len(group) for group in self.groups), default=0)
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Return the first column of each block and the one after its last.
+
+        Returns
+        -------
+        list of tuples of int
+            One for each block.
+        """
+        edges = self.starts[self.blocks].tolist()
+        return list(itertools.pairwise(edges))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a bound touches the scores: a smaller region's search for a bound begins there.
+
+    Parameters
+    ----------
+    point : ndarray of float, shape (p,)
+        a, zero for the columns that are decided.
+    dual : ndarray of float, shape (p,)
+        v.
+    multiplier : float
+        nu, at least the size of each v_i.
+    signs : ndarray of float, shape (p,)
+        Of the last minimizer on the ball.
+    """
+
+    point: Floats
+    dual: Floats
+    multiplier: float
+    signs: Floats
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A splitting lower bound of the scores of a region's models: `const` plus one table entry for each block.
+
+    Parameters
+    ----------
+    layout : Layout
+        The undecided units, in blocks.
+    inside, outside : int
+        Bits over units: the region's.
+    const : float
+        The part common to all models.
+    field : ndarray of float, shape (u,)
+        g, of the undecided columns in the layout's order.
+    packed : ndarray of float, shape (u, width)
+        Lam.
+    cost : ndarray of float
+        Of the undecided units.
+    limit : int
+        The most undecided units in a model; negative when there is no limit.
+    gap : float
+        About how far the bound lies below the scores, in nats, on average over what it favors.
+    split : ndarray of float
+        What each undecided unit adds to that.
+    error : float
+        Bounds the rounding of `value` and of `log_weight`.
+    origin : Origin
+        Where it touches.
+    """
+
+    layout: Layout
+    inside: int
+    outside: int
+    const: float
+    field: Floats
+    packed: Floats
+    cost: Floats
+    limit: int
+    gap: float
+    split: Floats
+    error: float
+    origin: "Origin"
+
+    def tables(self, inside: int, outside: int) -> Floats:
+        """Return each block's values, infinite for subsets that contradict the decisions.
+
+        Parameters
+        ----------
+        inside, outside : int
+            Bits over units: those decided, of the bound's own region or a smaller one.
+
+        Returns
+        -------
+        ndarray of float, shape (n_blocks, n_subsets)
+            Value of each subset of each block's units.
+        """
+        layout = self.layout
+        ins = _bits(inside & ~self.inside, layout.groups)
+        outs = _bits(outside & ~self.outside, layout.groups)
+        tables = np.empty((len(layout.groups), layout.n_subsets))
+        _compiled().fill_tables(self.packed, self.field, self.cost, layout.starts, layout.blocks, ins, outs, tables)
+        return tables
+
+    def log_weight(self, tables: Floats) -> float:
+        """Return the log of the sum of exp(-bound) over the models of the tables, up to rounding.
+
+        Parameters
+        ----------
+        tables : ndarray of float, shape (n_blocks, n_subsets)
+            As `tables` returns them.
+
+        Returns
+        -------
+        float
+            Minus infinity when there is no model.
+        """
+        total = _compiled().probabilities(tables, self.limit, np.empty_like(tables))
+        return float(total) - self.const
+
+    def draw(self, tables: Floats, uniforms: Floats) -> list[int] | None:
+        """Return one subset for each block, together with probability proportional to exp(-bound).
+
+        Parameters
+        ----------
+        tables : ndarray of float, shape (n_blocks, n_subsets)
+            As `tables` returns them.
+        uniforms : ndarray of float, shape (n_blocks,)
+            On (0, 1).
+
+        Returns
+        -------
+        list of int or None
+            Bits over each block's units; None when a number is too close to an edge for floats to tell.
+        """
+        picked = np.zeros(len(tables), dtype=np.int64)
+        unclear = _compiled().draw(tables, self.limit, uniforms, picked)
+        return picked.tolist() if unclear < 0 else None
+
+    def value(self, model: int) -> float:
+        """Return the bound of one model, up to rounding.
+
+        Parameters
+        ----------
+        model : int
+            Bits over units.
+
+        Returns
+        -------
+        float
+            At most the model's score.
+        """
+        layout = self.layout
+        chosen = np.array([model >> unit & 1 for unit in layout.units], dtype=np.uint8)
+        split = _compiled().value_of(self.packed, self.field, self.cost, layout.starts, layout.blocks, chosen)
+        return self.const + float(split)
+
+
+def _bits(mask: int, groups: tuple[tuple[int, ...], ...]) -> Integers:
+    """The mask over units as one mask a group."""
+    if mask == 0:
+        return np.zeros(len(groups), dtype=np.int64)
+    return np.array([sum((mask >> unit & 1) << i for i, unit in enumerate(group)) for group in groups], dtype=np.int64)
+
+
+def _compiled() -> ModuleType:
+    # Loading the compiler takes half a second: nobody pays for it who does not search.
+    return importlib.import_module("discreet.kernels.separable_compiled")

@@ -1,0 +1,291 @@
+"""Random real numbers known to as many digits as a comparison needs.
+
+A number is a float with a bound of its error, and a way to enclose it between decimals of any precision. Comparisons
+that the floats decide cost nothing more; the others ask for digits, and with them for more random bits, until one side
+is ahead for certain. Two of these numbers are equal with probability zero.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+
+from discreet.mechanisms.rng import Source
+
+Interval = tuple[Decimal, Decimal]
+
+ROUNDING = 2.0**-46
+"""Bounds the relative error of a few float64 operations, exponentials and logarithms."""
+
+
+@dataclass(frozen=True)
+class Real:
+    """A real number.
+
+    Parameters
+    ----------
+    value : float
+        Close to it.
+    error : float
+        How close: its distance from `value` is at most this.
+    enclose : callable
+        Given a number of digits, returns decimals below and above it; the wider apart, the fewer the digits.
+    """
+
+    value: float
+    error: float
+    enclose: Callable[[int], Interval]
+
+    @classmethod
+    def exactly(cls, value: float) -> "Real":
+        """Return a float as a real number.
+
+        Parameters
+        ----------
+        value : float
+            Finite.
+
+        Returns
+        -------
+        Real
+            Without error.
+        """
+        return cls(value, 0.0, lambda _: (Decimal(value), Decimal(value)))
+
+    def __lt__(self, other: "Real") -> bool:
+        apart = other.value - self.value
+        if abs(apart) > 1.01 * (self.error + other.error):
+            return apart > 0.0
+        digits = 40
+        while True:
+            low, high = self.enclose(digits)
+            other_low, other_high = other.enclose(digits)
+            if high < other_low or low > other_high:
+                return high < other_low
+            digits *= 2
+
+
+class Uniform:
+    """A uniform number on (0, 1) whose bits are drawn as they are needed.
+
+    Parameters
+    ----------
+    words : Words
+        Where the first 64 bits come from, and all others.
+    """
+
+    def __init__(self, words: "Words") -> None:
+        self._words, self._number, self._bits = words, words.next(), 64
+
+    @property
+    def value(self) -> float:
+        """The middle of what 64 bits say; off by 2^-53 at most."""
+        return ((self._number >> (self._bits - 64)) + 0.5) * 2.0**-64
+
+    def enclose(self, digits: int) -> Interval:
+        """Enclose the number, away from zero and one.
+
+        Parameters
+        ----------
+        digits : int
+            Of precision asked.
+
+        Returns
+        -------
+        tuple of Decimal
+            Exact ends.
+        """
+        while self._bits < 4 * digits or not 0 < self._number < 2**self._bits - 1:
+            self._number, self._bits = self._number << 64 | self._words.next(), self._bits + 64
+        exactly = Context(prec=self._bits + 40)
+        unit = exactly.power(Decimal(2), -self._bits)
+        return exactly.multiply(Decimal(self._number), unit), exactly.multiply(Decimal(self._number + 1), unit)
+
+    def exponential(self) -> tuple[float, float]:
+        """Return -log of the number and a bound of its error; both as floats.
+
+        Returns
+        -------
+        tuple of float
+            The error counts the bits not yet drawn.
+        """
+        word = self._number >> (self._bits - 64)
+        above = 2**64 - 1 - word
+        if word >= 2**63:
+            value = -math.log1p(-(above + 0.5) * 2.0**-64)
+            return value, value * (0.51 / (above + 0.5) + ROUNDING)
+        value = -math.log((word + 0.5) * 2.0**-64)
+        return value, value * ROUNDING + 0.51 / (word + 0.5) if word else math.inf
+
+    def enclose_exponential(self, digits: int) -> Interval:
+        """Enclose -log of the number.
+
+        Parameters
+        ----------
+        digits : int
+            Of precision asked.
+
+        Returns
+        -------
+        tuple of Decimal
+            Positive.
+        """
+        low, high = self.enclose(digits)
+        context = Context(prec=self._bits + 40)
+        return widened(context.minus(context.ln(high)), context.minus(context.ln(low)), context, digits)
+
+
+class Words:
+    """A search's random words, fetched some at a time.
+
+    Parameters
+    ----------
+    rng : Source
+        Where they come from.
+    """
+
+    def __init__(self, rng: Source) -> None:
+        self._rng, self._left = rng, []  # type: tuple[Source, list[int]]
+
+    def next(self) -> int:
+        """Return a uniform word.
+
+        Returns
+        -------
+        int
+            On 0 .. 2^64 - 1.
+        """
+        if not self._left:
+            self._left = self._rng.words(256).tolist()
+        return self._left.pop()
+
+
+def widened(low: Decimal, high: Decimal, context: Context, digits: int) -> Interval:
+    """Return an interval moved outwards by what computing its ends may have lost.
+
+    Parameters
+    ----------
+    low, high : Decimal
+        Ends computed with some operations of at least `digits` digits.
+    context : Context
+        Its precision is not less.
+    digits : int
+        Digits that were asked for.
+
+    Returns
+    -------
+    tuple of Decimal
+        Ends that enclose the exact ones.
+    """
+    error = context.power(Decimal(10), 6 - digits)
+    low_margin = context.multiply(error, context.add(1, context.abs(low)))
+    high_margin = context.multiply(error, context.add(1, context.abs(high)))
+    return context.subtract(low, low_margin), context.add(high, high_margin)
+
+
+def context_for(digits: int) -> Context:
+    """Return a context with digits to spare and exponents that no score exhausts.
+
+    Parameters
+    ----------
+    digits : int
+        Digits that are asked for.
+
+    Returns
+    -------
+    Context
+        Of decimal arithmetic.
+    """
+    return Context(prec=6 * digits + 60, Emax=10**15, Emin=-(10**15))
+
+
+def image(function: Callable[[Decimal, Context], Decimal], number: Real, digits: int) -> Interval:
+    """Enclose a monotone function of a number.
+
+    Parameters
+    ----------
+    function : callable
+        Monotone, of a decimal and a context.
+    number : Real
+        The argument.
+    digits : int
+        Of precision asked.
+
+    Returns
+    -------
+    tuple of Decimal
+        Its ends.
+    """
+    context = context_for(digits)
+    low, high = sorted(function(end, context) for end in number.enclose(digits))
+    return widened(low, high, context, digits)
+
+
+def difference(left: Real, right: Real) -> Real:
+    """Return left - right.
+
+    Parameters
+    ----------
+    left, right : Real
+        The numbers.
+
+    Returns
+    -------
+    Real
+        Their difference.
+    """
+
+    def enclose(digits: int) -> Interval:
+        context = context_for(digits)
+        (low, high), (less, more) = left.enclose(digits), right.enclose(digits)
+        return widened(context.subtract(low, more), context.subtract(high, less), context, digits)
+
+    error = left.error + right.error + ROUNDING * (abs(left.value) + abs(right.value))
+    return Real(left.value - right.value, error, enclose)
+
+
+def log_sum(start: Real | None, energy: Uniform, log_rate: Real) -> Real:
+    """Return log(e^start + E / e^log_rate), the next point of a process in its own time.
+
+    Parameters
+    ----------
+    start : Real or None
+        The last point; None before the first.
+    energy : Uniform
+        E is the exponential number it gives.
+    log_rate : Real
+        Log of the process's rate.
+
+    Returns
+    -------
+    Real
+        The next point.
+    """
+    gap, gap_error = energy.exponential()
+    step = math.log(gap) - log_rate.value
+    value, error = step, gap_error / gap + log_rate.error + ROUNDING * (1.0 + abs(step) + abs(log_rate.value))
+    if start is not None:
+        top = max(start.value, step)
+        value = top + math.log(math.exp(start.value - top) + math.exp(step - top))
+        error += start.error + ROUNDING * (1.0 + abs(value))
+
+    def enclose(digits: int) -> Interval:
+        context = context_for(digits)
+        energies, rates = energy.enclose_exponential(digits), log_rate.enclose(digits)
+        starts = (None, None) if start is None else start.enclose(digits)
+        ends = [
+            _log_sum(begin, e, rate, context) for begin, e, rate in zip(starts, energies, reversed(rates), strict=True)
+        ]
+        return (ends[0], ends[1]) if not ends[0].is_finite() else widened(ends[0], ends[1], context, digits)
+
+    return Real(value, error if gap_error < 0.1 * gap else math.inf, enclose)
+
+
+def _log_sum(start: Decimal | None, energy: Decimal, log_rate: Decimal, context: Context) -> Decimal:
+    if energy <= 0:
+        return Decimal("-Infinity") if start is None else start
+    step = context.subtract(context.ln(energy), log_rate)
+    if start is None or not start.is_finite():
+        return step
+    top, rest = max(start, step), min(start, step)
+    return context.add(top, context.ln(context.add(Decimal(1), context.exp(context.subtract(rest, top)))))
