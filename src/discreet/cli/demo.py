@@ -11,6 +11,7 @@ from discreet import workflow
 from discreet.cli.console import number, progress, result, say
 from discreet.cli.select import summary
 from discreet.release import write_whole
+from discreet.report.words import count
 from discreet.workflow import demo as example
 
 
@@ -32,7 +33,7 @@ def demo(
     say(_heading(metadata), quiet)
     planned = workflow.plan(method, metadata, example.TARGET)
     say(
-        f"1. Plan, without data: {planned.noise.n_candidates:,} models of {len(planned.candidates)} candidates, "
+        f"1. Plan, without data: {count(planned.noise.n_candidates)} models of {len(planned.candidates)} candidates, "
         f"epsilon {number(example.PARAMETERS['epsilon'])}, noise of scale {number(planned.noise.scale)}.",
         quiet,
     )

@@ -12,6 +12,7 @@ from discreet import workflow
 from discreet.cli.console import as_json, number, progress, result, say, spare
 from discreet.errors import InvalidParameterError
 from discreet.release import Release, read_text, writable
+from discreet.report.words import count
 
 EXAMPLE = """\b
 Example:
@@ -133,7 +134,7 @@ def summary(release: Release) -> str:
     chosen = ", ".join(release.selected) or "no column"
     lines = [
         f"Selected for {release.request['target']}: {chosen}",
-        f"  one of {release.noise.n_candidates:,} models of {len(release.request['candidates'])} candidates",
+        f"  one of {count(release.noise.n_candidates)} models of {len(release.request['candidates'])} candidates",
     ]
     promise = release.guarantee
     if promise is None:
@@ -186,13 +187,14 @@ def _show_plan(plan: workflow.Plan, json_: bool) -> None:
         f"epsilon {number(plan.guarantee.epsilon)}, {plan.guarantee.neighboring}" if plan.guarantee else "no guarantee"
     )
     result(
-        f"Plan for {plan.target} on {len(plan.candidates)} candidates, {plan.noise.n_candidates:,} models\n"
+        f"Plan for {plan.target} on {len(plan.candidates)} candidates, {count(plan.noise.n_candidates)} models\n"
         f"  cost         {cost}\n"
         f"  mechanism    {plan.noise.mechanism} ({plan.noise.noise} noise of scale {number(plan.noise.scale)})\n"
         f"  sensitivity  {number(plan.noise.sensitivity)} = {plan.noise.formula}\n"
         f"  y            center {number(plan.parameters['y_center'])}, r = {number(plan.parameters['y_bound'])}\n"
         f"  R            {number(plan.parameters['l1_radius'])}\n"
         f"  penalty      {number(plan.parameters['model_penalty'])} for each column\n"
+        f"  numerics     {plan.noise.numerics}\n"
         "No data were opened and nothing was spent."
     )
 

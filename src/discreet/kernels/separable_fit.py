@@ -119,9 +119,11 @@ class _Fit:
             packed = self._improve(packed, mu)
             state = self._minimize(packed, best)
             gain, mu = best.log_weight - state.log_weight, 0.6 * mu
-            if gain > 0.0:
-                best = state
-            if not gain > 0.1:
+            if not gain > 0.0:
+                self._return_to(best)
+                break
+            best = state
+            if gain < 0.1:
                 break
         return self._bound(best)
 
@@ -264,7 +266,6 @@ class _Fit:
     def _bound(self, state: "_State") -> Bound:
         """The bound at the state, with a margin for rounding."""
         problem = self.problem
-        self._return_to(state)
         error = ROUNDING * (abs(problem.yty) + abs(state.const) + float(np.abs(self.tables.min(axis=1)).sum()) + 64.0)
         margin = 8.0 * problem.rounding * (problem.radius + state.reach) ** 2 + 2.0 * error
         point = np.zeros(len(problem.xty))
@@ -328,11 +329,15 @@ def _groups(
     size = np.sqrt(np.maximum(form.diagonal(), problem.rounding))
     similar = np.abs(form) / np.outer(size, size)
     edges = np.cumsum([0, *(len(problem.columns[j]) for j in units)])[:-1]
-    similar = np.maximum.reduceat(np.maximum.reduceat(similar, edges, axis=0), edges, axis=1)
+    if len(units) < len(free):
+        similar = np.maximum.reduceat(np.maximum.reduceat(similar, edges, axis=0), edges, axis=1)
     pairs = np.flatnonzero(np.triu(similar, 1).ravel() > SIMILAR)
     order = pairs[np.argsort(-similar.ravel()[pairs], kind="stable")]
     of = _compiled().group(similar, order, WIDTH)
-    return [[units[i] for i in np.flatnonzero(of == name)] for name in np.unique(of)]
+    groups: dict[int, list[int]] = {}
+    for unit, name in zip(units, of.tolist(), strict=True):
+        groups.setdefault(name, []).append(unit)
+    return list(groups.values())
 
 
 def _restricted(parent: Bound, layout: Layout, inside: int) -> Floats:

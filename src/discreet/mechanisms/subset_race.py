@@ -431,38 +431,36 @@ class _Ranking:
     """Choices of one subset for each block, the least sum first (Lawler's partition of what is left)."""
 
     def __init__(self, tables: Floats, limit: int) -> None:
-        self.tables = tables
-        self.size = np.bitwise_count(np.arange(tables.shape[1]))
-        self.limited = limit >= 0
-        self.room = max(limit, 0)
-        if not self.limited:
-            self.size = np.zeros_like(self.size)
-        # rest[b, k]: least sum of the blocks from b on with at most k units.
-        self.rest = np.zeros((len(tables) + 1, self.room + 1))
-        for b in range(len(tables) - 1, -1, -1):
-            self.rest[b] = [self._sums(b, k).min() for k in range(self.room + 1)]
+        self.tables, self.room = tables, max(limit, 0)
+        self.size = np.bitwise_count(np.arange(tables.shape[1])) * int(limit >= 0)
+        self.rest: Floats | None = None
+        self.least = tables.argmin(axis=1)
+        if limit >= 0:
+            # rest[b, k]: least sum of the blocks from b on with at most k units.
+            self.rest = np.zeros((len(tables) + 1, limit + 1))
+            for b in range(len(tables) - 1, -1, -1):
+                self.rest[b] = [self._sums(self.rest, b, room).min() for room in range(limit + 1)]
 
-    def _sums(self, block: int, room: int) -> Floats:
+    def _sums(self, rest: Floats, block: int, room: int) -> Floats:
         """Least sum from a block on, for each of its subsets."""
         fits = self.size <= room
-        rest = self.rest[block + 1][np.where(fits, room - self.size, 0)]
-        return np.where(fits, self.tables[block] + rest, np.inf)
+        return np.where(fits, self.tables[block] + rest[block + 1][np.where(fits, room - self.size, 0)], np.inf)
 
     def _complete(self, head: list[int], avoid: frozenset[int]) -> tuple[float, list[int]]:
         """The least sum that starts with `head` and then avoids some subsets of the next block."""
-        picked, room = list(head), self.room - int(self.size[head].sum()) if head else self.room
-        total = float(self.tables[np.arange(len(head)), head].sum()) if head else 0.0
+        picked, room = list(head), self.room - int(self.size[head].sum())
         for block in range(len(head), len(self.tables)):
-            sums = self._sums(block, room)
+            if self.rest is None and (block > len(head) or not avoid):
+                picked.extend(self.least[block:].tolist())
+                break
+            sums = self.tables[block].copy() if self.rest is None else self._sums(self.rest, block, room)
             if block == len(head):
                 sums[list(avoid)] = np.inf
             if sums.min() == np.inf:
                 return math.inf, picked
-            subset = int(sums.argmin())
-            picked.append(subset)
-            total += float(self.tables[block, subset])
-            room -= int(self.size[subset])
-        return total, picked
+            picked.append(int(sums.argmin()))
+            room -= int(self.size[picked[-1]])
+        return float(self.tables[np.arange(len(picked)), picked].sum()), picked
 
     def __iter__(self) -> Iterator[tuple[list[int], float]]:
         none: frozenset[int] = frozenset()

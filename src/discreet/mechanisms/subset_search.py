@@ -3,11 +3,13 @@
 Which of the two serves is decided by public facts alone: the number of units and the largest size.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 from discreet.accounting.guarantee import Number, exact, exact_epsilon
 from discreet.errors import InvalidParameterError
@@ -183,4 +185,11 @@ def _by_race(
         size,
     )
     race = SubsetRace(search, score, RaceNoise(noise), Words(rng), work)
-    return race.run()
+    # Systems of a hundred unknowns: threads would wait for each other longer than they work.
+    with _blas().limit(limits=1, user_api="blas"):
+        return race.run()
+
+
+@functools.cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -68,8 +68,8 @@ class Calibration:
         omega = both - max(1 - radius, Fraction(0)) ** 2
         gamma = omega * (2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1) * metadata.rows_per_unit
         tolerance = both / 10_000
-        # (k + 6) 2^-53 n (r + R)^2 * 2 (specification 1.6) at the most rows there can be, for the score and its gap;
-        # two more for its change of unit in the lazy search.
+        # Length of the interval of a score's rounding errors at the most rows there can be: specification 1.6, either
+        # way, and two operations more for the unit of the lazy search.
         rounding = 2 * (design.n_columns + 8) * both * MAX_ROWS * 2 / 2**53
         if model_penalty == "auto":
             # With no effects each free column is selected with probability 1 / (1 + exp(phi / scale)).

@@ -19,7 +19,7 @@ from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import NOISE_OF_MECHANISM, noisy_min
-from discreet.mechanisms.subset_search import noisy_min_subset
+from discreet.mechanisms.subset_search import ENUMERATED, noisy_min_subset
 from discreet.methods.base import Method, Outcome, Preparation, Progress
 from discreet.methods.calibration import Calibration
 from discreet.methods.model_space import MAX_MODELS, Masks, ModelSpace
@@ -192,7 +192,7 @@ class PreparedLeastSquares(Preparation):
         self.not_protected = _not_protected(design.metadata)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Add up the moments, score every model, draw the noisy minimum.
+        """Add up the moments, draw the noisy minimum of the models' scores.
 
         Parameters
         ----------
@@ -210,7 +210,8 @@ class PreparedLeastSquares(Preparation):
 
         Notes
         -----
-        Claim: ``pcls.privacy.md``. Cost: one pass over the rows, then the models' scores.
+        Claim: ``pcls.privacy.md``. Cost: one pass over the rows; then every model's score up to 2^20 models, a lazy
+        search beyond, whose time depends on the rows.
         """
         if self.method.as_published:
             return self._run_as_published(table, rng)
@@ -225,6 +226,8 @@ class PreparedLeastSquares(Preparation):
             masks = self.space.masks()
             chosen = int(masks[noisy_min(self.scores(moments, masks, progress), *law)])
         else:
+            if progress is not None and self.space.n_models > ENUMERATED:
+                progress("Searching models", 0, None)  # its length depends on the rows
             told = _models_progress(progress, self.space.n_models)
             chosen = noisy_min_subset(self._problem(moments), self._penalties(), self.space.max_size, *law, told)
         return Outcome(self.space.names(chosen), self.noise)
@@ -325,9 +328,14 @@ class PreparedLeastSquares(Preparation):
             formula="2 (r + R)^2, r the largest |y| observed"
             if published
             else (f"{formula} x [{spread}]" if formula else spread),
-            numerics="as published" if published else "exact draw; score errors counted in the inflation",
+            numerics="as published" if published else f"{self._draw()}; score errors counted in the inflation",
             claim="none" if published else "methods/pcls.privacy.md",
         )
+
+    def _draw(self) -> str:
+        """How the law is drawn from: decided by public facts."""
+        lazy = not self.space.must_be_listed and self.space.n_models > ENUMERATED
+        return "exact draw, by a lazy search whose time depends on the rows" if lazy else "exact draw"
 
     def _public(self) -> Iterator[PublicColumn]:
         metadata = self.design.metadata
