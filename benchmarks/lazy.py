@@ -304,7 +304,8 @@ def real_correlations(seeds: int) -> None:
     rows = []
     for name, times in product(("breast cancer", "diabetes"), (1, 10, 100, 1000, 10_000)):
         rows.append(([name, f"{times:,}"], search_all(real_cases(name, times), seeds)))
-    show("Real correlations (diabetes with quadratic terms), epsilon = 1, R = 2 r, s = 18, four phi", ("table", "moments times"), rows)
+    title = "Real correlations (diabetes with quadratic terms), epsilon = 1, R = 2 r, s = 18, four phi"
+    show(title, ("table", "moments times"), rows)
 
 
 def first_search() -> None:

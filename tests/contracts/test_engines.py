@@ -258,6 +258,16 @@ def test_engine_is_locked_to_its_file(storage, statement, tmp_path):
     assert [path.name for path in other.iterdir()] == ["t.parquet"]
 
 
+@pytest.mark.parametrize("storage", ["parquet", "csv", "duckdb"])
+def test_engine_shows_no_progress(storage, tmp_path):
+    """The engine's own bar, which comes on in long reads and counts private rows, is off and stays off."""
+    table = open_table(ENGINES[storage](small(), tmp_path), METADATA)
+    with table._connect() as connection:
+        assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (False,)
+        with pytest.raises(duckdb.Error):
+            connection.execute("SET enable_progress_bar = true")
+
+
 def test_reading_leaves_nothing_beside_the_file(stored, tmp_path):
     """No temporary file, no journal, no lock stays."""
     before = sorted(path.name for path in tmp_path.iterdir())

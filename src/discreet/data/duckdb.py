@@ -110,6 +110,8 @@ def _place(path: Path) -> str:
 def _lock(connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:
     """Take away every other file, the network, extensions, spilling to disk, and the means to change that."""
     connection.execute("SET threads = 2; SET preserve_insertion_order = false; SET temp_directory = ''")
+    # A bar over the rows would tell how many there are.
+    connection.execute("SET enable_progress_bar = false")
     connection.execute("SET autoinstall_known_extensions = false; SET autoload_known_extensions = false")
     if path is not None:
         connection.execute(f"SET allowed_paths = [{_literal(str(path))}]")

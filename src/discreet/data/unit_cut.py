@@ -50,6 +50,7 @@ def cut_blocks(batches: Iterable[pa.RecordBatch], design: Design, unit_id: str, 
     schema = pa.schema([("unit", pa.string()), *((name, pa.int16()) for name in names)])
     cells = ", ".join(names)
     with duckdb.connect(config={"temp_directory": "", "autoload_known_extensions": "false"}) as connection:
+        connection.execute("SET enable_progress_bar = false")  # it would tell how many rows there are
         connection.register("encoded", pa.RecordBatchReader.from_batches(schema, encoded()))
         kept = connection.sql(
             f"SELECT {cells} FROM (SELECT *, row_number() OVER (PARTITION BY unit ORDER BY hash({cells}), {cells}) "
