@@ -272,20 +272,27 @@ def block_moments(packed, field, columns, blocks, probability, mean, covariance,
                     t -= factor[q, i] * b[q]
                 b[i] = t * factor[i, i]
             for i in range(first, last):
-                away[i - first] = point[i]
+                away[i - first] = -point[i]
             for i in range(n):
-                away[row[i] - first] -= b[i]
-            for i in range(first, last):
-                spread[i] += p * min(rest[i] * away[i - first] * away[i - first], CAP)
-            for i in range(n):
+                away[row[i] - first] += b[i]
                 mean[row[i]] += p * b[i]
-                for q in range(n):
-                    covariance[row[i], row[q] - first] += p * b[i] * b[q]
+            # About the point, which is close to the mean: nothing is lost where one subset has all the probability.
+            for i in range(first, last):
+                x = away[i - first]
+                spread[i] += p * min(rest[i] * x * x, CAP)
+                for q in range(first, i + 1):
+                    covariance[i, q - first] += p * x * away[q - first]
             if p > 3e-3:
                 _add_inverse(factor, n, p, row, first, inverse, slope)
+        p = max(probability[block, 0], 0.0)
+        for i in range(first, last):
+            spread[i] += p * min(rest[i] * point[i] * point[i], CAP)
+            for q in range(first, i + 1):
+                covariance[i, q - first] += p * point[i] * point[q]
+                covariance[i, q - first] -= (mean[i] - point[i]) * (mean[q] - point[q])
+                covariance[q, i - first] = covariance[i, q - first]
         for i in range(first, last):
             for q in range(first, last):
-                covariance[i, q - first] -= mean[i] * mean[q]
                 slope[i, q - first] += 2.0 * covariance[i, q - first]
 
 

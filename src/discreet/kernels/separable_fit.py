@@ -24,7 +24,7 @@ WIDTH = 8
 SIMILAR = 0.12
 """Columns less correlated than this need not share a block."""
 
-ENOUGH = 1.0
+ENOUGH = 3.0
 """A bound this many nats below the scores on average is left as it is."""
 
 
@@ -110,7 +110,7 @@ class _Fit:
 
     def run(self) -> Bound:
         """Return the best of a few turns of Newton's method and sweeps over Lam."""
-        mu = 0.1 if self.parent is None else 0.02
+        mu = 0.1 if self.parent is None else 0.001
         packed = self._start()
         best = self._minimize(packed, self._first_state())
         for _ in range(5):
@@ -213,7 +213,7 @@ class _Fit:
                 if state.log_weight < before.log_weight:
                     break
                 length *= 0.4
-            if not before.log_weight - state.log_weight > 0.03:
+            if not before.log_weight - state.log_weight > 0.2:
                 # Evaluated anew, for its tables and probabilities.
                 state = self._evaluated(packed, min(state, before, key=lambda one: one.log_weight))
                 break

@@ -6,7 +6,7 @@ is ahead for certain. Two of these numbers are equal with probability zero.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 
@@ -16,6 +16,10 @@ Interval = tuple[Decimal, Decimal]
 
 ROUNDING = 2.0**-46
 """Bounds the relative error of a few float64 operations, exponentials and logarithms."""
+
+
+MOST_DIGITS = 2000
+"""A comparison of random numbers needs more with a probability of 10^-1900."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,13 @@ class Real:
         if abs(apart) > 1.01 * (self.error + other.error):
             return apart > 0.0
         digits = 40
-        while True:
+        while digits <= MOST_DIGITS:
             low, high = self.enclose(digits)
             other_low, other_high = other.enclose(digits)
             if high < other_low or low > other_high:
                 return high < other_low
             digits *= 2
+        raise ArithmeticError("two random numbers agree beyond belief: the source of random bits is broken")
 
 
 class Uniform:
@@ -96,6 +101,8 @@ class Uniform:
             Exact ends.
         """
         while self._bits < 4 * digits or not 0 < self._number < 2**self._bits - 1:
+            if self._bits > 16 * MOST_DIGITS:
+                raise ArithmeticError("a random number has no end of equal bits: the source of random bits is broken")
             self._number, self._bits = self._number << 64 | self._words.next(), self._bits + 64
         exactly = Context(prec=self._bits + 40)
         unit = exactly.power(Decimal(2), -self._bits)
@@ -244,24 +251,25 @@ def difference(left: Real, right: Real) -> Real:
     return Real(left.value - right.value, error, enclose)
 
 
-def log_sum(start: Real | None, energy: Uniform, log_rate: Real) -> Real:
-    """Return log(e^start + E / e^log_rate), the next point of a process in its own time.
+def log_sum(start: Real | None, energies: Sequence[Uniform], log_rate: Real) -> Real:
+    """Return log(e^start + (E_1 + .. + E_k) / e^log_rate), the k-th next point of a process in its own time.
 
     Parameters
     ----------
     start : Real or None
-        The last point; None before the first.
-    energy : Uniform
-        E is the exponential number it gives.
+        Where the process starts; None for minus infinity.
+    energies : sequence of Uniform
+        At least one; E_i is the exponential number that it gives.
     log_rate : Real
         Log of the process's rate.
 
     Returns
     -------
     Real
-        The next point.
+        The point.
     """
-    gap, gap_error = energy.exponential()
+    parts = [energy.exponential() for energy in energies]
+    gap, gap_error = math.fsum(part for part, _ in parts), math.fsum(error for _, error in parts)
     step = math.log(gap) - log_rate.value
     value, error = step, gap_error / gap + log_rate.error + ROUNDING * (1.0 + abs(step) + abs(log_rate.value))
     if start is not None:
@@ -271,12 +279,16 @@ def log_sum(start: Real | None, energy: Uniform, log_rate: Real) -> Real:
 
     def enclose(digits: int) -> Interval:
         context = context_for(digits)
-        energies, rates = energy.enclose_exponential(digits), log_rate.enclose(digits)
+        sums = [Decimal(0), Decimal(0)]
+        for energy in energies:
+            sums = [context.add(*pair) for pair in zip(sums, energy.enclose_exponential(digits), strict=True)]
         starts = (None, None) if start is None else start.enclose(digits)
-        ends = [
-            _log_sum(begin, e, rate, context) for begin, e, rate in zip(starts, energies, reversed(rates), strict=True)
-        ]
-        return (ends[0], ends[1]) if not ends[0].is_finite() else widened(ends[0], ends[1], context, digits)
+        rates = log_rate.enclose(digits)
+        low, high = (
+            _log_sum(begin, total, rate, context)
+            for begin, total, rate in zip(starts, sums, reversed(rates), strict=True)
+        )
+        return (low, high) if not low.is_finite() else widened(low, high, context, digits)
 
     return Real(value, error if gap_error < 0.1 * gap else math.inf, enclose)
 

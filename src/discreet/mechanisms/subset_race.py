@@ -66,6 +66,8 @@ class Region:
     taken_out: tuple[int, ...]
     owns_bound: bool
     start: Real | None = None
+    base: Real | None = None
+    energies: tuple[Uniform, ...] = ()
     next: Real = NOWHERE
     cap: Real | None = None
     least: int = 0
@@ -165,7 +167,7 @@ class SubsetRace:
         rate = _log_rate(bound, tables)
         if rate is None:
             return None
-        return Region(inside, outside, bound, tables, rate, before, taken_out, owns_bound, start)
+        return Region(inside, outside, bound, tables, rate, before, taken_out, owns_bound, start, start)
 
     def _enter(self, region: Region | None) -> None:
         """Draw the region's next point in V, and queue it there."""
@@ -174,7 +176,8 @@ class SubsetRace:
         rate = region.log_rate
         if self.noise.kappa == 2:
             rate = difference(rate, _MINUS_LOG_2)
-        region.next = log_sum(region.start, Uniform(self.words), rate)
+        region.energies = (*region.energies, Uniform(self.words))
+        region.next = log_sum(region.base, region.energies, rate)
         if self.noise.is_capped:
             if region.cap is None:
                 region.least, least = _least(region)
@@ -184,7 +187,8 @@ class SubsetRace:
                 region.cap = Real.exactly(least - LOG_2 - margin)
             if region.cap < region.next:
                 # No point before the cap; past it the process is not valid.
-                region.start, region.next = region.cap, region.cap
+                region.start = region.base = region.next = region.cap
+                region.energies = ()
         heapq.heappush(self._heap, region)
 
     def _visit(self, region: Region) -> None:

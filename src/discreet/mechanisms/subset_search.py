@@ -180,7 +180,7 @@ def _by_race(
         0.0,
         problem.radius,
         cost,
-        tuple(np.flatnonzero(unit) for unit in problem.units),
+        _columns(problem.units),
         np.flatnonzero(problem.always),
         size,
     )
@@ -188,6 +188,12 @@ def _by_race(
     # Systems of a hundred unknowns: threads would wait for each other longer than they work.
     with _blas().limit(limits=1, user_api="blas"):
         return race.run()
+
+
+def _columns(units: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
+    """The columns of each unit."""
+    owners, columns = np.nonzero(units)
+    return tuple(np.split(columns, np.searchsorted(owners, np.arange(1, len(units)))))
 
 
 @functools.cache
