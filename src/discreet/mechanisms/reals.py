@@ -122,7 +122,7 @@ class Uniform:
             value = -math.log1p(-(above + 0.5) * 2.0**-64)
             return value, value * (0.51 / (above + 0.5) + ROUNDING)
         value = -math.log((word + 0.5) * 2.0**-64)
-        return value, value * ROUNDING + 0.51 / (word + 0.5) if word else math.inf
+        return value, value * ROUNDING + 0.51 / word if word else math.inf
 
     def enclose_exponential(self, digits: int) -> Interval:
         """Enclose -log of the number.
@@ -203,7 +203,7 @@ def context_for(digits: int) -> Context:
     Context
         Of decimal arithmetic.
     """
-    return Context(prec=6 * digits + 60, Emax=10**15, Emin=-(10**15))
+    return Context(prec=3 * digits + 60, Emax=10**15, Emin=-(10**15))
 
 
 def image(function: Callable[[Decimal, Context], Decimal], number: Real, digits: int) -> Interval:
