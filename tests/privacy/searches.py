@@ -92,7 +92,7 @@ def search(
     units[of_unit, n_always + np.arange(len(of_unit))] = True
     problem = SubsetProblem(
         X.T @ X * scale, X.T @ y * scale, float(y @ y) * scale, radius * float(np.abs(free).sum()),
-        units, np.arange(p) < n_always, 1e-9,
+        units, np.arange(p) < n_always, 1e-10 * max(spread, 10.0),
     )  # fmt: skip
     return Search(name, problem, np.full(d, penalty) * sizes, d if max_size is None else max_size)
 
@@ -198,15 +198,17 @@ def draws(
 
 
 def p_value(counts: Any, chances: Any) -> float:
-    """Chi-square of counts against chances; cells that expect fewer than five are one."""
+    """Chi-square of counts against chances; models that expect fewer than five draws share cells in their order."""
     expected = chances / chances.sum() * counts.sum()
-    keep = expected >= 5.0
-    observed, wanted = counts[keep], expected[keep]
-    if expected[~keep].sum() >= 5.0:
-        observed, wanted = np.append(observed, counts[~keep].sum()), np.append(wanted, expected[~keep].sum())
-    elif not keep.all():
-        least = int(wanted.argmin())
-        observed, wanted = observed.copy(), wanted.copy()
-        observed[least] += counts[~keep].sum()
-        wanted[least] += expected[~keep].sum()
+    common = expected >= 5.0
+    observed, wanted = list(counts[common]), list(expected[common])
+    rare = np.flatnonzero(~common)
+    total = np.cumsum(expected[rare])
+    # Each cell but the last, which takes what is left over, expects ten or more.
+    cell = np.minimum(total // 10.0, max(total[-1] // 10.0 - 1.0, 0.0)) if rare.size else total
+    for name in np.unique(cell):
+        observed.append(counts[rare[cell == name]].sum())
+        wanted.append(expected[rare[cell == name]].sum())
+    if len(wanted) > 2 and wanted[-1] < 5.0:
+        observed[-2:], wanted[-2:] = [sum(observed[-2:])], [sum(wanted[-2:])]
     return float(chisquare(observed, wanted).pvalue)

@@ -62,15 +62,25 @@ class SearchProblem:
     limit: int
     stiffness: float = 1.0
 
+    @functools.cached_property
+    def size(self) -> float:
+        """The largest diagonal entry, or what moves no score by a millionth."""
+        return max(float(self.gram.diagonal().max(initial=0.0)), 1e-6 / self.radius**2)
+
     @property
     def rounding(self) -> float:
-        """A ridge larger than the rounding errors of any factor of the Gram matrix."""
-        return self.stiffness * ROUNDING * len(self.xty) * max(float(self.gram.diagonal().max(initial=0.0)), 1e-300)
+        """More than the rounding errors of any factor of the Gram matrix."""
+        return self.stiffness * ROUNDING * len(self.xty) * self.size
+
+    @property
+    def ridge(self) -> float:
+        """Added to the Gram matrix: keeps systems regular, and lowers a bound by a twentieth where n is not huge."""
+        return max(4.0 * self.rounding, self.stiffness * min(1e-9 * self.size, 0.05 / self.radius**2))
 
     @functools.cached_property
     def gram_ridged(self) -> Floats:
         """The Gram matrix with that ridge."""
-        return self.gram + self.rounding * np.eye(len(self.xty))
+        return self.gram + self.ridge * np.eye(len(self.xty))
 
 
 @dataclass(frozen=True)

@@ -99,12 +99,11 @@ class _Fit:
 
     def _eliminate(self) -> None:
         """Minimize over the included columns: what is left is a quadratic form in the undecided ones."""
-        gram, ridge = self.problem.gram, self.problem.rounding
-        self.ridge = ridge * np.eye(len(self.free))
-        self.form = gram[np.ix_(self.free, self.free)] + self.ridge
+        gram = self.problem.gram_ridged
+        self.slack = self.problem.rounding * np.eye(len(self.free))
+        self.form = gram[np.ix_(self.free, self.free)]
         if self.included.size:
-            inner = gram[np.ix_(self.included, self.included)] + ridge * np.eye(len(self.included))
-            self.factor = np.linalg.cholesky(inner)
+            self.factor = np.linalg.cholesky(gram[np.ix_(self.included, self.included)])
             self.half = np.linalg.solve(self.factor, gram[np.ix_(self.included, self.free)])
             self.form -= self.half.T @ self.half
 
@@ -141,7 +140,7 @@ class _Fit:
 
     def _improve(self, packed: Floats, mu: float, first_time: bool = False) -> Floats:
         """One sweep over the blocks."""
-        spare = self.form - self._dense(packed) + 2.0 * self.ridge
+        spare = self.form - self._dense(packed) + 2.0 * self.slack
         layout = self.layout
         return self._below(
             _compiled().balance(
@@ -154,7 +153,7 @@ class _Fit:
         step = 1e-9
         while True:
             try:
-                np.linalg.cholesky(self.form - self._dense(packed) + 3.0 * self.ridge)
+                np.linalg.cholesky(self.form - self._dense(packed) + 3.0 * self.slack)
             except np.linalg.LinAlgError:
                 packed, step = (1.0 - step) * packed, min(4.0 * step, 0.5)
             else:
@@ -192,7 +191,15 @@ class _Fit:
                 return x, np.zeros(len(linear)), 0.0
         compiled = importlib.import_module("discreet.kernels.l1_ball_compiled")
         space = compiled.walk_space(len(linear))
-        compiled.walk(form, linear, self.problem.radius, 0.0, self.play, signs, *space[1:])
+        for ridge in (0.0, self.problem.ridge, 1e3 * self.problem.ridge):
+            walked = signs.copy()
+            gap = compiled.walk(form, linear, self.problem.radius, ridge, self.play, walked, *space[1:])[1]
+            if np.isfinite(gap):
+                break
+        else:
+            # Not regular to rounding. Any point serves, and the origin is one.
+            return np.zeros(len(linear)), np.zeros(len(linear)), 0.0
+        signs[:] = walked
         x, residual = space[-2], space[-1]
         self.inactive = float(np.abs(x).sum()) < self.problem.radius * (1.0 - 1e-9)
         if self.inactive:
@@ -215,7 +222,7 @@ class _Fit:
                 length *= 0.4
             if not before.log_weight - state.log_weight > 0.2:
                 # Evaluated anew, for its tables and probabilities.
-                state = self._evaluated(packed, min(state, before, key=lambda one: one.log_weight))
+                state = self._evaluated(packed, state if state.log_weight < before.log_weight else before)
                 break
         self._moments(state)
         return state
@@ -234,7 +241,8 @@ class _Fit:
     def _inverse_slope(self, packed: Floats) -> Floats:
         """Inverse of dE[b]/dg, kept away from singular where a unit is almost surely out."""
         slope = self.slope.copy()
-        slope[self.diagonal] += 1e-5 / np.maximum(packed[self.diagonal], self.problem.rounding)
+        least = 1e-5 / np.maximum(packed[self.diagonal], self.problem.rounding)
+        slope[self.diagonal] = (1.0 + 1e-9) * np.abs(slope[self.diagonal]) + least
         _compiled().invert_blocks(slope, self.layout.starts, self.layout.blocks)
         return slope
 
@@ -267,11 +275,12 @@ class _Fit:
         """The bound at the state, with a margin for rounding."""
         problem = self.problem
         error = ROUNDING * (abs(problem.yty) + abs(state.const) + float(np.abs(self.tables.min(axis=1)).sum()) + 64.0)
-        margin = 8.0 * problem.rounding * (problem.radius + state.reach) ** 2 + 2.0 * error
+        margin = 8.0 * problem.rounding * (problem.radius + state.reach) ** 2 + problem.ridge * problem.radius**2
+        const = state.const - margin - 2.0 * error
         point = np.zeros(len(problem.xty))
         point[self.free] = state.point
         return Bound(
-            self.layout, self.inside, self.outside, state.const - margin, state.pull, state.packed, self.cost,
+            self.layout, self.inside, self.outside, const, state.pull, state.packed, self.cost,
             self.limit, self.gap, np.add.reduceat(self.spread, self.layout.starts[:-1]), error,
             Origin(point, state.dual, state.multiplier, self.signs),
         )  # fmt: skip
@@ -321,10 +330,10 @@ def _groups(
         return joined
     units = [j for j in range(len(problem.cost)) if not decided >> j & 1]
     free = np.concatenate([problem.columns[j] for j in units])
-    form = problem.gram[np.ix_(free, free)]
+    form = problem.gram_ridged[np.ix_(free, free)]
     if included.size:
-        inner = problem.gram[np.ix_(included, included)] + problem.rounding * np.eye(len(included))
-        half = np.linalg.solve(np.linalg.cholesky(inner), problem.gram[np.ix_(included, free)])
+        inner = np.linalg.cholesky(problem.gram_ridged[np.ix_(included, included)])
+        half = np.linalg.solve(inner, problem.gram_ridged[np.ix_(included, free)])
         form = form - half.T @ half
     size = np.sqrt(np.maximum(form.diagonal(), problem.rounding))
     similar = np.abs(form) / np.outer(size, size)

@@ -8,7 +8,7 @@ is ahead for certain. Two of these numbers are equal with probability zero.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Context, Decimal, DivisionByZero, InvalidOperation
 
 from discreet.mechanisms.rng import Source
 
@@ -203,7 +203,7 @@ def context_for(digits: int) -> Context:
     Context
         Of decimal arithmetic.
     """
-    return Context(prec=3 * digits + 60, Emax=10**15, Emin=-(10**15))
+    return Context(prec=3 * digits + 60, Emax=10**15, Emin=-(10**15), traps=[InvalidOperation, DivisionByZero])
 
 
 def image(function: Callable[[Decimal, Context], Decimal], number: Real, digits: int) -> Interval:
@@ -249,6 +249,30 @@ def difference(left: Real, right: Real) -> Real:
 
     error = left.error + right.error + ROUNDING * (abs(left.value) + abs(right.value))
     return Real(left.value - right.value, error, enclose)
+
+
+def largest(numbers: Sequence[Real]) -> Real:
+    """Return the largest of some numbers, which may be equal.
+
+    Parameters
+    ----------
+    numbers : sequence of Real
+        At least one.
+
+    Returns
+    -------
+    Real
+        The largest.
+    """
+
+    def enclose(digits: int) -> Interval:
+        ends = [number.enclose(digits) for number in numbers]
+        return max(low for low, _ in ends), max(high for _, high in ends)
+
+    reach = max(number.value + number.error for number in numbers)
+    value = max(number.value for number in numbers)
+    floor = max(number.value - number.error for number in numbers)
+    return Real(value, max(reach - value, value - floor), enclose)
 
 
 def log_sum(start: Real | None, energies: Sequence[Uniform], log_rate: Real) -> Real:

@@ -8,11 +8,12 @@ points that a later bound draws in a zone already explored are ignored. The zone
 them are independent, whatever was used to choose them, and the first kept point of each model has the law of its noise.
 """
 
+import functools
 import heapq
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from discreet.mechanisms.reals import (
     Words,
     context_for,
     difference,
+    largest,
     log_sum,
     widened,
 )
@@ -273,11 +275,11 @@ class SubsetRace:
         """Draw a model's noise, given the zones in which it had none."""
         if model in region.taken_out or model.bit_count() > self.problem.limit:
             return
-        start, zone = None, region.explored
+        starts, zone = [], region.explored
         while zone is not None:
-            z = difference(zone.upto, _value(zone.bound, model))
-            start = z if start is None or start < z else start
+            starts.append(difference(zone.upto, _value(zone.bound, model)))
             zone = zone.before
+        start = largest(starts) if starts else None
         self._compete(model, self.score(model), self.noise.finish(start, Uniform(self.words)))
 
     def _compete(self, model: int, score: float, z: Real) -> None:
@@ -306,18 +308,23 @@ def _minus(number: Real) -> Real:
 
 
 def _value(bound: Bound, model: int) -> Real:
-    """The bound of a model: its float, and the exact sum of the constant and the table entries."""
+    """The bound of a model: its float, and the sum of the constant and the table entries."""
 
-    def enclose(_: int) -> Interval:
-        tables = bound.tables(bound.inside, bound.outside)
+    def enclose(digits: int) -> Interval:
+        tables, context = bound.tables(bound.inside, bound.outside), context_for(digits)
         entries = [
-            table[sum((model >> unit & 1) << i for i, unit in enumerate(group))]
+            Decimal(float(table[sum((model >> unit & 1) << i for i, unit in enumerate(group))]))
             for group, table in zip(bound.layout.groups, tables, strict=True)
         ]
-        total = sum((Decimal(float(entry)) for entry in entries), Decimal(bound.const))
-        return total, total
+        total = _total([Decimal(bound.const), *entries], context)
+        return widened(total, total, context, digits)
 
     return Real(bound.value(model), bound.error, enclose)
+
+
+def _total(parts: Iterable[Decimal], context: Context) -> Decimal:
+    # The operator + would round to the precision of the thread's own context.
+    return functools.reduce(context.add, parts, Decimal(0))
 
 
 def _log_rate(bound: Bound, tables: Floats) -> Real | None:
@@ -328,26 +335,28 @@ def _log_rate(bound: Bound, tables: Floats) -> Real | None:
 
     def enclose(digits: int) -> Interval:
         context = context_for(digits)
-        logs = [context.ln(weight) for weight in _exact_totals(bound, tables, digits)]
-        total = context.subtract(sum(logs, Decimal(0)), Decimal(bound.const))
+        weights = _exact_weights(tables, digits)
+        if bound.limit < 0:
+            factors = [_total(block, context) for block in weights]
+        else:
+            factors = [_total(_tails(weights, bound.limit, digits)[0], context)]
+        least = [Decimal(-float(table.min())) for table in tables]
+        total = _total([*map(context.ln, factors), *least, Decimal(-bound.const)], context)
         return widened(total, total, context, digits)
 
     return Real(value, bound.error, enclose)
 
 
 def _exact_weights(tables: Floats, digits: int) -> list[list[Decimal]]:
+    """exp(-entry) of each subset, over the largest of its block."""
     context = context_for(digits)
     return [
-        [context.exp(Decimal(float(-entry))) if entry < math.inf else Decimal(0) for entry in table] for table in tables
+        [
+            context.exp(context.subtract(Decimal(least), Decimal(entry))) if entry < math.inf else Decimal(0)
+            for entry in table.tolist()
+        ]
+        for table, least in zip(tables, tables.min(axis=1).tolist(), strict=True)
     ]
-
-
-def _exact_totals(bound: Bound, tables: Floats, digits: int) -> list[Decimal]:
-    """Factors whose product is the total weight: one for each block, or one where the size is limited."""
-    weights = _exact_weights(tables, digits)
-    if bound.limit < 0:
-        return [sum(block, Decimal(0)) for block in weights]
-    return [sum(_tails(weights, bound.limit, digits)[0], Decimal(0))]
 
 
 def _tails(weights: list[list[Decimal]], limit: int, digits: int) -> list[list[Decimal]]:
@@ -390,7 +399,7 @@ def _draw_exactly(region: Region, uniforms: list[Uniform]) -> list[int]:
         picked: list[int] = []
         left = limit
         for uniform, block, tail in zip(uniforms, weights, tails[1:], strict=True):
-            room = [sum(tail[: k + 1], Decimal(0)) for k in range(len(tail))]
+            room = [_total(tail[: k + 1], context) for k in range(len(tail))]
             fits = [limit < 0 or m.bit_count() <= left for m in range(len(block))]
             each = [
                 context.multiply(weight, room[left - m.bit_count() if limit >= 0 else 0]) if fit_ else Decimal(0)
@@ -409,7 +418,7 @@ def _draw_exactly(region: Region, uniforms: list[Uniform]) -> list[int]:
 def _cell(weights: list[Decimal], uniform: Interval, digits: int) -> int | None:
     """The cell of the cumulated weights that holds the uniform number; None when an edge is too close to tell."""
     context = context_for(digits)
-    total, run = sum(weights, Decimal(0)), Decimal(0)
+    total, run = _total(weights, context), Decimal(0)
     error = context.multiply(total, context.power(Decimal(10), 6 - digits))
     low, high = context.multiply(uniform[0], total), context.multiply(uniform[1], total)
     for m, weight in enumerate(weights):

@@ -193,8 +193,8 @@ def test_one_block_without_the_l1_bound_is_exact(design: str) -> None:
         assert len(bound.layout.groups) == 1
         models = one.models()
         apart = [one.score(model) - bound.value(model) for model in models]
-        assert 0.0 <= min(apart)
-        assert max(apart) <= 1e-6 * (1.0 + one.subsets.yty)
+        assert min(apart) >= 0.0
+        assert max(apart) <= 1e-4
 
 
 def test_a_table_of_zeros_has_a_bound() -> None:
