@@ -99,7 +99,7 @@ def test_a_search_that_fails_says_nothing(place, asked, monkeypatch):
 
 
 def test_an_interrupted_search_stays_charged(place, asked, monkeypatch):
-    """Ctrl-C in the middle of the search ends in one line; rows were read, so the charge stands, and nothing is left."""
+    """Ctrl-C in the middle of the search ends in one line; the charge stands, as rows were read; no file is left."""
     calls = []
 
     def interrupted(*given):

@@ -18,6 +18,25 @@ def fill_tables(packed, field, cost, columns, blocks, inside, outside, tables): 
     """Value of each subset m of each block, cost(m) - g_m' (Lam_m)^-1 g_m; infinite where a unit is decided otherwise.
 
     Subsets are visited so that each shares the Cholesky rows of the one it extends.
+
+    Parameters
+    ----------
+    packed : ndarray of float, shape (u, width)
+        Lam.
+    field : ndarray of float, shape (u,)
+        g.
+    cost : ndarray of float, shape (n_units,)
+        Of the units, in the order of the blocks.
+    columns : ndarray of int, shape (n_units + 1,)
+        First column of each unit; the last entry is u.
+    blocks : ndarray of int, shape (n_blocks + 1,)
+        First unit of each block; the last entry is the number of units.
+    inside : ndarray of int, shape (n_blocks,)
+        Bits over each block's units: those decided to be in.
+    outside : ndarray of int, shape (n_blocks,)
+        Those decided to be out.
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Values of the subsets.
     """
     width = packed.shape[1]
     row, path, used = np.empty(width, np.int64), np.empty(width + 1, np.int64), np.empty(width + 1, np.int64)
@@ -78,7 +97,28 @@ def _extend(packed, field, row, n, first, factor, half):  # type: ignore[no-unty
 
 @_compile
 def value_of(packed, field, cost, columns, blocks, chosen):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Sum over the blocks of the value of one subset, `chosen` telling which units are in it."""
+    """Sum over the blocks of the value of one subset, `chosen` telling which units are in it.
+
+    Parameters
+    ----------
+    packed : ndarray of float, shape (u, width)
+        Lam.
+    field : ndarray of float, shape (u,)
+        g.
+    cost : ndarray of float, shape (n_units,)
+        Of the units, in the order of the blocks.
+    columns : ndarray of int, shape (n_units + 1,)
+        First column of each unit; the last entry is u.
+    blocks : ndarray of int, shape (n_blocks + 1,)
+        First unit of each block; the last entry is the number of units.
+    chosen : ndarray of int, shape (n_units,)
+        Whether each unit is in.
+
+    Returns
+    -------
+    float
+        Without the constant.
+    """
     width = packed.shape[1]
     row, factor, half = np.empty(width, np.int64), np.empty((width, width)), np.empty(width)
     total = 0.0
@@ -108,7 +148,20 @@ def _size(m):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
 
 @_compile
 def log_weights(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Log of the sum of exp(-value) of each block, by number of units up to `limit`; one sum when it is negative."""
+    """Log of the sum of exp(-value) of each block, by number of units up to `limit`; one sum when it is negative.
+
+    Parameters
+    ----------
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Values of the subsets.
+    limit : int
+        The most units; negative for no limit.
+
+    Returns
+    -------
+    ndarray of float, shape (n_blocks, limit + 1)
+        Minus infinity where there is no subset.
+    """
     n_blocks, n_subsets = tables.shape
     logs = np.full((n_blocks, max(limit, 0) + 1), -np.inf)
     least, total = np.empty(logs.shape[1]), np.empty(logs.shape[1])
@@ -167,7 +220,18 @@ def _log_sum_upto(x):  # type: ignore[no-untyped-def] # pragma: no cover - compi
 
 @_compile
 def suffixes(logs):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Row b: log weight of blocks b, b+1, .. by the number of units in them; the last row is no block."""
+    """Row b: log weight of blocks b, b+1, .. by the number of units in them; the last row is no block.
+
+    Parameters
+    ----------
+    logs : ndarray of float, shape (n_blocks, limit + 1)
+        As `log_weights` returns them.
+
+    Returns
+    -------
+    ndarray of float, shape (n_blocks + 1, limit + 1)
+        Logs.
+    """
     n_blocks = len(logs)
     out = np.full((n_blocks + 1, logs.shape[1]), -np.inf)
     out[n_blocks, 0] = 0.0
@@ -178,7 +242,22 @@ def suffixes(logs):  # type: ignore[no-untyped-def] # pragma: no cover - compile
 
 @_compile
 def probabilities(tables, limit, probability):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Fill each subset's probability within its block; return the log of the total weight."""
+    """Fill each subset's probability within its block; return the log of the total weight.
+
+    Parameters
+    ----------
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Values of the subsets.
+    limit : int
+        The most units; negative for no limit.
+    probability : ndarray of float, shape (n_blocks, n_subsets)
+        Of each subset within its block.
+
+    Returns
+    -------
+    float
+        Minus infinity when no model is left.
+    """
     n_blocks, n_subsets = tables.shape
     logs = log_weights(tables, limit)
     tail = suffixes(logs)
@@ -203,7 +282,24 @@ def probabilities(tables, limit, probability):  # type: ignore[no-untyped-def] #
 
 @_compile
 def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Draw each block's subset in turn; return the block whose uniform number fell too close to an edge, or -1."""
+    """Draw each block's subset in turn; return the block whose uniform number fell too close to an edge, or -1.
+
+    Parameters
+    ----------
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Values of the subsets.
+    limit : int
+        The most units; negative for no limit.
+    uniforms : ndarray of float, shape (n_blocks,)
+        On (0, 1).
+    picked : ndarray of int, shape (n_blocks,)
+        Filled with the subsets.
+
+    Returns
+    -------
+    int
+        -1 when every block is drawn.
+    """
     n_blocks, n_subsets = tables.shape
     tail = suffixes(log_weights(tables, limit))
     left, weight = max(limit, 0), np.empty(n_subsets)
@@ -247,7 +343,33 @@ CAP = 2.0
 
 @_compile
 def block_moments(packed, field, columns, blocks, probability, mean, covariance, slope, rest, point, spread):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """E[b] of the subset's own minimizer b_m = Lam_m^-1 g_m, its covariance, and dE[b]/dg = E[Lam_m^-1] + 2 Cov(b)."""
+    """E[b] of the subset's own minimizer b_m = Lam_m^-1 g_m, its covariance, and dE[b]/dg = E[Lam_m^-1] + 2 Cov(b).
+
+    Parameters
+    ----------
+    packed : ndarray of float, shape (u, width)
+        Lam.
+    field : ndarray of float, shape (u,)
+        g.
+    columns : ndarray of int, shape (n_units + 1,)
+        First column of each unit; the last entry is u.
+    blocks : ndarray of int, shape (n_blocks + 1,)
+        First unit of each block; the last entry is the number of units.
+    probability : ndarray of float, shape (n_blocks, n_subsets)
+        Of each subset within its block.
+    mean : ndarray of float, shape (u,)
+        Filled with E[b].
+    covariance : ndarray of float, shape (u, width)
+        The covariance of b within each block.
+    slope : ndarray of float, shape (u, width)
+        Filled with dE[b]/dg.
+    rest : ndarray of float, shape (u,)
+        Diagonal of S - Lam.
+    point : ndarray of float, shape (u,)
+        a.
+    spread : ndarray of float, shape (u,)
+        Filled with how far the bound lies below the scores, in nats, capped, by column.
+    """
     width = packed.shape[1]
     factor, inverse, half, b = np.empty((width, width)), np.empty((width, width)), np.empty(width), np.empty(width)
     row, away = np.empty(width, np.int64), np.empty(width)
@@ -314,221 +436,3 @@ def _add_inverse(factor, n, p, row, first, inverse, out):  # type: ignore[no-unt
             out[row[i], row[q] - first] += p * t
             if q < i:
                 out[row[q], row[i] - first] += p * t
-
-
-@_compile
-def invert_blocks(packed, columns, blocks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Invert a block diagonal matrix in place."""
-    width = packed.shape[1]
-    matrix, factor = np.empty((width, width)), np.empty((width, width))
-    for block in range(len(blocks) - 1):
-        c0, w = columns[blocks[block]], columns[blocks[block + 1]] - columns[blocks[block]]
-        matrix[:w, :w] = packed[c0 : c0 + w, :w]
-        _invert(matrix, w, factor)
-        packed[c0 : c0 + w, :w] = matrix[:w, :w]
-
-
-@_compile
-def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """One sweep over the blocks towards the Lam with the highest bound, keeping S - Lam positive definite.
-
-    The bound rises with Lam_B at the rate Cov_B(b), and Cov_B = Lam^-1 N Lam^-1 for a nearly constant N. With
-    T = Lam_B + (S - Lam)/B the most that the block could take, stationarity of the bound plus mu log det(S - Lam)
-    is mu Lam N^-1 Lam + Lam = T, solved in closed form in coordinates where N = I. `inverse` is that of S - Lam and
-    is kept up to date.
-    """
-    width = packed.shape[1]
-    new = np.zeros_like(packed)
-    old, spare, most = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
-    noise, root, work = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
-    vectors, values = np.zeros((width, width)), np.zeros(width)
-    for block in range(len(blocks) - 1):
-        c0 = columns[blocks[block]]
-        w = columns[blocks[block + 1]] - c0
-        for i in range(w):
-            for k in range(w):
-                old[i, k] = packed[c0 + i, k]
-                spare[i, k] = inverse[c0 + i, c0 + k]
-        _invert(spare, w, work)
-        for i in range(w):
-            for k in range(w):
-                most[i, k] = old[i, k] + spare[i, k]
-        if first_time:
-            noise[:w, :w] = most[:w, :w]
-        else:
-            for i in range(w):
-                for k in range(w):
-                    t = 0.0
-                    for q in range(w):
-                        t += old[i, q] * covariance[c0 + q, k]
-                    work[i, k] = t
-            for i in range(w):
-                for k in range(w):
-                    t = 0.0
-                    for q in range(w):
-                        t += work[i, q] * old[q, k]
-                    noise[i, k] = t
-        trace = 0.0
-        for i in range(w):
-            trace += noise[i, i]
-        for i in range(w):
-            noise[i, i] += 1e-6 * trace / w + 1e-6 * mu * old[i, i] + 1e-12 * most[i, i]
-        _solve_block(most, noise, w, mu, root, work, vectors, values)
-        # root root' is the new block; what is left to the others is spare - (new - old)
-        for i in range(w):
-            for k in range(w):
-                t = 0.0
-                for q in range(w):
-                    t += root[i, q] * root[k, q]
-                new[c0 + i, k] = t
-                work[i, k] = most[i, k] - t
-        _update_inverse(inverse, spare, work, c0, w, noise, vectors)
-    return new
-
-
-@_compile
-def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Leave in `root` a factor of the solution of mu X N^-1 X + X = T."""
-    for i in range(w):
-        for k in range(i + 1):
-            t = 0.5 * (noise[i, k] + noise[k, i])
-            for q in range(k):
-                t -= root[i, q] * root[k, q]
-            root[i, k] = np.sqrt(max(t, TINY)) if i == k else t / root[k, k]
-    # work = L^-1 T L^-T
-    for k in range(w):
-        for i in range(w):
-            t = 0.5 * (most[i, k] + most[k, i])
-            for q in range(i):
-                t -= root[i, q] * work[q, k]
-            work[i, k] = t / root[i, i]
-    for i in range(w):
-        for k in range(w):
-            t = work[i, k]
-            for q in range(k):
-                t -= root[k, q] * work[i, q]
-            work[i, k] = t / root[k, k]
-    _eigen(work, w, vectors, values)
-    for k in range(w):
-        x = max(values[k], 0.0)
-        scale = np.sqrt(2.0 * x / (1.0 + np.sqrt(1.0 + 4.0 * mu * x)))
-        for i in range(w):
-            vectors[i, k] *= scale
-    for i in range(w - 1, -1, -1):
-        for k in range(w):
-            t = 0.0
-            for q in range(i + 1):
-                t += root[i, q] * vectors[q, k]
-            work[i, k] = t
-    for i in range(w):
-        for k in range(w):
-            root[i, k] = work[i, k]
-
-
-@_compile
-def _update_inverse(inverse, spare, left, c0, w, middle, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Inverse of S - Lam after a block's Schur complement went from `spare` (destroyed) to `left`."""
-    u = len(inverse)
-    _invert(left, w, half)
-    for i in range(w):
-        for k in range(w):
-            t = 0.0
-            for q in range(w):
-                t += left[i, q] * spare[q, k]
-            half[i, k] = t
-    for i in range(w):
-        for k in range(w):
-            t = -spare[i, k]
-            for q in range(w):
-                t += spare[i, q] * half[q, k]
-            middle[i, k] = t
-    strip = inverse[:, c0 : c0 + w].copy()
-    product = np.zeros((u, w))
-    for i in range(u):
-        for q in range(w):
-            x = strip[i, q]
-            for k in range(w):
-                product[i, k] += x * 0.5 * (middle[q, k] + middle[k, q])
-    strip = strip.T.copy()
-    for i in range(u):
-        for q in range(w):
-            x = product[i, q]
-            for k in range(u):
-                inverse[i, k] += x * strip[q, k]
-
-
-@_compile
-def _invert(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Invert a positive definite matrix in place."""
-    for i in range(w):
-        for k in range(i + 1):
-            t = 0.5 * (matrix[i, k] + matrix[k, i])
-            for q in range(k):
-                t -= factor[i, q] * factor[k, q]
-            factor[i, k] = np.sqrt(max(t, TINY)) if i == k else t / factor[k, k]
-    for i in range(w):
-        factor[i, i] = 1.0 / factor[i, i]
-        for k in range(i):
-            t = 0.0
-            for q in range(k, i):
-                t -= factor[i, q] * factor[q, k]
-            factor[i, k] = t * factor[i, i]
-    for i in range(w):
-        for k in range(i + 1):
-            t = 0.0
-            for q in range(i, w):
-                t += factor[q, i] * factor[q, k]
-            matrix[i, k] = t
-            matrix[k, i] = t
-
-
-@_compile
-def _eigen(matrix, w, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Eigenvalues and vectors of a small symmetric matrix by Jacobi's rotations; destroys it."""
-    for i in range(w):
-        for k in range(w):
-            vectors[i, k] = 1.0 if i == k else 0.0
-            if k < i:
-                matrix[i, k] = matrix[k, i] = 0.5 * (matrix[i, k] + matrix[k, i])
-    for _ in range(30):
-        off, diagonal = 0.0, 0.0
-        for i in range(w):
-            diagonal += matrix[i, i] * matrix[i, i]
-            for k in range(i):
-                off += matrix[i, k] * matrix[i, k]
-        if not off > 1e-20 * diagonal:
-            break
-        for i in range(w):
-            for k in range(i + 1, w):
-                x = matrix[i, k]
-                if x == 0.0:
-                    continue
-                angle = (matrix[k, k] - matrix[i, i]) / (2.0 * x)
-                t = (1.0 if angle >= 0.0 else -1.0) / (abs(angle) + np.sqrt(1.0 + angle * angle))
-                c = 1.0 / np.sqrt(1.0 + t * t)
-                s = t * c
-                for q in range(w):
-                    a, b = matrix[q, i], matrix[q, k]
-                    matrix[q, i], matrix[q, k] = c * a - s * b, s * a + c * b
-                for q in range(w):
-                    a, b = matrix[i, q], matrix[k, q]
-                    matrix[i, q], matrix[k, q] = c * a - s * b, s * a + c * b
-                    a, b = vectors[q, i], vectors[q, k]
-                    vectors[q, i], vectors[q, k] = c * a - s * b, s * a + c * b
-    for i in range(w):
-        values[i] = matrix[i, i]
-
-
-@_compile
-def group(similarity, order, width):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Join the most similar units first, no group larger than `width`; return each unit's group."""
-    d = len(similarity)
-    of, size = np.arange(d), np.ones(d, np.int64)
-    for pair in order:
-        i, j = of[pair // d], of[pair % d]
-        if i != j and size[i] + size[j] <= width:
-            size[i] += size[j]
-            for k in range(d):
-                if of[k] == j:
-                    of[k] = i
-    return of

@@ -143,7 +143,7 @@ class _Fit:
         spare = self.form - self._dense(packed) + 2.0 * self.slack
         layout = self.layout
         return self._below(
-            _compiled().balance(
+            _balancing().balance(
                 np.linalg.inv(spare), packed, self.covariance, layout.starts, layout.blocks, mu, first_time
             )
         )
@@ -243,7 +243,7 @@ class _Fit:
         slope = self.slope.copy()
         least = 1e-5 / np.maximum(packed[self.diagonal], self.problem.rounding)
         slope[self.diagonal] = (1.0 + 1e-9) * np.abs(slope[self.diagonal]) + least
-        _compiled().invert_blocks(slope, self.layout.starts, self.layout.blocks)
+        _balancing().invert_blocks(slope, self.layout.starts, self.layout.blocks)
         return slope
 
     def _evaluated(self, packed: Floats, state: "_State") -> "_State":
@@ -342,7 +342,7 @@ def _groups(
         similar = np.maximum.reduceat(np.maximum.reduceat(similar, edges, axis=0), edges, axis=1)
     pairs = np.flatnonzero(np.triu(similar, 1).ravel() > SIMILAR)
     order = pairs[np.argsort(-similar.ravel()[pairs], kind="stable")]
-    of = _compiled().group(similar, order, WIDTH)
+    of = _balancing().group(similar, order, WIDTH)
     groups: dict[int, list[int]] = {}
     for unit, name in zip(units, of.tolist(), strict=True):
         groups.setdefault(name, []).append(unit)
@@ -376,3 +376,7 @@ def _restricted(parent: Bound, layout: Layout, inside: int) -> Floats:
 def _compiled() -> ModuleType:
     # Loading the compiler takes half a second: nobody pays for it who does not search.
     return importlib.import_module("discreet.kernels.separable_compiled")
+
+
+def _balancing() -> ModuleType:
+    return importlib.import_module("discreet.kernels.separable_balance")

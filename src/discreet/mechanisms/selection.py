@@ -93,8 +93,14 @@ def noisy_min_of_blocks(
     ----------
     blocks : iterable of ndarray of float
         Scores, smaller is better; finite.
-    range_sensitivity, epsilon, rng, noise
+    range_sensitivity : float or Fraction
         As for `noisy_min`.
+    epsilon : float or Fraction
+        In nats, in (0, 1000].
+    rng : Source
+        Where the noise comes from.
+    noise : {"exponential", "gumbel", "laplace"}
+        Law of the noise.
 
     Returns
     -------

@@ -1,0 +1,277 @@
+"""The loops that choose Lam for `separable_fit`, one block after the other, and that group similar units.
+
+Matrices that are block diagonal are packed as in `separable_compiled`.
+"""
+
+import numba
+import numpy as np
+
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+TINY = 1e-290
+"""Pivots below this count as it."""
+
+
+@_compile
+def invert_blocks(packed, columns, blocks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Invert a block diagonal matrix in place.
+
+    Parameters
+    ----------
+    packed : ndarray of float, shape (u, width)
+        Lam.
+    columns : ndarray of int, shape (n_units + 1,)
+        First column of each unit; the last entry is u.
+    blocks : ndarray of int, shape (n_blocks + 1,)
+        First unit of each block; the last entry is the number of units.
+    """
+    width = packed.shape[1]
+    matrix, factor = np.empty((width, width)), np.empty((width, width))
+    for block in range(len(blocks) - 1):
+        c0, w = columns[blocks[block]], columns[blocks[block + 1]] - columns[blocks[block]]
+        matrix[:w, :w] = packed[c0 : c0 + w, :w]
+        _invert(matrix, w, factor)
+        packed[c0 : c0 + w, :w] = matrix[:w, :w]
+
+
+@_compile
+def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """One sweep over the blocks towards the Lam with the highest bound, keeping S - Lam positive definite.
+
+    The bound rises with Lam_B at the rate Cov_B(b), and Cov_B = Lam^-1 N Lam^-1 for a nearly constant N. With
+    T = Lam_B + (S - Lam)/B the most that the block could take, stationarity of the bound plus mu log det(S - Lam)
+    is mu Lam N^-1 Lam + Lam = T, solved in closed form in coordinates where N = I. `inverse` is that of S - Lam and
+    is kept up to date.
+
+    Parameters
+    ----------
+    inverse : ndarray of float, shape (u, u)
+        Of S - Lam; brought up to date.
+    packed : ndarray of float, shape (u, width)
+        Lam.
+    covariance : ndarray of float, shape (u, width)
+        The covariance of b within each block.
+    columns : ndarray of int, shape (n_units + 1,)
+        First column of each unit; the last entry is u.
+    blocks : ndarray of int, shape (n_blocks + 1,)
+        First unit of each block; the last entry is the number of units.
+    mu : float
+        Weight of the log determinant, positive.
+    first_time : bool
+        Whether there is no covariance yet.
+
+    Returns
+    -------
+    ndarray of float, shape (u, width)
+        The new Lam.
+    """
+    width = packed.shape[1]
+    new = np.zeros_like(packed)
+    old, spare, most = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
+    noise, root, work = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
+    vectors, values = np.zeros((width, width)), np.zeros(width)
+    for block in range(len(blocks) - 1):
+        c0 = columns[blocks[block]]
+        w = columns[blocks[block + 1]] - c0
+        for i in range(w):
+            for k in range(w):
+                old[i, k] = packed[c0 + i, k]
+                spare[i, k] = inverse[c0 + i, c0 + k]
+        _invert(spare, w, work)
+        for i in range(w):
+            for k in range(w):
+                most[i, k] = old[i, k] + spare[i, k]
+        if first_time:
+            noise[:w, :w] = most[:w, :w]
+        else:
+            for i in range(w):
+                for k in range(w):
+                    t = 0.0
+                    for q in range(w):
+                        t += old[i, q] * covariance[c0 + q, k]
+                    work[i, k] = t
+            for i in range(w):
+                for k in range(w):
+                    t = 0.0
+                    for q in range(w):
+                        t += work[i, q] * old[q, k]
+                    noise[i, k] = t
+        trace = 0.0
+        for i in range(w):
+            trace += noise[i, i]
+        for i in range(w):
+            noise[i, i] += 1e-6 * trace / w + 1e-6 * mu * old[i, i] + 1e-12 * most[i, i]
+        _solve_block(most, noise, w, mu, root, work, vectors, values)
+        # root root' is the new block; what is left to the others is spare - (new - old)
+        for i in range(w):
+            for k in range(w):
+                t = 0.0
+                for q in range(w):
+                    t += root[i, q] * root[k, q]
+                new[c0 + i, k] = t
+                work[i, k] = most[i, k] - t
+        _update_inverse(inverse, spare, work, c0, w, noise, vectors)
+    return new
+
+
+@_compile
+def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Leave in `root` a factor of the solution of mu X N^-1 X + X = T."""
+    for i in range(w):
+        for k in range(i + 1):
+            t = 0.5 * (noise[i, k] + noise[k, i])
+            for q in range(k):
+                t -= root[i, q] * root[k, q]
+            root[i, k] = np.sqrt(max(t, TINY)) if i == k else t / root[k, k]
+    # work = L^-1 T L^-T
+    for k in range(w):
+        for i in range(w):
+            t = 0.5 * (most[i, k] + most[k, i])
+            for q in range(i):
+                t -= root[i, q] * work[q, k]
+            work[i, k] = t / root[i, i]
+    for i in range(w):
+        for k in range(w):
+            t = work[i, k]
+            for q in range(k):
+                t -= root[k, q] * work[i, q]
+            work[i, k] = t / root[k, k]
+    _eigen(work, w, vectors, values)
+    for k in range(w):
+        x = max(values[k], 0.0)
+        scale = np.sqrt(2.0 * x / (1.0 + np.sqrt(1.0 + 4.0 * mu * x)))
+        for i in range(w):
+            vectors[i, k] *= scale
+    for i in range(w - 1, -1, -1):
+        for k in range(w):
+            t = 0.0
+            for q in range(i + 1):
+                t += root[i, q] * vectors[q, k]
+            work[i, k] = t
+    for i in range(w):
+        for k in range(w):
+            root[i, k] = work[i, k]
+
+
+@_compile
+def _update_inverse(inverse, spare, left, c0, w, middle, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Inverse of S - Lam after a block's Schur complement went from `spare` (destroyed) to `left`."""
+    u = len(inverse)
+    _invert(left, w, half)
+    for i in range(w):
+        for k in range(w):
+            t = 0.0
+            for q in range(w):
+                t += left[i, q] * spare[q, k]
+            half[i, k] = t
+    for i in range(w):
+        for k in range(w):
+            t = -spare[i, k]
+            for q in range(w):
+                t += spare[i, q] * half[q, k]
+            middle[i, k] = t
+    strip = inverse[:, c0 : c0 + w].copy()
+    product = np.zeros((u, w))
+    for i in range(u):
+        for q in range(w):
+            x = strip[i, q]
+            for k in range(w):
+                product[i, k] += x * 0.5 * (middle[q, k] + middle[k, q])
+    strip = strip.T.copy()
+    for i in range(u):
+        for q in range(w):
+            x = product[i, q]
+            for k in range(u):
+                inverse[i, k] += x * strip[q, k]
+
+
+@_compile
+def _invert(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Invert a positive definite matrix in place."""
+    for i in range(w):
+        for k in range(i + 1):
+            t = 0.5 * (matrix[i, k] + matrix[k, i])
+            for q in range(k):
+                t -= factor[i, q] * factor[k, q]
+            factor[i, k] = np.sqrt(max(t, TINY)) if i == k else t / factor[k, k]
+    for i in range(w):
+        factor[i, i] = 1.0 / factor[i, i]
+        for k in range(i):
+            t = 0.0
+            for q in range(k, i):
+                t -= factor[i, q] * factor[q, k]
+            factor[i, k] = t * factor[i, i]
+    for i in range(w):
+        for k in range(i + 1):
+            t = 0.0
+            for q in range(i, w):
+                t += factor[q, i] * factor[q, k]
+            matrix[i, k] = t
+            matrix[k, i] = t
+
+
+@_compile
+def _eigen(matrix, w, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Eigenvalues and vectors of a small symmetric matrix by Jacobi's rotations; destroys it."""
+    for i in range(w):
+        for k in range(w):
+            vectors[i, k] = 1.0 if i == k else 0.0
+            if k < i:
+                matrix[i, k] = matrix[k, i] = 0.5 * (matrix[i, k] + matrix[k, i])
+    for _ in range(30):
+        off, diagonal = 0.0, 0.0
+        for i in range(w):
+            diagonal += matrix[i, i] * matrix[i, i]
+            for k in range(i):
+                off += matrix[i, k] * matrix[i, k]
+        if not off > 1e-20 * diagonal:
+            break
+        for i in range(w):
+            for k in range(i + 1, w):
+                x = matrix[i, k]
+                if x == 0.0:
+                    continue
+                angle = (matrix[k, k] - matrix[i, i]) / (2.0 * x)
+                t = (1.0 if angle >= 0.0 else -1.0) / (abs(angle) + np.sqrt(1.0 + angle * angle))
+                c = 1.0 / np.sqrt(1.0 + t * t)
+                s = t * c
+                for q in range(w):
+                    a, b = matrix[q, i], matrix[q, k]
+                    matrix[q, i], matrix[q, k] = c * a - s * b, s * a + c * b
+                for q in range(w):
+                    a, b = matrix[i, q], matrix[k, q]
+                    matrix[i, q], matrix[k, q] = c * a - s * b, s * a + c * b
+                    a, b = vectors[q, i], vectors[q, k]
+                    vectors[q, i], vectors[q, k] = c * a - s * b, s * a + c * b
+    for i in range(w):
+        values[i] = matrix[i, i]
+
+
+@_compile
+def group(similarity, order, width):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Join the most similar units first, no group larger than `width`; return each unit's group.
+
+    Parameters
+    ----------
+    similarity : ndarray of float, shape (d, d)
+        Only its size is used.
+    order : ndarray of int
+        Pairs i d + j, the most similar first.
+    width : int
+        Most units of a group.
+
+    Returns
+    -------
+    ndarray of int, shape (d,)
+        Names of groups.
+    """
+    d = len(similarity)
+    of, size = np.arange(d), np.ones(d, np.int64)
+    for pair in order:
+        i, j = of[pair // d], of[pair % d]
+        if i != j and size[i] + size[j] <= width:
+            size[i] += size[j]
+            for k in range(d):
+                if of[k] == j:
+                    of[k] = i
+    return of
