@@ -22,6 +22,7 @@ from discreet.kernels.separable import Bound, SearchProblem
 from discreet.kernels.separable_fit import fit
 from discreet.mechanisms.race_noise import LOG_2, RaceNoise
 from discreet.mechanisms.reals import (
+    ROUNDING,
     Interval,
     Real,
     Uniform,
@@ -319,7 +320,8 @@ def _value(bound: Bound, model: int) -> Real:
         total = _total([Decimal(bound.const), *entries], context)
         return widened(total, total, context, digits)
 
-    return Real(bound.value(model), bound.error, enclose)
+    value = bound.value(model)
+    return Real(value, bound.error + ROUNDING * abs(value), enclose)
 
 
 def _total(parts: Iterable[Decimal], context: Context) -> Decimal:
