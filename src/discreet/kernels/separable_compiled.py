@@ -305,12 +305,15 @@ def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pra
     left, weight = max(limit, 0), np.empty(n_subsets)
     for block in range(n_blocks):
         room = _log_sum_upto(tail[block + 1])
-        top = -np.inf
+        top, edge = -np.inf, EDGE
         for m in range(n_subsets):
             k = _size(m) if limit >= 0 else 0
             fits = tables[block, m] < np.inf and k <= left
             weight[m] = room[left - k] - tables[block, m] if fits else -np.inf
             top = max(top, weight[m])
+            if fits and room[left - k] > -np.inf:
+                # What cancels when large numbers are subtracted.
+                edge = max(edge, EDGE + 1e-15 * n_blocks * (abs(room[left - k]) + abs(tables[block, m])))
         total = 0.0
         for m in range(n_subsets):
             weight[m] = np.exp(weight[m] - top)
@@ -318,7 +321,7 @@ def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pra
         mark, run, chosen = uniforms[block] * total, 0.0, -1
         for m in range(n_subsets):
             run += weight[m]
-            if weight[m] > 0.0 and abs(run - mark) <= EDGE * total:
+            if weight[m] > 0.0 and abs(run - mark) <= edge * total:
                 return block
             if run > mark:
                 chosen = m
@@ -331,7 +334,7 @@ def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pra
 
 
 EDGE = 1e-10
-"""Bounds the relative error of a cumulated weight: sums of 2^10 terms, each with an exponential and a logarithm."""
+"""Bounds the relative error of a cumulated weight of small numbers: sums of 2^10 terms with their logarithms."""
 
 
 CAP = 2.0

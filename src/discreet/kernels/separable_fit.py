@@ -49,14 +49,48 @@ def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound
     -----
     Cost: a few systems and inverses of the undecided columns, and 2^8 small steps for each block and evaluation.
     """
-    for stiffness in (1.0, 1e3, 1e6):
+    known = _plain(problem, inside, outside) if parent is None else parent
+    enough = known.log_weight(known.tables(inside, outside)) + 0.1
+    for start, stiffness in ((parent, 1.0), (None, 1.0), (None, 1e3), (None, 1e6)):
         try:
-            found = _Fit(dataclasses.replace(problem, stiffness=stiffness), inside, outside, parent).run()
+            with np.errstate(all="ignore"):
+                found = _Fit(dataclasses.replace(problem, stiffness=stiffness), inside, outside, start).run()
         except np.linalg.LinAlgError:
             continue
-        if np.isfinite(found.const) and np.isfinite(found.field).all():
+        # Rounding can lead astray where there are fewer rows than columns.
+        finite = np.isfinite(found.const) and np.isfinite(found.field).all()
+        if finite and found.log_weight(found.tables(inside, outside)) <= enough:
             return found
-    raise ArithmeticError("a region has no bound")
+    return _plain(problem, inside, outside)
+
+
+def _plain(problem: SearchProblem, inside: int, outside: int) -> Bound:
+    """The bound that counts no more than the largest model's least squares: it always exists."""
+    units = [j for j in range(len(problem.cost)) if not (inside | outside) >> j & 1]
+    layout = Layout.of([units[i : i + WIDTH] for i in range(0, len(units), WIDTH)], problem.columns)
+    play = np.ones(len(problem.xty), dtype=np.bool_)
+    for j, columns in enumerate(problem.columns):
+        play[columns] = not outside >> j & 1
+    walk = importlib.import_module("discreet.kernels.l1_ball_compiled")
+    value, gap, _ = walk.walk(
+        problem.gram, problem.xty, problem.radius, problem.rounding, play, *walk.walk_space(len(problem.xty))
+    )
+    # In the ball |c'b| <= R max |c|.
+    largest = problem.radius * float(np.abs(problem.xty[play]).max(initial=0.0))
+    least = max(float(value - gap), -2.0 * largest)
+    error = ROUNDING * (abs(problem.yty) + abs(least) + largest + float(problem.cost.sum()) + 64.0)
+    decided = float(problem.cost[[j for j in range(len(problem.cost)) if inside >> j & 1]].sum())
+    const = problem.yty + least + decided - 8.0 * problem.rounding * problem.radius**2 - 2.0 * error
+    packed = np.zeros((int(layout.starts[-1]), layout.width))
+    for low, high in layout.spans():
+        packed[np.arange(low, high), np.arange(high - low)] = 1.0
+    left = problem.limit - inside.bit_count()
+    split = np.array([problem.gram[problem.columns[j][0], problem.columns[j][0]] for j in layout.units])
+    nothing = np.zeros(len(problem.xty))
+    return Bound(
+        layout, inside, outside, const, np.zeros(len(packed)), packed, problem.cost[list(layout.units)],
+        left if left < len(units) else -1, np.inf, split, error, Origin(nothing, nothing, 0.0, nothing),
+    )  # fmt: skip
 
 
 _NOTHING = np.empty(0)
@@ -217,12 +251,12 @@ class _Fit:
             length, before = 1.0, state
             while length > 1e-3:
                 state = self._evaluated(packed, before.moved(step, length))
-                if state.log_weight < before.log_weight:
+                if -np.inf < state.log_weight < before.log_weight:
                     break
                 length *= 0.4
             if not before.log_weight - state.log_weight > 0.2:
                 # Evaluated anew, for its tables and probabilities.
-                state = self._evaluated(packed, state if state.log_weight < before.log_weight else before)
+                state = self._evaluated(packed, state if -np.inf < state.log_weight < before.log_weight else before)
                 break
         self._moments(state)
         return state

@@ -295,7 +295,7 @@ def log_sum(start: Real | None, energies: Sequence[Uniform], log_rate: Real) -> 
     parts = [energy.exponential() for energy in energies]
     gap, gap_error = math.fsum(part for part, _ in parts), math.fsum(error for _, error in parts)
     step = math.log(gap) - log_rate.value
-    value, error = step, gap_error / gap + log_rate.error + ROUNDING * (1.0 + abs(step) + abs(log_rate.value))
+    value, error = step, 1.1 * gap_error / gap + log_rate.error + ROUNDING * (1.0 + abs(step) + abs(log_rate.value))
     if start is not None:
         top = max(start.value, step)
         value = top + math.log(math.exp(start.value - top) + math.exp(step - top))

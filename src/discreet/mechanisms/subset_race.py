@@ -78,7 +78,7 @@ class Region:
 
     def __lt__(self, other: "Region") -> bool:
         """Order regions by what they can still offer."""
-        return self.next.value < other.next.value
+        return self.next.value - self.next.error < other.next.value - other.next.error
 
     @property
     def explored(self) -> Explored | None:
