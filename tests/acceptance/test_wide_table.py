@@ -13,6 +13,8 @@ from discreet.mechanisms import subset_race
 N_ROWS, N_COLUMNS = 20_000, 100
 RIGHT = {"x3": 0.9, "x20": -0.8, "x50": 0.7, "x71": 0.8, "x99": -0.6}
 EPSILON = 8
+PENALTY = 150
+"""About 20 scales of the noise; the weakest of the five effects is worth more than 60."""
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +43,7 @@ def asked(place, wide):
         "target": "y",
         "epsilon": EPSILON,
         "l1_radius": 4,
+        "model_penalty": PENALTY,
         "out": place.folder / "release.json",
     }
 
@@ -124,5 +127,5 @@ def test_scikit_learns_face(wide):
         {"dataset": "wide", "unit": "person", "neighboring": "replace_one", "n_rows": N_ROWS, "columns": columns}
     )
     frame = wide.to_pandas()
-    select = dc.PCLS(epsilon=EPSILON, l1_radius=4.0, metadata=metadata).fit(frame[names], frame["y"])
+    select = dc.PCLS(epsilon=EPSILON, l1_radius=4.0, model_penalty=PENALTY, metadata=metadata).fit(frame[names], frame["y"])
     assert set(select.get_feature_names_out()) == set(RIGHT)
