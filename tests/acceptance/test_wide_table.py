@@ -109,7 +109,7 @@ def test_an_interrupted_search_stays_charged(place, asked, monkeypatch):
         calls.append(given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(subset_race.SubsetRace, "_point", interrupted)
+    monkeypatch.setattr(subset_race.SubsetRace, "_visit", interrupted)
     done = place.select(**asked)
     assert calls
     assert done.code == 130
@@ -127,5 +127,6 @@ def test_scikit_learns_face(wide):
         {"dataset": "wide", "unit": "person", "neighboring": "replace_one", "n_rows": N_ROWS, "columns": columns}
     )
     frame = wide.to_pandas()
-    select = dc.PCLS(epsilon=EPSILON, l1_radius=4.0, model_penalty=PENALTY, metadata=metadata).fit(frame[names], frame["y"])
+    select = dc.PCLS(epsilon=EPSILON, l1_radius=4.0, model_penalty=PENALTY, metadata=metadata)
+    select.fit(frame[names], frame["y"])
     assert set(select.get_feature_names_out()) == set(RIGHT)
