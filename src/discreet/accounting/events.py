@@ -29,6 +29,54 @@ class SelectionEvent(Event):
 
 
 @dataclass(frozen=True)
+class LaplaceEvent(Event):
+    """One addition of discrete Laplace noise to a vector of integers.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The vector's l1 sensitivity over the noise's scale, in nats.
+    """
+
+    epsilon: Fraction
+
+
+@dataclass(frozen=True)
+class GaussianEvent(Event):
+    """One addition of discrete Gaussian noise to a vector of integers, coordinates independent.
+
+    Parameters
+    ----------
+    rho : Fraction
+        The largest sum, over coordinates, of squared change over twice the squared scale: its zero-concentrated cost,
+        and half the squared mu of Gaussian differential privacy.
+    lattice : Fraction
+        The largest sum, over coordinates, of absolute change over squared scale: what the lattice adds to the epsilon
+        of the continuous Gaussian, in nats.
+
+    References
+    ----------
+    Privacy specification 6.1; Canonne, Kamath, Steinke 2020; Balle and Wang 2018.
+    """
+
+    rho: Fraction
+    lattice: Fraction
+
+
+@dataclass(frozen=True)
+class FailureEvent(Event):
+    """A bound that other parts rest on, and that fails with at most this probability.
+
+    Parameters
+    ----------
+    delta : Fraction
+        The probability, in (0, 1).
+    """
+
+    delta: Fraction
+
+
+@dataclass(frozen=True)
 class ComposedEvent(Event):
     """Several events on the same units, chosen adaptively or not.
 

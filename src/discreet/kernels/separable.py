@@ -12,12 +12,15 @@ Any choice of Lam, a and v gives a bound; `separable_fit` makes a good one.
 import functools
 import importlib
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
+
+from discreet.kernels.bits import bits_of, mask_of
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -48,6 +51,8 @@ class SearchProblem:
         Columns in every model.
     limit : int
         The most units in a model.
+    signs : ndarray of float, shape (p,), optional
+        Of the least RSS(b) in the ball over all columns, where they are known: bounds are looked for from there.
     stiffness : float
         Raised where rounding is worse than expected: the ridge that bounds it grows, and bounds get lower.
     """
@@ -60,6 +65,7 @@ class SearchProblem:
     columns: tuple[Integers, ...]
     always: Integers
     limit: int
+    signs: Floats | None = None
     stiffness: float = 1.0
 
     @functools.cached_property
@@ -117,10 +123,52 @@ class Layout:
         width = int(np.diff(starts[blocks]).max(initial=1))
         return cls(kept, units, {unit: i for i, unit in enumerate(units)}, starts, blocks, width)
 
-    @property
+    @functools.cached_property
     def n_subsets(self) -> int:
         """Subsets of the largest block."""
         return 1 << max((len(group) for group in self.groups), default=0)
+
+    @functools.cached_property
+    def _bits(self) -> tuple[Integers, Integers, Integers]:
+        """The units, and for each its block and its bit there."""
+        sizes = np.diff(self.blocks)
+        block = np.repeat(np.arange(len(sizes)), sizes)
+        return np.array(self.units, dtype=np.int64), block, np.arange(len(block)) - self.blocks[block]
+
+    def subsets(self, model: int) -> Integers:
+        """Return what a model holds of each block.
+
+        Parameters
+        ----------
+        model : int
+            Bits over units; those in no block are ignored.
+
+        Returns
+        -------
+        ndarray of int, shape (n_blocks,)
+            Bits over each block's units.
+        """
+        units, _, shift = self._bits
+        chosen = bits_of(model, int(units.max()) + 1)[units].astype(np.int64)
+        return np.add.reduceat(chosen << shift, self.blocks[:-1])
+
+    def model(self, subsets: Integers) -> int:
+        """Return the model that holds these subsets of the blocks and nothing else.
+
+        Parameters
+        ----------
+        subsets : ndarray of int, shape (n_blocks,)
+            Bits over each block's units.
+
+        Returns
+        -------
+        int
+            Bits over units.
+        """
+        units, block, shift = self._bits
+        bits = np.zeros(int(units.max()) + 1, dtype=np.uint8)
+        bits[units] = subsets[block] >> shift & 1
+        return mask_of(bits)
 
     def spans(self) -> list[tuple[int, int]]:
         """Return the first column of each block and the one after its last.
@@ -168,12 +216,10 @@ class Bound:
         Bits over units: the region's.
     const : float
         The part common to all models.
-    field : ndarray of float, shape (u,)
-        g, of the undecided columns in the layout's order.
+    table : ndarray of float, shape (n_blocks, n_subsets)
+        Value of each subset of each block's units; infinite beyond a smaller block's.
     packed : ndarray of float, shape (u, width)
-        Lam.
-    cost : ndarray of float
-        Of the undecided units.
+        Lam, of the undecided columns in the layout's order.
     limit : int
         The most undecided units in a model; negative when there is no limit.
     gap : float
@@ -190,9 +236,8 @@ class Bound:
     inside: int
     outside: int
     const: float
-    field: Floats
+    table: Floats
     packed: Floats
-    cost: Floats
     limit: int
     gap: float
     split: Floats
@@ -212,12 +257,12 @@ class Bound:
         ndarray of float, shape (n_blocks, n_subsets)
             Value of each subset of each block's units.
         """
-        layout = self.layout
-        ins = _bits(inside & ~self.inside, layout.groups)
-        outs = _bits(outside & ~self.outside, layout.groups)
-        tables = np.empty((len(layout.groups), layout.n_subsets))
-        _compiled().fill_tables(self.packed, self.field, self.cost, layout.starts, layout.blocks, ins, outs, tables)
-        return tables
+        need = self.layout.subsets(inside & ~self.inside)[:, None]
+        never = self.layout.subsets(outside & ~self.outside)[:, None]
+        if not (need.any() or never.any()):
+            return self.table
+        subsets = np.arange(self.table.shape[1])
+        return np.where((subsets & need == need) & (subsets & never == 0), self.table, np.inf)
 
     def log_weight(self, tables: Floats) -> float:
         """Return the log of the sum of exp(-bound) over the models of the tables, up to rounding.
@@ -232,10 +277,9 @@ class Bound:
         float
             Minus infinity when there is no model.
         """
-        total = _compiled().probabilities(tables, self.limit, np.empty_like(tables))
-        return float(total) - self.const
+        return float(_law().log_weight(tables, self.limit)) - self.const
 
-    def draw(self, tables: Floats, uniforms: Floats) -> list[int] | None:
+    def draw(self, tables: Floats, uniforms: Floats) -> Integers | None:
         """Return one subset for each block, together with probability proportional to exp(-bound).
 
         Parameters
@@ -247,12 +291,12 @@ class Bound:
 
         Returns
         -------
-        list of int or None
+        ndarray of int, shape (n_blocks,), or None
             Bits over each block's units; None when a number is too close to an edge for floats to tell.
         """
         picked = np.zeros(len(tables), dtype=np.int64)
-        unclear = _compiled().draw(tables, self.limit, uniforms, picked)
-        return picked.tolist() if unclear < 0 else None
+        unclear = _law().draw(tables, self.limit, uniforms, picked)
+        return picked if unclear < 0 else None
 
     def value(self, model: int) -> float:
         """Return the bound of one model, up to rounding.
@@ -267,19 +311,25 @@ class Bound:
         float
             At most the model's score.
         """
-        layout = self.layout
-        chosen = np.array([model >> unit & 1 for unit in layout.units], dtype=np.uint8)
-        split = _compiled().value_of(self.packed, self.field, self.cost, layout.starts, layout.blocks, chosen)
-        return self.const + float(split)
+        return math.fsum([self.const, *self.entries(model)])
+
+    def entries(self, model: int) -> list[float]:
+        """Return one model's entry of each table: with `const`, the bound is by definition their exact sum.
+
+        Parameters
+        ----------
+        model : int
+            Bits over units.
+
+        Returns
+        -------
+        list of float
+            One for each block.
+        """
+        entries: list[float] = self.table[np.arange(len(self.table)), self.layout.subsets(model)].tolist()
+        return entries
 
 
-def _bits(mask: int, groups: tuple[tuple[int, ...], ...]) -> Integers:
-    """The mask over units as one mask a group."""
-    if mask == 0:
-        return np.zeros(len(groups), dtype=np.int64)
-    return np.array([sum((mask >> unit & 1) << i for i, unit in enumerate(group)) for group in groups], dtype=np.int64)
-
-
-def _compiled() -> ModuleType:
+def _law() -> ModuleType:
     # Loading the compiler takes half a second: nobody pays for it who does not search.
-    return importlib.import_module("discreet.kernels.separable_compiled")
+    return importlib.import_module("discreet.kernels.separable_law_compiled")

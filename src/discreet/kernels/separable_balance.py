@@ -6,11 +6,9 @@ Matrices that are block diagonal are packed as in `separable_compiled`.
 import numba
 import numpy as np
 
+from discreet.kernels.small_matrices_compiled import eigen_small, factor_small, invert_factor, invert_small
+
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
-
-TINY = 1e-290
-"""Pivots below this count as it."""
-
 
 @_compile
 def invert_blocks(packed, columns, blocks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
@@ -30,8 +28,20 @@ def invert_blocks(packed, columns, blocks):  # type: ignore[no-untyped-def] # pr
     for block in range(len(blocks) - 1):
         c0, w = columns[blocks[block]], columns[blocks[block + 1]] - columns[blocks[block]]
         matrix[:w, :w] = packed[c0 : c0 + w, :w]
-        _invert(matrix, w, factor)
+        invert_small(matrix, w, factor)
         packed[c0 : c0 + w, :w] = matrix[:w, :w]
+
+
+@_compile
+def invert_lower(factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Invert a lower triangular matrix in place.
+
+    Parameters
+    ----------
+    factor : ndarray of float, shape (u, u)
+        Zero above the diagonal.
+    """
+    invert_factor(factor, len(factor))
 
 
 @_compile
@@ -40,13 +50,12 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
 
     The bound rises with Lam_B at the rate Cov_B(b), and Cov_B = Lam^-1 N Lam^-1 for a nearly constant N. With
     T = Lam_B + (S - Lam)/B the most that the block could take, stationarity of the bound plus mu log det(S - Lam)
-    is mu Lam N^-1 Lam + Lam = T, solved in closed form in coordinates where N = I. `inverse` is that of S - Lam and
-    is kept up to date.
+    is mu Lam N^-1 Lam + Lam = T, solved in closed form in coordinates where N = I.
 
     Parameters
     ----------
     inverse : ndarray of float, shape (u, u)
-        Of S - Lam; brought up to date.
+        Of S - Lam; destroyed: brought up to date only for the blocks that follow.
     packed : ndarray of float, shape (u, width)
         Lam.
     covariance : ndarray of float, shape (u, width)
@@ -76,8 +85,8 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
         for i in range(w):
             for k in range(w):
                 old[i, k] = packed[c0 + i, k]
-                spare[i, k] = inverse[c0 + i, c0 + k]
-        _invert(spare, w, work)
+                spare[i, k] = inverse[c0 + max(i, k), c0 + min(i, k)]
+        invert_small(spare, w, work)
         for i in range(w):
             for k in range(w):
                 most[i, k] = old[i, k] + spare[i, k]
@@ -117,12 +126,7 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
 @_compile
 def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Leave in `root` a factor of the solution of mu X N^-1 X + X = T."""
-    for i in range(w):
-        for k in range(i + 1):
-            t = 0.5 * (noise[i, k] + noise[k, i])
-            for q in range(k):
-                t -= root[i, q] * root[k, q]
-            root[i, k] = np.sqrt(max(t, TINY)) if i == k else t / root[k, k]
+    factor_small(noise, w, root)
     # work = L^-1 T L^-T
     for k in range(w):
         for i in range(w):
@@ -136,7 +140,7 @@ def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: igno
             for q in range(k):
                 t -= root[k, q] * work[i, q]
             work[i, k] = t / root[k, k]
-    _eigen(work, w, vectors, values)
+    eigen_small(work, w, vectors, values)
     for k in range(w):
         x = max(values[k], 0.0)
         scale = np.sqrt(2.0 * x / (1.0 + np.sqrt(1.0 + 4.0 * mu * x)))
@@ -155,9 +159,9 @@ def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: igno
 
 @_compile
 def _update_inverse(inverse, spare, left, c0, w, middle, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Inverse of S - Lam after a block's Schur complement went from `spare` (destroyed) to `left`."""
+    """Inverse of S - Lam, after c0 + w, when a block's Schur complement went from `spare` to `left`, both destroyed."""
     u = len(inverse)
-    _invert(left, w, half)
+    invert_small(left, w, half)
     for i in range(w):
         for k in range(w):
             t = 0.0
@@ -170,81 +174,22 @@ def _update_inverse(inverse, spare, left, c0, w, middle, half):  # type: ignore[
             for q in range(w):
                 t += spare[i, q] * half[q, k]
             middle[i, k] = t
-    strip = inverse[:, c0 : c0 + w].copy()
-    product = np.zeros((u, w))
-    for i in range(u):
-        for q in range(w):
-            x = strip[i, q]
-            for k in range(w):
-                product[i, k] += x * 0.5 * (middle[q, k] + middle[k, q])
-    strip = strip.T.copy()
-    for i in range(u):
-        for q in range(w):
-            x = product[i, q]
-            for k in range(u):
-                inverse[i, k] += x * strip[q, k]
-
-
-@_compile
-def _invert(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Invert a positive definite matrix in place."""
-    for i in range(w):
-        for k in range(i + 1):
-            t = 0.5 * (matrix[i, k] + matrix[k, i])
-            for q in range(k):
-                t -= factor[i, q] * factor[k, q]
-            factor[i, k] = np.sqrt(max(t, TINY)) if i == k else t / factor[k, k]
-    for i in range(w):
-        factor[i, i] = 1.0 / factor[i, i]
-        for k in range(i):
-            t = 0.0
-            for q in range(k, i):
-                t -= factor[i, q] * factor[q, k]
-            factor[i, k] = t * factor[i, i]
-    for i in range(w):
-        for k in range(i + 1):
-            t = 0.0
-            for q in range(i, w):
-                t += factor[q, i] * factor[q, k]
-            matrix[i, k] = t
-            matrix[k, i] = t
-
-
-@_compile
-def _eigen(matrix, w, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Eigenvalues and vectors of a small symmetric matrix by Jacobi's rotations; destroys it."""
-    for i in range(w):
+    # The blocks that follow need no more than the lower triangle of their own rows and columns.
+    n = u - c0 - w
+    strip, product = np.empty((w, n)), np.empty(n)
+    for q in range(w):
+        for i in range(n):
+            strip[q, i] = inverse[c0 + w + i, c0 + q]
+    for q in range(w):
+        product[:] = 0.0
         for k in range(w):
-            vectors[i, k] = 1.0 if i == k else 0.0
-            if k < i:
-                matrix[i, k] = matrix[k, i] = 0.5 * (matrix[i, k] + matrix[k, i])
-    for _ in range(30):
-        off, diagonal = 0.0, 0.0
-        for i in range(w):
-            diagonal += matrix[i, i] * matrix[i, i]
-            for k in range(i):
-                off += matrix[i, k] * matrix[i, k]
-        if not off > 1e-20 * diagonal:
-            break
-        for i in range(w):
-            for k in range(i + 1, w):
-                x = matrix[i, k]
-                if x == 0.0:
-                    continue
-                angle = (matrix[k, k] - matrix[i, i]) / (2.0 * x)
-                t = (1.0 if angle >= 0.0 else -1.0) / (abs(angle) + np.sqrt(1.0 + angle * angle))
-                c = 1.0 / np.sqrt(1.0 + t * t)
-                s = t * c
-                for q in range(w):
-                    a, b = matrix[q, i], matrix[q, k]
-                    matrix[q, i], matrix[q, k] = c * a - s * b, s * a + c * b
-                for q in range(w):
-                    a, b = matrix[i, q], matrix[k, q]
-                    matrix[i, q], matrix[k, q] = c * a - s * b, s * a + c * b
-                    a, b = vectors[q, i], vectors[q, k]
-                    vectors[q, i], vectors[q, k] = c * a - s * b, s * a + c * b
-    for i in range(w):
-        values[i] = matrix[i, i]
+            x = 0.5 * (middle[q, k] + middle[k, q])
+            for i in range(n):
+                product[i] += x * strip[k, i]
+        for i in range(n):
+            x, row = product[i], inverse[c0 + w + i]
+            for k in range(i + 1):
+                row[c0 + w + k] += x * strip[q, k]
 
 
 @_compile

@@ -1,0 +1,224 @@
+"""The law of one subset for each block whose weight is exp(-value), sizes limited or not: its sum, its draws."""
+
+import numba
+import numpy as np
+
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+EDGE = 1e-10
+"""Bounds the relative error of a cumulated weight of small numbers: sums of 2^10 terms with their logarithms."""
+
+
+@_compile
+def _size(m):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    n = 0
+    while m:
+        m &= m - 1
+        n += 1
+    return n
+
+
+@_compile
+def log_weights(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Log of the sum of exp(-value) of each block, by number of units up to `limit`; one sum when it is negative.
+
+    Parameters
+    ----------
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Values of the subsets.
+    limit : int
+        The most units; negative for no limit.
+
+    Returns
+    -------
+    ndarray of float, shape (n_blocks, limit + 1)
+        Minus infinity where there is no subset.
+    """
+    n_blocks, n_subsets = tables.shape
+    logs = np.full((n_blocks, max(limit, 0) + 1), -np.inf)
+    least, total = np.empty(logs.shape[1]), np.empty(logs.shape[1])
+    for block in range(n_blocks):
+        least[:], total[:] = np.inf, 0.0
+        for m in range(n_subsets):
+            k = _size(m) if limit >= 0 else 0
+            if k <= max(limit, 0):
+                least[k] = min(least[k], tables[block, m])
+        for m in range(n_subsets):
+            k = _size(m) if limit >= 0 else 0
+            if k <= max(limit, 0) and tables[block, m] < np.inf:
+                total[k] += np.exp(least[k] - tables[block, m])
+        for k in range(logs.shape[1]):
+            if total[k] > 0.0:
+                logs[block, k] = np.log(total[k]) - least[k]
+    return logs
+
+
+@_compile
+def _convolve(x, y):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Logs of the sums over j of exp(x[k - j] + y[j]); `y` ends early in practice."""
+    out, reach = np.full(len(x), -np.inf), 0
+    for j in range(len(y)):
+        if y[j] > -np.inf:
+            reach = j
+    for k in range(len(x)):
+        out[k] = _log_sum(x[max(k - reach, 0) : k + 1], y, k - max(k - reach, 0))
+    return out
+
+
+@_compile
+def _log_sum(x, y, last):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Log of the sum over i of exp(x[i] + y[last - i])."""
+    top, total = -np.inf, 0.0
+    for i in range(len(x)):
+        top = max(top, x[i] + y[last - i])
+    if top == -np.inf:
+        return top
+    for i in range(len(x)):
+        total += np.exp(x[i] + y[last - i] - top)
+    return top + np.log(total)
+
+
+@_compile
+def _log_sum_upto(x):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Running log of the sum of exponentials."""
+    out, run = np.empty(len(x)), -np.inf
+    for k in range(len(x)):
+        top = max(run, x[k])
+        if top > -np.inf:
+            run = top + np.log(np.exp(run - top) + np.exp(x[k] - top))
+        out[k] = run
+    return out
+
+
+@_compile
+def suffixes(logs):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Row b: log weight of blocks b, b+1, .. by the number of units in them; the last row is no block.
+
+    Parameters
+    ----------
+    logs : ndarray of float, shape (n_blocks, limit + 1)
+        As `log_weights` returns them.
+
+    Returns
+    -------
+    ndarray of float, shape (n_blocks + 1, limit + 1)
+        Logs.
+    """
+    n_blocks = len(logs)
+    out = np.full((n_blocks + 1, logs.shape[1]), -np.inf)
+    out[n_blocks, 0] = 0.0
+    for block in range(n_blocks - 1, -1, -1):
+        out[block] = _convolve(out[block + 1], logs[block])
+    return out
+
+
+@_compile
+def log_weight(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Log of the total weight.
+
+    Parameters
+    ----------
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Values of the subsets.
+    limit : int
+        The most units; negative for no limit.
+
+    Returns
+    -------
+    float
+        Minus infinity when no model is left.
+    """
+    return _log_sum_upto(suffixes(log_weights(tables, limit))[0])[-1]
+
+
+@_compile
+def probabilities(tables, limit, probability):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Fill each subset's probability within its block; return the log of the total weight.
+
+    Parameters
+    ----------
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Values of the subsets.
+    limit : int
+        The most units; negative for no limit.
+    probability : ndarray of float, shape (n_blocks, n_subsets)
+        Of each subset within its block.
+
+    Returns
+    -------
+    float
+        Minus infinity when no model is left.
+    """
+    n_blocks, n_subsets = tables.shape
+    logs = log_weights(tables, limit)
+    tail = suffixes(logs)
+    total = _log_sum_upto(tail[0])[-1]
+    if total == -np.inf:
+        probability[:, :] = 0.0
+        return total
+    most = max(limit, 0)
+    head, room = np.full(most + 1, -np.inf), np.empty(most + 1)
+    head[0] = 0.0
+    for block in range(n_blocks):
+        upto = _log_sum_upto(tail[block + 1])
+        for k in range(most + 1):
+            room[k] = _log_sum(head[: most - k + 1], upto, most - k) if n_subsets >> k > 0 else -np.inf
+        for m in range(n_subsets):
+            k = _size(m) if limit >= 0 else 0
+            fits = tables[block, m] < np.inf and k <= most
+            probability[block, m] = np.exp(room[k] - tables[block, m] - total) if fits else 0.0
+        head = _convolve(head, logs[block])
+    return total
+
+
+@_compile
+def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Draw each block's subset in turn; return the block whose uniform number fell too close to an edge, or -1.
+
+    Parameters
+    ----------
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Values of the subsets.
+    limit : int
+        The most units; negative for no limit.
+    uniforms : ndarray of float, shape (n_blocks,)
+        On (0, 1).
+    picked : ndarray of int, shape (n_blocks,)
+        Filled with the subsets.
+
+    Returns
+    -------
+    int
+        -1 when every block is drawn.
+    """
+    n_blocks, n_subsets = tables.shape
+    tail = suffixes(log_weights(tables, limit))
+    left, weight = max(limit, 0), np.empty(n_subsets)
+    for block in range(n_blocks):
+        room = _log_sum_upto(tail[block + 1])
+        top, edge = -np.inf, EDGE
+        for m in range(n_subsets):
+            k = _size(m) if limit >= 0 else 0
+            fits = tables[block, m] < np.inf and k <= left
+            weight[m] = room[left - k] - tables[block, m] if fits else -np.inf
+            top = max(top, weight[m])
+            if fits and room[left - k] > -np.inf:
+                # What cancels when large numbers are subtracted.
+                edge = max(edge, EDGE + 1e-15 * n_blocks * (abs(room[left - k]) + abs(tables[block, m])))
+        total = 0.0
+        for m in range(n_subsets):
+            weight[m] = np.exp(weight[m] - top)
+            total += weight[m]
+        mark, run, chosen = uniforms[block] * total, 0.0, -1
+        for m in range(n_subsets):
+            run += weight[m]
+            if weight[m] > 0.0 and abs(run - mark) <= edge * total:
+                return block
+            if run > mark:
+                chosen = m
+                break
+        if chosen < 0:
+            return block
+        picked[block] = chosen
+        left -= _size(chosen) if limit >= 0 else 0
+    return -1
