@@ -14,15 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.separable import ROUNDING, Bound, Layout, Origin, SearchProblem
+from discreet.kernels.separable_blocks import balancing, remaining_units, restricted, similar_units
+from discreet.kernels.separable_plain import plain_bound
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-WIDTH = 8
-"""Most units of a block: 2^8 subsets a table."""
-
-SIMILAR = 0.12
-"""Columns less correlated than this need not share a block."""
 
 ENOUGH = 3.0
 """A bound this many nats below the scores on average is left as it is."""
@@ -49,7 +45,7 @@ def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound
     -----
     Cost: a few systems and inverses of the undecided columns, and 2^8 small steps for each block and evaluation.
     """
-    known = _plain(problem, inside, outside) if parent is None else parent
+    known = plain_bound(problem, inside, outside) if parent is None else parent
     enough = known.log_weight(known.tables(inside, outside)) + 0.1
     for start, stiffness in ((parent, 1.0), (None, 1.0), (None, 1e3), (None, 1e6)):
         try:
@@ -58,39 +54,10 @@ def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound
         except np.linalg.LinAlgError:
             continue
         # Rounding can lead astray where there are fewer rows than columns.
-        finite = np.isfinite(found.const) and np.isfinite(found.field).all()
+        finite = np.isfinite(found.const) and (found.table > -np.inf).all()
         if finite and found.log_weight(found.tables(inside, outside)) <= enough:
             return found
-    return _plain(problem, inside, outside)
-
-
-def _plain(problem: SearchProblem, inside: int, outside: int) -> Bound:
-    """The bound that counts no more than the largest model's least squares: it always exists."""
-    units = [j for j in range(len(problem.cost)) if not (inside | outside) >> j & 1]
-    layout = Layout.of([units[i : i + WIDTH] for i in range(0, len(units), WIDTH)], problem.columns)
-    play = np.ones(len(problem.xty), dtype=np.bool_)
-    for j, columns in enumerate(problem.columns):
-        play[columns] = not outside >> j & 1
-    walk = importlib.import_module("discreet.kernels.l1_ball_compiled")
-    value, gap, _ = walk.walk(
-        problem.gram, problem.xty, problem.radius, problem.rounding, play, *walk.walk_space(len(problem.xty))
-    )
-    # In the ball |c'b| <= R max |c|.
-    largest = problem.radius * float(np.abs(problem.xty[play]).max(initial=0.0))
-    least = max(float(value - gap), -2.0 * largest)
-    error = ROUNDING * (abs(problem.yty) + abs(least) + largest + float(problem.cost.sum()) + 64.0)
-    decided = float(problem.cost[[j for j in range(len(problem.cost)) if inside >> j & 1]].sum())
-    const = problem.yty + least + decided - 8.0 * problem.rounding * problem.radius**2 - 2.0 * error
-    packed = np.zeros((int(layout.starts[-1]), layout.width))
-    for low, high in layout.spans():
-        packed[np.arange(low, high), np.arange(high - low)] = 1.0
-    left = problem.limit - inside.bit_count()
-    split = np.array([problem.gram[problem.columns[j][0], problem.columns[j][0]] for j in layout.units])
-    nothing = np.zeros(len(problem.xty))
-    return Bound(
-        layout, inside, outside, const, np.zeros(len(packed)), packed, problem.cost[list(layout.units)],
-        left if left < len(units) else -1, np.inf, split, error, Origin(nothing, nothing, 0.0, nothing),
-    )  # fmt: skip
+    return plain_bound(problem, inside, outside)
 
 
 _NOTHING = np.empty(0)
@@ -104,16 +71,13 @@ class _Fit:
         units = [j for j in range(len(problem.cost)) if inside >> j & 1]
         self.decided_cost = float(problem.cost[units].sum())
         self.included = np.concatenate([problem.always, *(problem.columns[j] for j in units)]).astype(np.int64)
-        groups = _groups(problem, self.included, inside, outside, parent)
-        self.layout = Layout.of(groups, problem.columns)
-        self.free = np.concatenate([problem.columns[j] for j in self.layout.units]).astype(np.int64)
+        self._eliminate([j for j in range(len(problem.cost)) if not (inside | outside) >> j & 1])
         self.play = np.zeros(len(problem.xty), dtype=np.bool_)
         self.play[self.included] = self.play[self.free] = True
         self.cost = problem.cost[list(self.layout.units)]
         left = problem.limit - len(units)
         self.limit = left if left < len(self.layout.units) else -1
         self._place_entries()
-        self._eliminate()
         shape = (len(self.layout.groups), self.layout.n_subsets)
         self.tables, self.probability = np.empty(shape), np.empty(shape)
         self.mean = np.zeros(len(self.free))
@@ -131,15 +95,26 @@ class _Fit:
         self.entries = rows, first[rows] + places, places
         self.diagonal = column, column - first
 
-    def _eliminate(self) -> None:
-        """Minimize over the included columns: what is left is a quadratic form in the undecided ones."""
-        gram = self.problem.gram_ridged
-        self.slack = self.problem.rounding * np.eye(len(self.free))
-        self.form = gram[np.ix_(self.free, self.free)]
+    def _eliminate(self, units: list[int]) -> None:
+        """Minimize over the included columns: what is left is a quadratic form in the others, which are put in blocks."""
+        gram, problem = self.problem.gram_ridged, self.problem
+        free = np.concatenate([problem.columns[j] for j in units])
+        form = gram[np.ix_(free, free)]
+        half = np.empty((len(self.included), len(free)))
         if self.included.size:
             self.factor = np.linalg.cholesky(gram[np.ix_(self.included, self.included)])
-            self.half = np.linalg.solve(self.factor, gram[np.ix_(self.included, self.free)])
-            self.form -= self.half.T @ self.half
+            half = np.linalg.solve(self.factor, gram[np.ix_(self.included, free)])
+            form -= half.T @ half
+        if self.parent is None:
+            groups = similar_units(problem, form, units)
+        else:
+            groups = remaining_units(self.parent, self.inside | self.outside)
+        self.layout = Layout.of(groups, problem.columns)
+        self.free = np.concatenate([problem.columns[j] for j in self.layout.units]).astype(np.int64)
+        place = np.empty(len(problem.xty), dtype=np.int64)
+        place[free] = np.arange(len(free))
+        order = place[self.free]
+        self.form, self.half = form[np.ix_(order, order)], half[:, order]
 
     def run(self) -> Bound:
         """Return the best of a few turns of Newton's method and sweeps over Lam."""
@@ -166,19 +141,20 @@ class _Fit:
         if len(self.layout.groups) == 1:
             return self.form.copy()
         if self.parent is not None:
-            return self._below(_restricted(self.parent, self.layout, self.inside))
+            return self._below(restricted(self.parent, self.layout, self.inside))
         # Gershgorin on the inverse: S^-1 is at most the diagonal of its absolute row sums.
         packed = np.zeros((len(self.free), self.layout.width))
-        packed[self.diagonal] = 0.9 / np.abs(np.linalg.inv(self.form)).sum(axis=1)
+        packed[self.diagonal] = 0.9 / np.abs(_inverse(self.form)).sum(axis=1)
         return self._improve(packed, 0.5, first_time=True)
 
     def _improve(self, packed: Floats, mu: float, first_time: bool = False) -> Floats:
         """One sweep over the blocks."""
-        spare = self.form - self._dense(packed) + 2.0 * self.slack
+        spare = self.form - self._dense(packed)
+        spare[np.diag_indices_from(spare)] += 2.0 * self.problem.rounding
         layout = self.layout
         return self._below(
-            _balancing().balance(
-                np.linalg.inv(spare), packed, self.covariance, layout.starts, layout.blocks, mu, first_time
+            balancing().balance(
+                _inverse(spare), packed, self.covariance, layout.starts, layout.blocks, mu, first_time
             )
         )
 
@@ -187,7 +163,9 @@ class _Fit:
         step = 1e-9
         while True:
             try:
-                np.linalg.cholesky(self.form - self._dense(packed) + 3.0 * self.slack)
+                left = self.form - self._dense(packed)
+                left[np.diag_indices_from(left)] += 3.0 * self.problem.rounding
+                np.linalg.cholesky(left)
             except np.linalg.LinAlgError:
                 packed, step = (1.0 - step) * packed, min(4.0 * step, 0.5)
             else:
@@ -207,7 +185,9 @@ class _Fit:
             origin = self.parent.origin
             self.signs, self.inactive = origin.signs * self.play, origin.multiplier == 0.0
             return _State(origin.point[self.free], origin.dual * self.play, origin.multiplier)
-        self.signs, self.inactive = np.zeros(len(self.problem.xty)), True
+        known = self.problem.signs
+        self.inactive = known is None
+        self.signs = np.zeros(len(self.problem.xty)) if known is None else known * self.play
         point, dual, multiplier = self._ball(self.problem.gram_ridged, self.problem.xty, self.signs)
         return _State(point[self.free], dual, multiplier)
 
@@ -254,9 +234,10 @@ class _Fit:
                 if -np.inf < state.log_weight < before.log_weight:
                     break
                 length *= 0.4
+            else:
+                # The moments are still those of the state before.
+                return self._evaluated(packed, before)
             if not before.log_weight - state.log_weight > 0.2:
-                # Evaluated anew, for its tables and probabilities.
-                state = self._evaluated(packed, state if -np.inf < state.log_weight < before.log_weight else before)
                 break
         self._moments(state)
         return state
@@ -277,12 +258,12 @@ class _Fit:
         slope = self.slope.copy()
         least = 1e-5 / np.maximum(packed[self.diagonal], self.problem.rounding)
         slope[self.diagonal] = (1.0 + 1e-9) * np.abs(slope[self.diagonal]) + least
-        _balancing().invert_blocks(slope, self.layout.starts, self.layout.blocks)
+        balancing().invert_blocks(slope, self.layout.starts, self.layout.blocks)
         return slope
 
     def _evaluated(self, packed: Floats, state: "_State") -> "_State":
         """The bound at a state: its constant, its field, and the log of its total weight."""
-        problem, layout, compiled = self.problem, self.layout, _compiled()
+        problem, layout = self.problem, self.layout
         left = problem.xty - state.dual
         linear, value, reach = left[self.free], 0.0, float(np.abs(state.point).sum())
         if self.included.size:
@@ -292,9 +273,8 @@ class _Fit:
         shifted = self.rest @ state.point
         value += float(state.point @ shifted) + 2.0 * state.multiplier * problem.radius
         const, pull = problem.yty + self.decided_cost - value, linear - shifted
-        none = np.zeros(len(layout.groups), dtype=np.int64)
-        compiled.fill_tables(packed, pull, self.cost, layout.starts, layout.blocks, none, none, self.tables)
-        log_weight = float(compiled.probabilities(self.tables, self.limit, self.probability)) - const
+        _compiled().fill_tables(packed, pull, self.cost, layout.starts, layout.blocks, self.tables)
+        log_weight = float(_law().probabilities(self.tables, self.limit, self.probability)) - const
         return _State(state.point, state.dual, state.multiplier, packed, pull, const, reach, log_weight)
 
     def _moments(self, state: "_State") -> None:
@@ -314,8 +294,8 @@ class _Fit:
         point = np.zeros(len(problem.xty))
         point[self.free] = state.point
         return Bound(
-            self.layout, self.inside, self.outside, const, state.pull, state.packed, self.cost,
-            self.limit, self.gap, np.add.reduceat(self.spread, self.layout.starts[:-1]), error,
+            self.layout, self.inside, self.outside, const, self.tables, state.packed, self.limit,
+            self.gap, np.add.reduceat(self.spread, self.layout.starts[:-1]), error,
             Origin(point, state.dual, state.multiplier, self.signs),
         )  # fmt: skip
 
@@ -347,64 +327,12 @@ class _State:
         )
 
 
-def _groups(
-    problem: SearchProblem, included: Integers, inside: int, outside: int, parent: Bound | None
-) -> list[list[int]]:
-    """Units that share a block: similar ones at first; later, what is left of the parent's blocks, the small joined."""
-    decided = inside | outside
-    if parent is not None:
-        left = sorted(([u for u in group if not decided >> u & 1] for group in parent.layout.groups), key=len)
-        left = [group for group in left if group]
-        joined = []
-        while left:
-            group = left.pop()
-            while left and len(group) + len(left[0]) <= WIDTH:
-                group = group + left.pop(0)
-            joined.append(group)
-        return joined
-    units = [j for j in range(len(problem.cost)) if not decided >> j & 1]
-    free = np.concatenate([problem.columns[j] for j in units])
-    form = problem.gram_ridged[np.ix_(free, free)]
-    if included.size:
-        inner = np.linalg.cholesky(problem.gram_ridged[np.ix_(included, included)])
-        half = np.linalg.solve(inner, problem.gram_ridged[np.ix_(included, free)])
-        form = form - half.T @ half
-    size = np.sqrt(np.maximum(form.diagonal(), problem.rounding))
-    similar = np.abs(form) / np.outer(size, size)
-    edges = np.cumsum([0, *(len(problem.columns[j]) for j in units)])[:-1]
-    if len(units) < len(free):
-        similar = np.maximum.reduceat(np.maximum.reduceat(similar, edges, axis=0), edges, axis=1)
-    pairs = np.flatnonzero(np.triu(similar, 1).ravel() > SIMILAR)
-    order = pairs[np.argsort(-similar.ravel()[pairs], kind="stable")]
-    of = _balancing().group(similar, order, WIDTH)
-    groups: dict[int, list[int]] = {}
-    for unit, name in zip(units, of.tolist(), strict=True):
-        groups.setdefault(name, []).append(unit)
-    return list(groups.values())
-
-
-def _restricted(parent: Bound, layout: Layout, inside: int) -> Floats:
-    """The parent's Lam on fewer units: rows of those left out deleted, those now included minimized over."""
-    packed = np.zeros((int(layout.starts[-1]), layout.width))
-    starts_of_block = layout.starts[layout.blocks]
-    for group, (low, high) in zip(parent.layout.groups, parent.layout.spans(), strict=True):
-        block = parent.packed[low:high, : high - low]
-        at = {u: np.arange(parent.layout.starts[p], parent.layout.starts[p + 1]) - low
-              for u in group for p in (parent.layout.place[u],)}  # fmt: skip
-        names = [u for u in group if u in layout.place]
-        if not names:
-            continue
-        kept = np.concatenate([at[u] for u in names])
-        form = block[np.ix_(kept, kept)]
-        gone = [at[u] for u in group if inside >> u & 1]
-        if gone:
-            out = np.concatenate(gone)
-            form = form - block[np.ix_(kept, out)] @ np.linalg.solve(block[np.ix_(out, out)], block[np.ix_(out, kept)])
-        places = [layout.place[u] for u in names]
-        rows = np.concatenate([np.arange(layout.starts[p], layout.starts[p + 1]) for p in places])
-        home = int(np.searchsorted(layout.blocks, places[0], side="right")) - 1
-        packed[np.ix_(rows, rows - starts_of_block[home])] = form
-    return packed
+def _inverse(matrix: Floats) -> Floats:
+    """Of a positive definite matrix, in half the time that any matrix takes."""
+    factor = np.linalg.cholesky(matrix)
+    balancing().invert_lower(factor)
+    inverse: Floats = factor.T @ factor
+    return inverse
 
 
 def _compiled() -> ModuleType:
@@ -412,5 +340,5 @@ def _compiled() -> ModuleType:
     return importlib.import_module("discreet.kernels.separable_compiled")
 
 
-def _balancing() -> ModuleType:
-    return importlib.import_module("discreet.kernels.separable_balance")
+def _law() -> ModuleType:
+    return importlib.import_module("discreet.kernels.separable_law_compiled")

@@ -43,11 +43,9 @@ def invert_factor(factor, w):  # type: ignore[no-untyped-def] # pragma: no cover
     """
     for i in range(w):
         factor[i, i] = 1.0 / factor[i, i]
-        # Row by row, so that whole rows are added.
-        for k in range(i):
-            factor[i, k] *= -factor[i, i]
-        for q in range(i - 1, -1, -1):
-            x = factor[i, q]
+        # Whole rows of the inverse are added; entry q is overwritten once it has served.
+        for q in range(i):
+            x = -factor[i, i] * factor[i, q]
             factor[i, q] = x * factor[q, q]
             for k in range(q):
                 factor[i, k] += x * factor[q, k]
