@@ -33,14 +33,15 @@ class GuaranteeRecord(_Record):
 
 
 class NoiseRecord(_Record):
-    """The noise box: how the mechanism was calibrated. All of it is public before the data are opened."""
+    """The noise box: how a mechanism was calibrated, from public facts and earlier steps of the release."""
 
     mechanism: str
     noise: str
-    n_candidates: int = Field(ge=1, description="number of candidate models")
-    sensitivity: float = Field(gt=0, description="range sensitivity of the scores, squared units of the target")
-    inflation: float = Field(ge=0, description="added for the solver, the grid and rounding, same unit")
+    n_candidates: int | None = Field(default=None, ge=1, description="what a selection chooses among")
+    sensitivity: float = Field(gt=0, description="range of the scores' changes, or size of a vector's change")
+    inflation: float = Field(default=0.0, ge=0, description="added for the solver, the grid and rounding, same unit")
     scale: float = Field(gt=0, description="of the noise, same unit")
+    unit: str = Field(default="squared units of the target", description="of sensitivity, inflation and scale")
     formula: str
     numerics: str
     claim: str = Field(description="file that holds the proof")
@@ -56,6 +57,58 @@ class PublicColumn(_Record):
     upper: float | None = None
     levels: tuple[str, ...] | None = None
     source: str
+
+
+class StepRecord(_Record):
+    """One priced part of a release."""
+
+    name: str = Field(description="what the part is for, such as y_bound, selection or moments")
+    event: dict[str, Any]
+    noise: NoiseRecord
+    value: float | None = Field(default=None, description="the number released by this part, if it is one")
+
+
+class CoefficientRecord(_Record):
+    """A coefficient in the columns' own units, with an interval that holds sampling and privacy noise."""
+
+    name: str
+    column: str | None = Field(description="None for the intercept")
+    level: str | None = Field(default=None, description="of a category, against its first level in the model")
+    estimate: float
+    low: float
+    high: float
+    sampling_variance: float = Field(ge=0)
+    privacy_variance: float = Field(ge=0)
+
+
+class FitRecord(_Record):
+    """The coefficients of one regression."""
+
+    family: Literal["linear", "logistic", "poisson"]
+    confidence: float = Field(gt=0, lt=1, description="level of the intervals")
+    coefficients: tuple[CoefficientRecord, ...]
+    residual_sd: float | None = Field(default=None, ge=0, description="linear: estimated, in the target's unit")
+    r_squared: float | None = Field(default=None, description="linear: estimated, corrected for the noise")
+
+
+class MomentsRecord(_Record):
+    """Noisy sums of products of the scaled columns: any regression on them is free from here on."""
+
+    grid: int = Field(description="a scaled value of 1 is this many whole steps")
+    labels: tuple[str, ...] = Field(description="of the columns of X; a dummy is column=level")
+    owners: tuple[str | None, ...] = Field(description="the candidate that each belongs to; None for the constant")
+    centers: tuple[float, ...] = Field(description="own units: value = center + half_width x scaled value")
+    half_widths: tuple[float, ...]
+    y_center: float
+    y_bound: float
+    n_rows: int = Field(description="public, or with noise")
+    n_rows_variance: float = Field(ge=0)
+    gram: tuple[tuple[int, ...], ...] = Field(description="X'X plus noise, squared steps")
+    xty: tuple[int, ...]
+    yty: int
+    gram_variance: tuple[tuple[float, ...], ...] = Field(description="of the noise; 0 where the entry is public")
+    xty_variance: tuple[float, ...]
+    yty_variance: float = Field(ge=0)
 
 
 class LedgerRecord(_Record):
@@ -79,6 +132,9 @@ class Provenance(_Record):
     requested_at: str = Field(description="UTC, before the data were opened")
     randomness: Literal["system entropy", "seeded"]
     ledger: LedgerRecord | None = None
+    derived_from: str | None = Field(
+        default=None, description="digest of the release that this was computed from without the rows, for free"
+    )
 
 
 class Release(_Record):
@@ -92,6 +148,14 @@ class Release(_Record):
         Names of the selected columns; a category stands for all its levels.
     guarantee : GuaranteeRecord or None
         What is promised; None when `private` is False.
+    noise : NoiseRecord
+        The noise of the last step.
+    steps : tuple of StepRecord
+        The priced parts in their order, when there is more than one.
+    fit : FitRecord or None
+        Coefficients with intervals.
+    moments : MomentsRecord or None
+        Noisy moments, from which more can be computed for free.
 
     Notes
     -----
@@ -106,6 +170,9 @@ class Release(_Record):
     event: dict[str, Any] | None
     request: dict[str, Any]
     noise: NoiseRecord
+    steps: tuple[StepRecord, ...] = ()
+    fit: FitRecord | None = None
+    moments: MomentsRecord | None = None
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
     provenance: Provenance

@@ -5,6 +5,7 @@ An event's meaning never changes; a new analysis is a new event.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,30 @@ class ComposedEvent(Event):
     """
 
     events: tuple[Event, ...]
+
+
+def event_record(event: Event) -> dict[str, Any]:
+    """Return an event as a JSON value, for a release.
+
+    Parameters
+    ----------
+    event : Event
+        The event.
+
+    Returns
+    -------
+    dict
+        Its type's name, and its fields: numbers as floats, parts as records.
+
+    Examples
+    --------
+    >>> event_record(LaplaceEvent(Fraction(1, 2)))
+    {'type': 'LaplaceEvent', 'epsilon': 0.5}
+    """
+    return {"type": type(event).__name__, **{name: _plain(value) for name, value in vars(event).items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [event_record(part) for part in value]
+    return value if isinstance(value, str) else float(value)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -12,7 +13,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.release import NoiseRecord, PublicColumn
+from discreet.release import FitRecord, MomentsRecord, NoiseRecord, PublicColumn, StepRecord
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much more of it is done, and how much there is when that is public."""
@@ -27,19 +28,36 @@ class Outcome:
     selected : tuple of str
         Names of the selected columns, in the order of the candidates.
     noise : NoiseRecord
-        The noise box; equal to the preparation's for a private run.
+        The noise box of the last step; the preparation's unless an earlier step's release decides it.
+    steps : tuple of StepRecord
+        All priced parts, when there is more than one.
+    fit : FitRecord, optional
+        Coefficients.
+    moments : MomentsRecord, optional
+        Noisy moments.
     """
 
     selected: tuple[str, ...]
     noise: NoiseRecord
+    steps: tuple[StepRecord, ...] = ()
+    fit: FitRecord | None = None
+    moments: MomentsRecord | None = None
 
 
 class Preparation(ABC):
-    """A request checked against the metadata: everything about it is public."""
+    """A request checked against the metadata: everything about it is public.
+
+    Notes
+    -----
+    `event` is what will be done to the data, `delta` the one to convert it with. `noise` and `steps` are as they will
+    be, or at most: where an earlier step's release sets a later one's noise, the largest that it can set.
+    """
 
     columns: tuple[str, ...]
     event: Event | None
+    delta: Fraction = Fraction(0)
     noise: NoiseRecord
+    steps: tuple[StepRecord, ...] = ()
     parameters: dict[str, Any]
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import Any
 
 from discreet.accounting.compose import guarantee_of
+from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import Guarantee
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
@@ -28,6 +29,7 @@ from discreet.release import (
     Provenance,
     PublicColumn,
     Release,
+    StepRecord,
     canonical_sha256,
 )
 
@@ -57,6 +59,8 @@ class Plan:
         Columns that may be selected.
     public : tuple of PublicColumn
         The bounds and levels it rests on.
+    steps : tuple of StepRecord
+        The priced parts, when there is more than one.
     """
 
     method: str
@@ -66,6 +70,7 @@ class Plan:
     target: str
     candidates: tuple[str, ...]
     public: tuple[PublicColumn, ...]
+    steps: tuple[StepRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -359,6 +364,9 @@ class _Facts:
             event=None if promised is None else _event_record(self.prepared),
             request=self.public_request(),
             noise=outcome.noise,
+            steps=outcome.steps,
+            fit=outcome.fit,
+            moments=outcome.moments,
             public=self.prepared.public,
             not_protected=self.prepared.not_protected,
             provenance=Provenance(
@@ -389,12 +397,9 @@ def _ledger_record(reservation: Reservation) -> LedgerRecord:
 
 
 def _event_record(prepared: Preparation) -> dict[str, Any]:
-    event = prepared.event
-    return {"type": type(event).__name__, **{k: _plain(v) for k, v in vars(event).items()}}
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (str, int)) else float(value)
+    if prepared.event is None:
+        raise PolicyError("A release with a guarantee must have an event. Use a run that gives one.")
+    return event_record(prepared.event)
 
 
 def _plan(method: Method, prepared: Preparation, metadata: Metadata) -> Plan:
@@ -406,11 +411,12 @@ def _plan(method: Method, prepared: Preparation, metadata: Metadata) -> Plan:
         prepared.target,
         prepared.candidates,
         prepared.public,
+        prepared.steps,
     )
 
 
 def _guarantee(prepared: Preparation, metadata: Metadata) -> Guarantee | None:
-    return None if prepared.event is None else guarantee_of(prepared.event, metadata.neighboring)
+    return None if prepared.event is None else guarantee_of(prepared.event, metadata.neighboring, prepared.delta)
 
 
 def _digest(method: Method, prepared: Preparation, table: Table) -> str:
