@@ -111,6 +111,17 @@ class MomentsRecord(_Record):
     yty_variance: float = Field(ge=0)
 
 
+class SizeRecord(_Record):
+    """The best model of one size by the noisy moments, corrected for their noise."""
+
+    size: int = Field(ge=0, description="number of free columns")
+    columns: tuple[str, ...]
+    criterion: float = Field(description="smaller is better; the selected model has the smallest")
+    r_squared: float
+    r_squared_low: float
+    r_squared_high: float
+
+
 class LedgerRecord(_Record):
     """Where the charge stands in the ledger."""
 
@@ -156,6 +167,8 @@ class Release(_Record):
         Coefficients with intervals.
     moments : MomentsRecord or None
         Noisy moments, from which more can be computed for free.
+    by_size : tuple of SizeRecord
+        The best model of each size by the noisy moments.
 
     Notes
     -----
@@ -173,6 +186,7 @@ class Release(_Record):
     steps: tuple[StepRecord, ...] = ()
     fit: FitRecord | None = None
     moments: MomentsRecord | None = None
+    by_size: tuple[SizeRecord, ...] = ()
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
     provenance: Provenance

@@ -13,7 +13,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.release import FitRecord, MomentsRecord, NoiseRecord, PublicColumn, StepRecord
+from discreet.release import FitRecord, MomentsRecord, NoiseRecord, PublicColumn, SizeRecord, StepRecord
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much more of it is done, and how much there is when that is public."""
@@ -35,6 +35,8 @@ class Outcome:
         Coefficients.
     moments : MomentsRecord, optional
         Noisy moments.
+    by_size : tuple of SizeRecord
+        The best models by size, from the noisy moments.
     """
 
     selected: tuple[str, ...]
@@ -42,6 +44,7 @@ class Outcome:
     steps: tuple[StepRecord, ...] = ()
     fit: FitRecord | None = None
     moments: MomentsRecord | None = None
+    by_size: tuple[SizeRecord, ...] = ()
 
 
 class Preparation(ABC):

@@ -367,6 +367,7 @@ class _Facts:
             steps=outcome.steps,
             fit=outcome.fit,
             moments=outcome.moments,
+            by_size=outcome.by_size,
             public=self.prepared.public,
             not_protected=self.prepared.not_protected,
             provenance=Provenance(
