@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from discreet.kernels import separable_fit
+from discreet.kernels import separable_blocks
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
 from discreet.mechanisms import subset_race, subset_search
@@ -26,7 +26,7 @@ class Search:
     problem: SubsetProblem
     penalty: Any
     max_size: int
-    width: int = separable_fit.WIDTH
+    width: int = separable_blocks.WIDTH
     tight: float = subset_race.TIGHT
     points: int = subset_race.POINTS
 
@@ -169,6 +169,8 @@ def draws(
     scores = subset_search.ModelScores(one.problem)
 
     class Remembered:
+        start = scores.start
+
         def __init__(self, problem: SubsetProblem) -> None:
             pass
 
@@ -178,7 +180,7 @@ def draws(
             return memory.scores[model]
 
     with patch.context() as patched:
-        patched.setattr(separable_fit, "WIDTH", one.width)
+        patched.setattr(separable_blocks, "WIDTH", one.width)
         patched.setattr(subset_race, "TIGHT", one.tight)
         patched.setattr(subset_race, "POINTS", one.points)
         patched.setattr(race, "memory", memory, raising=False)

@@ -11,6 +11,7 @@ from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
 from discreet.mechanisms import reals, subset_race
 from discreet.mechanisms.rng import Source
+from discreet.mechanisms.subset_points import draw_exactly
 from discreet.mechanisms.subset_search import noisy_min_subset
 from discreet.methods import pcls
 from tests.privacy.laws import law, log_law, max_log_ratio
@@ -80,7 +81,8 @@ class Boastful(Counted):
 
     def _fit(self, inside, outside, parent):
         bound = super()._fit(inside, outside, parent)
-        return dataclasses.replace(bound, cost=bound.cost + 0.3) if parent is None else bound
+        sizes = np.bitwise_count(np.arange(bound.table.shape[1]))
+        return dataclasses.replace(bound, table=bound.table + 0.3 * sizes) if parent is None else bound
 
 
 CONTROL = "at most one, divided, 8"
@@ -136,15 +138,14 @@ def test_digits_alone_follow_the_law(noise, monkeypatch):
     one = search("small", "autoregressive", 3, 4, radius=0.6, penalty=0.7, spread=4.0)
     far = dataclasses.replace(one.divided(2), tight=0.3, points=2)
     monkeypatch.setattr(reals.Real, "__lt__", always_by_digits)
-    monkeypatch.setattr(
-        subset_race, "_draw", lambda region, words: subset_race._model_of(region.bound, _exact(region, words))
-    )
+    monkeypatch.setattr(subset_race, "draw_model", _exact)
     counts, _ = draws(far, noise, EXACT_SIZE, Source.seeded(8))
     assert p_value(counts, far.law(noise)) > P_THRESHOLD
 
 
-def _exact(region, words):
-    return subset_race._draw_exactly(region, [reals.Uniform(words) for _ in region.tables])
+def _exact(bound, tables, words):
+    picked = draw_exactly(tables, bound.limit, [reals.Uniform(words) for _ in tables])
+    return bound.inside | bound.layout.model(np.array(picked))
 
 
 @pytest.mark.parametrize("max_size", [4, 2])

@@ -2,14 +2,17 @@
 
 from fractions import Fraction
 
-from discreet.accounting.events import ComposedEvent, Event, SelectionEvent
-from discreet.accounting.guarantee import Guarantee, exact_epsilon
+from discreet.accounting.events import Event
+from discreet.accounting.gaussian import steps_of_gaussian
+from discreet.accounting.guarantee import Guarantee, exact_delta
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.errors import UnsupportedEventError
+from discreet.accounting.totals import Totals, totals_of
+from discreet.accounting.zcdp import STEP, steps_of_rho
+from discreet.errors import InvalidParameterError, UnsupportedEventError
 
 
-def guarantee_of(event: Event, neighboring: NeighboringRelation) -> Guarantee:
-    """Return the guarantee of an event by basic composition.
+def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction = Fraction(0)) -> Guarantee:
+    """Return the best guarantee that is known for an event whose parts may be chosen adaptively.
 
     Parameters
     ----------
@@ -17,39 +20,66 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation) -> Guarantee:
         What was, or will be, done to the data; its sensitivities hold under `neighboring`.
     neighboring : NeighboringRelation
         The relation that all parts share.
+    delta : Fraction
+        The delta to state epsilon at. 0 adds up pure parts and what they may fail with; Gaussian noise needs more.
 
     Returns
     -------
     Guarantee
-        The sum of the parts' epsilon and delta.
+        The least epsilon of three ways: the sum of pure epsilons; this sum beside the analytic Gaussian condition;
+        zero-concentrated accounting of all parts. The first is exact, the others are rounded up to multiples of 1e-9.
+        Its delta is the one asked for; with 0, the sum of failures.
 
     Raises
     ------
     UnsupportedEventError
         When the event, or a part of it, is of a kind that has no analysis here.
+    InvalidParameterError
+        When delta is too small for the parts, or epsilon comes out above 1000.
+
+    Notes
+    -----
+    Each way fixes nothing but the totals, so the least of them is valid: it is one of them, and which one does not
+    depend on the data.
+
+    References
+    ----------
+    Privacy specification 7.1; the proof of the second way is in ``accounting/gaussian.py``.
 
     Examples
     --------
-    >>> one = SelectionEvent(Fraction(1, 2), "gumbel")
-    >>> guarantee_of(ComposedEvent((one, one)), NeighboringRelation.REPLACE_ONE).epsilon
-    Fraction(1, 1)
+    >>> from discreet.accounting.events import ComposedEvent, SelectionEvent
+    >>> one = SelectionEvent(Fraction(1, 10), "gumbel")
+    >>> guarantee_of(ComposedEvent((one,) * 50), NeighboringRelation.REPLACE_ONE).epsilon
+    Fraction(5, 1)
+    >>> float(guarantee_of(ComposedEvent((one,) * 50), NeighboringRelation.REPLACE_ONE, Fraction(1, 10**6)).epsilon)
+    1.65997905
     """
-    parts = [_pure_cost(part) for part in _flatten(event)]
-    if not parts:
-        raise UnsupportedEventError("An event must have at least one part. An empty composition has no cost to state.")
-    return Guarantee(sum(parts, Fraction(0)), Fraction(0), neighboring)
+    totals, asked = totals_of(event), exact_delta(delta)
+    if totals == Totals(failure=totals.failure):
+        raise UnsupportedEventError("An event must have at least one part with noise. A failure alone has no epsilon.")
+    if not asked and not totals.gaussian_rho:
+        return Guarantee(totals.pure, totals.failure, neighboring)
+    left = asked - totals.failure
+    if left < 0 or (totals.gaussian_rho and not left):
+        raise _delta_needed(totals, asked)
+    return Guarantee(_least_epsilon(totals, left), asked, neighboring)
 
 
-def _flatten(event: Event) -> list[Event]:
-    if type(event) is ComposedEvent:  # a subclass may mean something else
-        return [leaf for part in event.events for leaf in _flatten(part)]
-    return [event]
+def _least_epsilon(totals: Totals, delta: Fraction) -> Fraction:
+    if totals.gaussian_rho:
+        first = STEP * steps_of_gaussian(totals.gaussian_rho, delta, totals.pure + totals.lattice)
+    else:
+        first = totals.pure
+    return min(first, STEP * steps_of_rho(totals.rho, delta))
 
 
-def _pure_cost(event: Event) -> Fraction:
-    if type(event) is SelectionEvent:
-        return exact_epsilon(event.epsilon)
-    raise UnsupportedEventError(
-        f"Accounting must know every event, but event={type(event).__name__}. "
-        "Add its analysis to accounting/compose.py."
+def _delta_needed(totals: Totals, delta: Fraction) -> InvalidParameterError:
+    if totals.gaussian_rho:
+        why = "Gaussian noise needs delta above 0"
+        why += f" and above what other parts may fail with, {float(totals.failure):g}" if totals.failure else ""
+        return InvalidParameterError(f"{why}, but delta={float(delta):g}. Give a delta such as 0.000001.")
+    return InvalidParameterError(
+        f"delta must cover what the parts may fail with, {float(totals.failure):g}, but delta={float(delta):g}. "
+        "Give a delta of at least that, or 0 to have that sum stated."
     )

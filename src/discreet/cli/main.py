@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from discreet.cli import budget, metadata
+from discreet.cli import fit as fitting
+from discreet.cli import run as running
+from discreet.cli import select as selecting
 from discreet.cli.demo import demo
 from discreet.cli.report import report
-from discreet.cli.select import EXAMPLE, select
 from discreet.errors import (
     BudgetError,
     ComputationFailedError,
@@ -44,7 +46,9 @@ app = typer.Typer(
 app.command()(demo)
 app.add_typer(metadata.app, name="metadata")
 app.command()(metadata.dummy)
-app.command(epilog=EXAMPLE)(select)
+app.command(epilog=selecting.EXAMPLE)(selecting.select)
+app.command(epilog=fitting.EXAMPLE)(fitting.fit)
+app.command(epilog=running.EXAMPLE)(running.run)
 app.add_typer(budget.app, name="budget")
 app.command()(report)
 

@@ -41,6 +41,8 @@ class Design:
         What the target's zero is, in its unit.
     bound : float
         Half width of the target around its center, in its unit: r of Lei et al.
+    row_norm : float, optional
+        Longer rows of scaled candidates are shrunk to this l2 norm; default no shrinking.
 
     Notes
     -----
@@ -56,6 +58,7 @@ class Design:
     candidates: tuple[str, ...]
     center: float
     bound: float
+    row_norm: float | None = None
 
     @classmethod
     def plan(
@@ -174,6 +177,8 @@ class Design:
                 middle, half = half_width(column)
                 cells[:, at] = _grid(numbers(values), column, middle, half)
             at += width
+        if self.row_norm is not None:
+            _shrink(cells[:, 1:at], self.row_norm)
         response = self.metadata.declared(self.target)
         if isinstance(response, NumericColumn):
             cells[:, at] = _grid(numbers(batch.column(self.target)), response, self.center, self.bound)
@@ -196,6 +201,17 @@ def _one_hot(codes: npt.NDArray[np.int64], cells: Cells) -> None:
     """Write a dummy a level; a cell of no level leaves all of them 0."""
     for level in range(cells.shape[1]):
         cells[:, level] = (codes == level) * np.int16(GRID)
+
+
+def _shrink(cells: Cells, norm: float) -> None:
+    """Bring longer rows to the norm: toward zero, so that rounding leaves none longer."""
+    squares = np.zeros(len(cells), dtype=np.int64)
+    for column in cells.T:
+        squares += column.astype(np.int64) ** 2
+    factor = np.minimum((1.0 - 1e-12) * norm * GRID / np.sqrt(np.maximum(squares, 1)), 1.0)
+    factor[squares <= int((norm * GRID) ** 2 * (1.0 - 1e-12))] = 1.0
+    for column in cells.T:
+        column[:] = np.trunc(column * factor)
 
 
 def numbers(values: pa.Array) -> Floats:

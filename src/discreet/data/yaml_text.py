@@ -10,7 +10,7 @@ import yaml
 from discreet.errors import MetadataError
 
 
-def parse_text(text: str, name: str = "metadata") -> Any:
+def parse_text(text: str, name: str = "metadata", what: str = "Metadata") -> Any:
     """Return the value that a YAML or JSON text holds, whatever its schema.
 
     Parameters
@@ -19,6 +19,8 @@ def parse_text(text: str, name: str = "metadata") -> Any:
         YAML or JSON.
     name : str
         How messages call the text.
+    what : str
+        What the text holds, for messages.
 
     Returns
     -------
@@ -44,7 +46,7 @@ def parse_text(text: str, name: str = "metadata") -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f" near line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise MetadataError(f"Metadata must be YAML or JSON, but {name}{place}: {problem}.") from None
+        raise MetadataError(f"{what} must be YAML or JSON, but {name}{place}: {problem}.") from None
 
 
 def yaml_text(value: Any) -> str:

@@ -16,7 +16,8 @@ from discreet.errors import InvalidParameterError
 from discreet.estimators.arrays import table_of
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
-from discreet.workflow.request import answer, method_of
+from discreet.methods.registry import method_of
+from discreet.workflow.request import answer
 
 
 class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]

@@ -5,6 +5,7 @@ import importlib
 import numpy as np
 import numpy.typing as npt
 
+from discreet.kernels.bits import bits_of
 from discreet.kernels.l1_ball import ridge_for, solve_on_l1_ball
 from discreet.kernels.problem import SubsetProblem
 
@@ -18,6 +19,11 @@ class ModelScores:
     ----------
     problem : SubsetProblem
         Moments, radius, units, columns of every model, tolerance.
+
+    Attributes
+    ----------
+    start : ndarray of float, shape (p,)
+        The optimum over all columns, up to rounding: from its signs the others are looked for.
 
     Notes
     -----
@@ -33,7 +39,11 @@ class ModelScores:
         self._space = self._walk.walk_space(len(problem.xty))
         everything = np.ones(len(problem.xty), dtype=np.bool_)
         self._signs = np.zeros(len(problem.xty))
-        self._solve(everything, self._signs)
+        self._walk.guess(self._gram, self._xty, problem.radius, self._ridge, self._signs, *self._space[1:])
+        if not self._solve(everything, self._signs)[1] <= problem.tolerance:
+            self._signs[:] = 0.0
+            self._solve(everything, self._signs)
+        self.start: Floats = self._space[-2].copy()
 
     def value(self, model: int) -> tuple[float, float]:
         """Return the least of b'Gb - 2c'b over a model and the ball, at a feasible point, and its duality gap.
@@ -52,8 +62,8 @@ class ModelScores:
         -----
         Cost: a few steps on the model's k columns, O(k^3), from the signs of the largest model's optimum.
         """
-        chosen = [model >> j & 1 for j in range(len(self.problem.units))]
-        columns = np.array(chosen, dtype=np.float64) @ self.problem.units > 0.0
+        d = len(self.problem.units)
+        columns = bits_of(model, d)[:d].astype(np.float64) @ self.problem.units > 0.0
         columns |= self.problem.always
         value, gap = self._solve(columns, np.where(columns, self._signs, 0.0))
         if gap <= self.problem.tolerance:

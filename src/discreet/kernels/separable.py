@@ -51,8 +51,8 @@ class SearchProblem:
         Columns in every model.
     limit : int
         The most units in a model.
-    signs : ndarray of float, shape (p,), optional
-        Of the least RSS(b) in the ball over all columns, where they are known: bounds are looked for from there.
+    start : ndarray of float, shape (p,), optional
+        The point of least RSS(b) in the ball over all columns, where it is known: the first bound begins there.
     stiffness : float
         Raised where rounding is worse than expected: the ridge that bounds it grows, and bounds get lower.
     """
@@ -65,7 +65,7 @@ class SearchProblem:
     columns: tuple[Integers, ...]
     always: Integers
     limit: int
-    signs: Floats | None = None
+    start: Floats | None = None
     stiffness: float = 1.0
 
     @functools.cached_property
@@ -118,9 +118,10 @@ class Layout:
         """
         kept = tuple(tuple(group) for group in groups if group)
         units = tuple(unit for group in kept for unit in group)
-        starts = np.cumsum([0, *(len(columns[unit]) for unit in units)])
-        blocks = np.cumsum([0, *(len(group) for group in kept)])
-        width = int(np.diff(starts[blocks]).max(initial=1))
+        starts = np.array([0, *itertools.accumulate(len(columns[unit]) for unit in units)])
+        blocks = np.array([0, *itertools.accumulate(map(len, kept))])
+        edges = starts[blocks]
+        width = int((edges[1:] - edges[:-1]).max(initial=1))
         return cls(kept, units, {unit: i for i, unit in enumerate(units)}, starts, blocks, width)
 
     @functools.cached_property

@@ -10,6 +10,7 @@ from discreet.kernels.small_matrices_compiled import eigen_small, factor_small, 
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
+
 @_compile
 def invert_blocks(packed, columns, blocks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Invert a block diagonal matrix in place.

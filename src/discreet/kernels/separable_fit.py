@@ -20,6 +20,9 @@ from discreet.kernels.separable_plain import plain_bound
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+CLOSE = 1.0
+"""A bound this many nats below the scores on average is not improved at all."""
+
 ENOUGH = 3.0
 """A bound this many nats below the scores on average is left as it is."""
 
@@ -45,12 +48,12 @@ def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound
     -----
     Cost: a few systems and inverses of the undecided columns, and 2^8 small steps for each block and evaluation.
     """
-    known = plain_bound(problem, inside, outside) if parent is None else parent
-    enough = known.log_weight(known.tables(inside, outside)) + 0.1
+    enough = _enough(problem, inside, outside, parent)
     for start, stiffness in ((parent, 1.0), (None, 1.0), (None, 1e3), (None, 1e6)):
+        stiff = problem if stiffness == problem.stiffness else dataclasses.replace(problem, stiffness=stiffness)
         try:
             with np.errstate(all="ignore"):
-                found = _Fit(dataclasses.replace(problem, stiffness=stiffness), inside, outside, start).run()
+                found = _Fit(stiff, inside, outside, start).run()
         except np.linalg.LinAlgError:
             continue
         # Rounding can lead astray where there are fewer rows than columns.
@@ -58,6 +61,16 @@ def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound
         if finite and found.log_weight(found.tables(inside, outside)) <= enough:
             return found
     return plain_bound(problem, inside, outside)
+
+
+def _enough(problem: SearchProblem, inside: int, outside: int, parent: Bound | None) -> float:
+    """A log weight that a bound stays below unless rounding has led it astray."""
+    if parent is None and problem.start is not None and not inside | outside:
+        # That of the plain bound, without the work of certifying it.
+        value = problem.yty + float(problem.start @ (problem.gram @ problem.start - 2.0 * problem.xty))
+        return float(np.log1p(np.exp(-problem.cost)).sum()) - value + 0.1
+    known = plain_bound(problem, inside, outside) if parent is None else parent
+    return known.log_weight(known.tables(inside, outside)) + 0.1
 
 
 _NOTHING = np.empty(0)
@@ -96,7 +109,7 @@ class _Fit:
         self.diagonal = column, column - first
 
     def _eliminate(self, units: list[int]) -> None:
-        """Minimize over the included columns: what is left is a quadratic form in the others, which are put in blocks."""
+        """Minimize over the included columns: what is left is a quadratic form in the others. Put these in blocks."""
         gram, problem = self.problem.gram_ridged, self.problem
         free = np.concatenate([problem.columns[j] for j in units])
         form = gram[np.ix_(free, free)]
@@ -119,8 +132,14 @@ class _Fit:
     def run(self) -> Bound:
         """Return the best of a few turns of Newton's method and sweeps over Lam."""
         mu = 0.1 if self.parent is None else 0.001
+        first = self._first_state()
         packed = self._start()
-        best = self._minimize(packed, self._first_state())
+        if self.parent is None and len(self.layout.groups) > 1:
+            if self.layout.n_subsets <= 4:
+                # Columns hardly correlated: this may do.
+                self._minimize()
+            packed = self._improve(packed, 0.5, first_time=True)
+        best = self._minimize(packed, first)
         for _ in range(5):
             if self.gap < ENOUGH or len(self.layout.groups) == 1:
                 break
@@ -153,9 +172,7 @@ class _Fit:
         spare[np.diag_indices_from(spare)] += 2.0 * self.problem.rounding
         layout = self.layout
         return self._below(
-            balancing().balance(
-                _inverse(spare), packed, self.covariance, layout.starts, layout.blocks, mu, first_time
-            )
+            balancing().balance(_inverse(spare), packed, self.covariance, layout.starts, layout.blocks, mu, first_time)
         )
 
     def _below(self, packed: Floats) -> Floats:
@@ -185,10 +202,13 @@ class _Fit:
             origin = self.parent.origin
             self.signs, self.inactive = origin.signs * self.play, origin.multiplier == 0.0
             return _State(origin.point[self.free], origin.dual * self.play, origin.multiplier)
-        known = self.problem.signs
-        self.inactive = known is None
-        self.signs = np.zeros(len(self.problem.xty)) if known is None else known * self.play
-        point, dual, multiplier = self._ball(self.problem.gram_ridged, self.problem.xty, self.signs)
+        form, linear, known = self.problem.gram_ridged, self.problem.xty, self.problem.start
+        if known is None or not self.play.all():
+            self.signs, self.inactive = np.zeros(len(linear)), True
+            point, dual, multiplier = self._ball(form, linear, self.signs)
+        else:
+            point, self.signs = known, np.sign(known)
+            dual, multiplier = self._dual(point, linear - form @ point, self.signs)
         return _State(point[self.free], dual, multiplier)
 
     def _ball(self, form: Floats, linear: Floats, signs: Floats) -> tuple[Floats, Floats, float]:
@@ -215,11 +235,15 @@ class _Fit:
             return np.zeros(len(linear)), np.zeros(len(linear)), 0.0
         signs[:] = walked
         x, residual = space[-2], space[-1]
+        return x, *self._dual(x, residual, signs)
+
+    def _dual(self, x: Floats, residual: Floats, signs: Floats) -> tuple[Floats, float]:
+        """The dual point and the multiplier that belong to a minimizer."""
         self.inactive = float(np.abs(x).sum()) < self.problem.radius * (1.0 - 1e-9)
         if self.inactive:
-            return x, np.zeros(len(linear)), 0.0
+            return np.zeros(len(x)), 0.0
         multiplier = float(np.max(np.abs(residual), where=signs != 0.0, initial=0.0))
-        return x, np.where(self.play, np.clip(residual, -multiplier, multiplier), 0.0), multiplier
+        return np.where(self.play, np.clip(residual, -multiplier, multiplier), 0.0), multiplier
 
     def _minimize(self, packed: Floats, start: "_State") -> "_State":
         """Newton's method for the point, the dual and the multiplier together: a convex function of them."""
@@ -227,6 +251,8 @@ class _Fit:
         state = self._evaluated(packed, start)
         for _ in range(8):
             self._moments(state)
+            if self.parent is None and self.gap < CLOSE:
+                return state
             step = self._step(state)
             length, before = 1.0, state
             while length > 1e-3:

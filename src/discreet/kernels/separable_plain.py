@@ -52,8 +52,7 @@ def plain_bound(problem: SearchProblem, inside: int, outside: int) -> Bound:
 def _least(problem: SearchProblem, play: npt.NDArray[np.bool_]) -> float:
     """A number below every b'Gb - 2c'b over the columns in play and the ball, up to rounding."""
     walk = importlib.import_module("discreet.kernels.l1_ball_compiled")
-    signs, *space = walk.walk_space(len(problem.xty))
-    if problem.signs is not None:
-        signs[play] = problem.signs[play]
-    value, gap, _ = walk.walk(problem.gram, problem.xty, problem.radius, problem.rounding, play, signs, *space)
+    value, gap, _ = walk.walk(
+        problem.gram, problem.xty, problem.radius, problem.rounding, play, *walk.walk_space(len(problem.xty))
+    )
     return float(value - gap)

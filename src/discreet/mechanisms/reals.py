@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation
 
+import numpy as np
+import numpy.typing as npt
+
 from discreet.mechanisms.rng import Source
 
 Interval = tuple[Decimal, Decimal]
@@ -77,10 +80,12 @@ class Uniform:
     ----------
     words : Words
         Where the first 64 bits come from, and all others.
+    first : int, optional
+        The first 64 bits, where they have been drawn.
     """
 
-    def __init__(self, words: "Words") -> None:
-        self._words, self._number, self._bits = words, words.next(), 64
+    def __init__(self, words: "Words", first: int | None = None) -> None:
+        self._words, self._number, self._bits = words, words.next() if first is None else first, 64
 
     @property
     def value(self) -> float:
@@ -152,7 +157,7 @@ class Words:
     """
 
     def __init__(self, rng: Source) -> None:
-        self._rng, self._left = rng, []  # type: tuple[Source, list[int]]
+        self._rng, self._left, self._at = rng, np.empty(0, dtype=np.uint64), 0
 
     def next(self) -> int:
         """Return a uniform word.
@@ -162,9 +167,25 @@ class Words:
         int
             On 0 .. 2^64 - 1.
         """
-        if not self._left:
-            self._left = self._rng.words(256).tolist()
-        return self._left.pop()
+        return int(self.take(1)[0])
+
+    def take(self, count: int) -> npt.NDArray[np.uint64]:
+        """Return some uniform words.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+
+        Returns
+        -------
+        ndarray of uint64, shape (count,)
+            Each on 0 .. 2^64 - 1, and never returned again.
+        """
+        if self._at + count > len(self._left):
+            self._left, self._at = self._rng.words(max(256, count)), 0
+        self._at += count
+        return self._left[self._at - count : self._at]
 
 
 def widened(low: Decimal, high: Decimal, context: Context, digits: int) -> Interval:

@@ -8,31 +8,21 @@ points that a later bound draws in a zone already explored are ignored. The zone
 them are independent, whatever was used to choose them, and the first kept point of each model has the law of its noise.
 """
 
-import functools
 import heapq
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.separable import Bound, SearchProblem
 from discreet.kernels.separable_fit import fit
+from discreet.kernels.separable_ranking import ranked
 from discreet.mechanisms.race_noise import LOG_2, RaceNoise
-from discreet.mechanisms.reals import (
-    ROUNDING,
-    Interval,
-    Real,
-    Uniform,
-    Words,
-    context_for,
-    difference,
-    largest,
-    log_sum,
-    widened,
-)
+from discreet.mechanisms.reals import Interval, Real, Uniform, Words, context_for, difference, largest, log_sum
+from discreet.mechanisms.subset_points import bound_value, draw_model, log_rate
 
 Floats = npt.NDArray[np.float64]
 
@@ -167,7 +157,7 @@ class SubsetRace:
     ) -> Region | None:
         """A region under a bound of it or of a larger one; None when it holds no model."""
         tables = bound.tables(inside, outside)
-        rate = _log_rate(bound, tables)
+        rate = log_rate(bound, tables)
         if rate is None:
             return None
         return Region(inside, outside, bound, tables, rate, before, taken_out, owns_bound, start, start)
@@ -246,8 +236,8 @@ class SubsetRace:
         NaN when the point is ignored.
         """
         self.work.points += 1
-        model = _draw(region, self.words)
-        below = _value(region.bound, model)
+        model = draw_model(region.bound, region.tables, self.words)
+        below = bound_value(region.bound, model)
         z = difference(region.next, below)
         if model in region.taken_out or self._is_explored(region.before, model, z):
             self.work.ignored += 1
@@ -259,7 +249,7 @@ class SubsetRace:
 
     def _is_explored(self, before: Explored | None, model: int, z: Real) -> bool:
         while before is not None:
-            if difference(z, _minus(_value(before.bound, model))) < before.upto:
+            if difference(z, _minus(bound_value(before.bound, model))) < before.upto:
                 return True
             before = before.before
         return False
@@ -270,7 +260,7 @@ class SubsetRace:
         region.cap = None
         self._finish(model, region)
         region.taken_out = (*region.taken_out, model)
-        return self.score(model) - _value(region.bound, model).value
+        return self.score(model) - region.bound.value(model)
 
     def _finish(self, model: int, region: Region) -> None:
         """Draw a model's noise, given the zones in which it had none."""
@@ -278,7 +268,7 @@ class SubsetRace:
             return
         starts, zone = [], region.explored
         while zone is not None:
-            starts.append(difference(zone.upto, _value(zone.bound, model)))
+            starts.append(difference(zone.upto, bound_value(zone.bound, model)))
             zone = zone.before
         start = largest(starts) if starts else None
         self._compete(model, self.score(model), self.noise.finish(start, Uniform(self.words)))
@@ -305,187 +295,11 @@ def _minus(number: Real) -> Real:
     return Real(-number.value, number.error, enclose)
 
 
-# ---- a bound as a number, and models drawn from it
-
-
-def _value(bound: Bound, model: int) -> Real:
-    """The bound of a model: its float, and the sum of the constant and the table entries."""
-
-    def enclose(digits: int) -> Interval:
-        tables, context = bound.tables(bound.inside, bound.outside), context_for(digits)
-        entries = [
-            Decimal(float(table[sum((model >> unit & 1) << i for i, unit in enumerate(group))]))
-            for group, table in zip(bound.layout.groups, tables, strict=True)
-        ]
-        total = _total([Decimal(bound.const), *entries], context)
-        return widened(total, total, context, digits)
-
-    value = bound.value(model)
-    return Real(value, bound.error + ROUNDING * abs(value), enclose)
-
-
-def _total(parts: Iterable[Decimal], context: Context) -> Decimal:
-    # The operator + would round to the precision of the thread's own context.
-    return functools.reduce(context.add, parts, Decimal(0))
-
-
-def _log_rate(bound: Bound, tables: Floats) -> Real | None:
-    """Log of the sum of exp(-bound) over the models of the tables; None when there is none."""
-    value = bound.log_weight(tables)
-    if value == -math.inf:
-        return None
-
-    def enclose(digits: int) -> Interval:
-        context = context_for(digits)
-        weights = _exact_weights(tables, digits)
-        if bound.limit < 0:
-            factors = [_total(block, context) for block in weights]
-        else:
-            factors = [_total(_tails(weights, bound.limit, digits)[0], context)]
-        least = [Decimal(-float(table.min())) for table in tables]
-        total = _total([*map(context.ln, factors), *least, Decimal(-bound.const)], context)
-        return widened(total, total, context, digits)
-
-    return Real(value, bound.error, enclose)
-
-
-def _exact_weights(tables: Floats, digits: int) -> list[list[Decimal]]:
-    """exp(-entry) of each subset, over the largest of its block."""
-    context = context_for(digits)
-    return [
-        [
-            context.exp(context.subtract(Decimal(least), Decimal(entry))) if entry < math.inf else Decimal(0)
-            for entry in table.tolist()
-        ]
-        for table, least in zip(tables, tables.min(axis=1).tolist(), strict=True)
-    ]
-
-
-def _tails(weights: list[list[Decimal]], limit: int, digits: int) -> list[list[Decimal]]:
-    """Weight of the blocks from each on, by the number of units in them."""
-    context = context_for(digits)
-    tails = [[Decimal(1)] + [Decimal(0)] * limit]
-    for block in reversed(weights):
-        new = [Decimal(0)] * (limit + 1)
-        for m, weight in enumerate(block):
-            for k in range(limit + 1 - m.bit_count()):
-                new[k + m.bit_count()] = context.add(new[k + m.bit_count()], context.multiply(weight, tails[-1][k]))
-        tails.append(new)
-    return tails[::-1]
-
-
-def _draw(region: Region, words: Words) -> int:
-    """A model of the region with probability proportional to exp(-bound)."""
-    uniforms = [Uniform(words) for _ in region.tables]
-    picked = region.bound.draw(region.tables, np.array([uniform.value for uniform in uniforms]))
-    if picked is None:
-        picked = _draw_exactly(region, uniforms)
-    return _model_of(region.bound, picked)
-
-
-def _model_of(bound: Bound, picked: list[int]) -> int:
-    model = bound.inside
-    for group, subset in zip(bound.layout.groups, picked, strict=True):
-        for i, unit in enumerate(group):
-            model |= (subset >> i & 1) << unit
-    return model
-
-
-def _draw_exactly(region: Region, uniforms: list[Uniform]) -> list[int]:
-    """The same draw with as many digits as it takes."""
-    limit, digits = region.bound.limit, 40
-    while True:
-        context = context_for(digits)
-        weights = _exact_weights(region.tables, digits)
-        tails = _tails(weights, limit, digits) if limit >= 0 else [[Decimal(1)]] * (len(weights) + 1)
-        picked: list[int] = []
-        left = limit
-        for uniform, block, tail in zip(uniforms, weights, tails[1:], strict=True):
-            room = [_total(tail[: k + 1], context) for k in range(len(tail))]
-            fits = [limit < 0 or m.bit_count() <= left for m in range(len(block))]
-            each = [
-                context.multiply(weight, room[left - m.bit_count() if limit >= 0 else 0]) if fit_ else Decimal(0)
-                for m, (weight, fit_) in enumerate(zip(block, fits, strict=True))
-            ]
-            subset = _cell(each, uniform.enclose(digits), digits)
-            if subset is None:
-                break
-            picked.append(subset)
-            left -= subset.bit_count()
-        else:
-            return picked
-        digits *= 2
-
-
-def _cell(weights: list[Decimal], uniform: Interval, digits: int) -> int | None:
-    """The cell of the cumulated weights that holds the uniform number; None when an edge is too close to tell."""
-    context = context_for(digits)
-    total, run = _total(weights, context), Decimal(0)
-    error = context.multiply(total, context.power(Decimal(10), 6 - digits))
-    low, high = context.multiply(uniform[0], total), context.multiply(uniform[1], total)
-    for m, weight in enumerate(weights):
-        run = context.add(run, weight)
-        if weight and high < context.subtract(run, error):
-            return m
-        if weight and low < context.add(run, error):
-            return None
-    return None
-
-
 def _least(region: Region) -> tuple[int, float]:
-    """The model of least bound that has not been taken out, and that bound up to rounding."""
-    ranking = _Ranking(region.tables, region.bound.limit)
-    for picked, total in ranking:
-        model = _model_of(region.bound, picked)
+    """The model of least bound that has not been taken out, and that bound up to rounding; -1 when there is none."""
+    bound = region.bound
+    for picked in ranked(region.tables, bound.limit):
+        model = bound.inside | bound.layout.model(picked)
         if model not in region.taken_out:
-            return model, region.bound.const + total
+            return model, bound.value(model)
     return -1, math.inf
-
-
-class _Ranking:
-    """Choices of one subset for each block, the least sum first (Lawler's partition of what is left)."""
-
-    def __init__(self, tables: Floats, limit: int) -> None:
-        self.tables, self.room = tables, max(limit, 0)
-        self.size = np.bitwise_count(np.arange(tables.shape[1])) * int(limit >= 0)
-        self.rest: Floats | None = None
-        self.least = tables.argmin(axis=1)
-        if limit >= 0:
-            # rest[b, k]: least sum of the blocks from b on with at most k units.
-            self.rest = np.zeros((len(tables) + 1, limit + 1))
-            for b in range(len(tables) - 1, -1, -1):
-                self.rest[b] = [self._sums(self.rest, b, room).min() for room in range(limit + 1)]
-
-    def _sums(self, rest: Floats, block: int, room: int) -> Floats:
-        """Least sum from a block on, for each of its subsets."""
-        fits = self.size <= room
-        return np.where(fits, self.tables[block] + rest[block + 1][np.where(fits, room - self.size, 0)], np.inf)
-
-    def _complete(self, head: list[int], avoid: frozenset[int]) -> tuple[float, list[int]]:
-        """The least sum that starts with `head` and then avoids some subsets of the next block."""
-        picked, room = list(head), self.room - int(self.size[head].sum())
-        for block in range(len(head), len(self.tables)):
-            if self.rest is None and (block > len(head) or not avoid):
-                picked.extend(self.least[block:].tolist())
-                break
-            sums = self.tables[block].copy() if self.rest is None else self._sums(self.rest, block, room)
-            if block == len(head):
-                sums[list(avoid)] = np.inf
-            if sums.min() == np.inf:
-                return math.inf, picked
-            picked.append(int(sums.argmin()))
-            room -= int(self.size[picked[-1]])
-        return float(self.tables[np.arange(len(picked)), picked].sum()), picked
-
-    def __iter__(self) -> Iterator[tuple[list[int], float]]:
-        none: frozenset[int] = frozenset()
-        total, picked = self._complete([], none)
-        heap, pushed = [(total, 0, 0, none, picked)], 0
-        while heap and heap[0][0] < math.inf:
-            total, _, first, avoid, picked = heapq.heappop(heap)
-            yield picked, total
-            for block in range(first, len(self.tables)):
-                away = (avoid if block == first else none) | {picked[block]}
-                other, other_picked = self._complete(picked[:block], away)
-                pushed += 1
-                heapq.heappush(heap, (other, pushed, block, away, other_picked))

@@ -4,6 +4,7 @@ Which of the two serves is decided by public facts alone: the number of units an
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator
 
@@ -13,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 from discreet.accounting.guarantee import Number, exact, exact_epsilon
 from discreet.errors import InvalidParameterError
+from discreet.kernels.bits import bits_of
 from discreet.kernels.model_scores import ModelScores
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.separable import SearchProblem
@@ -172,7 +174,8 @@ def _by_race(
         value, gap = scores.value(model)
         if not gap <= problem.tolerance:
             raise ArithmeticError("a score has no certificate")
-        return value * scale + math.fsum(cost[j] for j in range(len(cost)) if model >> j & 1)
+        chosen = bits_of(model, len(cost))[: len(cost)].view(np.bool_)
+        return value * scale + math.fsum(cost[chosen])
 
     search = SearchProblem(
         problem.gram * scale,
@@ -183,6 +186,7 @@ def _by_race(
         _columns(problem.units),
         np.flatnonzero(problem.always),
         size,
+        scores.start,
     )
     race = SubsetRace(search, score, RaceNoise(noise), Words(rng), work)
     # Systems of a hundred unknowns: threads would wait for each other longer than they work.
@@ -193,7 +197,8 @@ def _by_race(
 def _columns(units: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
     """The columns of each unit."""
     owners, columns = np.nonzero(units)
-    return tuple(np.split(columns, np.searchsorted(owners, np.arange(1, len(units)))))
+    edges = np.searchsorted(owners, np.arange(len(units) + 1)).tolist()
+    return tuple(columns[low:high] for low, high in itertools.pairwise(edges))
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
+from discreet.methods.noise_budget import NoiseBudget
 from discreet.release import FitRecord, MomentsRecord, NoiseRecord, PublicColumn, SizeRecord, StepRecord
 
 Progress = Callable[[str, int, int | None], None]
@@ -141,3 +142,49 @@ class Method(BaseModel, ABC):
                 raise InvalidParameterError(message) from None
             found = repr(first.get("input"))[:60]
             raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={found}.") from None
+
+
+class Fitter(Method):
+    """A method that releases coefficients of a model whose columns are given."""
+
+    @abstractmethod
+    def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
+        """Return what a noise budget must know before the columns of a later selection are known.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str, optional
+            The most columns there can be.
+
+        Returns
+        -------
+        tuple of int
+            The most numbers that are released, and the least l2 sensitivity of a vector of them in whole steps.
+        """
+
+    @abstractmethod
+    def prepare_within(
+        self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
+    ) -> Preparation:
+        """Check a request and fix its noise so that it spends a given budget.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the model, besides the intercept.
+        budget : NoiseBudget
+            What it may spend.
+
+        Returns
+        -------
+        Preparation
+            The noise, and a `run`.
+        """

@@ -4,11 +4,10 @@ Each function returns `Markup`, which the templates pass through; everything els
 """
 
 import re
-import unicodedata
 
 from markupsafe import Markup, escape
 
-from discreet.report.words import visible
+from discreet.report.words import cells, visible
 
 WIDTH = 80
 """Columns of a terminal that the text format keeps to."""
@@ -111,7 +110,7 @@ def fill(value: Markup, first: str = "  ", rest: str = "  ") -> Markup:
     for word in value.split():
         for piece in _pieces(word, WIDTH - max(len(first), len(rest))):
             joined = line + piece if line in (first, rest) else f"{line} {piece}"
-            if columns(joined) > WIDTH:
+            if cells(joined) > WIDTH:
                 lines.append(line)
                 joined = rest + piece
             line = joined
@@ -156,32 +155,10 @@ def line(label: object, *cells: str) -> Markup:
     return Markup(f"{'':13}{to_text(label):<32}{text}")  # noqa: S704 - cells are numbers of ours
 
 
-def columns(text: str) -> int:
-    """Return how many columns a text takes on a terminal.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-
-    Returns
-    -------
-    int
-        Wide characters count two, combining ones none.
-    """
-    return sum(_cells(mark) for mark in text)
-
-
-def _cells(mark: str) -> int:
-    if unicodedata.combining(mark):
-        return 0
-    return 2 if unicodedata.east_asian_width(mark) in ("W", "F") else 1
-
-
 def _pieces(word: str, room: int) -> list[str]:
     pieces, piece = [], ""
     for mark in word:
-        if columns(piece + mark) > room:
+        if cells(piece + mark) > room:
             pieces.append(piece)
             piece = ""
         piece += mark

@@ -135,6 +135,80 @@ def percent(probability: float) -> str:
     return ">99.9%" if probability > 0.999 else f"{100 * probability:#.3g}%"
 
 
+def part(share: float) -> str:
+    """Return a share of a whole in whole percent; what is nearly nothing or nearly all is not rounded to it.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1].
+
+    Returns
+    -------
+    str
+        Such as ``31%``, ``<1%`` or ``>99%``.
+
+    Examples
+    --------
+    >>> part(0.314), part(0.0), part(0.001), part(0.9999)
+    ('31%', '0%', '<1%', '>99%')
+    """
+    if math.isnan(share):
+        return "unknown"
+    if 0 < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{100 * share:.0f}%"
+
+
+def one_in(chance: float) -> str:
+    """Return a small chance as one in so many, rounded so that it is not told smaller than it is.
+
+    Parameters
+    ----------
+    chance : float
+        In [0, 1].
+
+    Returns
+    -------
+    str
+        Such as ``1 in 1,000,000``; a chance of 1% or more in percent.
+
+    Examples
+    --------
+    >>> one_in(1e-6), one_in(2.25e-6), one_in(0.0), one_in(0.05)
+    ('1 in 1,000,000', '1 in 444,000', 'none', '5.00%')
+    """
+    if chance >= 0.01:
+        return percent(chance)
+    return f"1 in {count(int(_rounded(1 / chance, 3, ROUND_FLOOR)))}" if chance > 0 else "none"
+
+
+def alike(values: Sequence[float], spread: float) -> list[str]:
+    """Return numbers with the same number of decimals, as many as their spread makes meaningful.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Such as an estimate and the ends of its interval.
+    spread : float
+        Such as half the interval's width: two digits of it are kept.
+
+    Returns
+    -------
+    list of str
+        Their texts; very large and very small ones with an exponent.
+
+    Examples
+    --------
+    >>> alike([1.23456, 1.1, 1.4], 0.15), alike([123456.0, 0.0], 2500.0), alike([2e-9, -1e-9], 3e-9)
+    (['1.23', '1.10', '1.40'], ['123500', '0'], ['2e-09', '-1e-09'])
+    """
+    if not (math.isfinite(spread) and 1e-6 < spread < 1e9 and all(abs(value) < 1e12 for value in values)):
+        return [number(value, 3) for value in values]
+    decimals = 1 - math.floor(math.log10(spread))
+    return [f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}" for value in values]
+
+
 def count(value: int) -> str:
     """Return a count with its thousands apart, or its size when it is too long to read.
 
@@ -226,3 +300,61 @@ def listed(names: Sequence[str]) -> str:
     """
     shown = [name if _PLAIN_NAME.fullmatch(name) else f'"{name}"' for name in map(visible, names)]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def cells(text: str) -> int:
+    """Return how many columns a text takes on a terminal.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+
+    Returns
+    -------
+    int
+        Wide characters count two, combining ones none.
+
+    Examples
+    --------
+    >>> cells("abc"), cells("\u5217")
+    (3, 2)
+    """
+    return sum(_cells(mark) for mark in text)
+
+
+def cut(text: str, room: int) -> str:
+    """Return a text that takes at most `room` columns on a terminal, its end left out if need be.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    room : int
+        Columns allowed.
+
+    Returns
+    -------
+    str
+        The text, or its start and an ellipsis.
+
+    Examples
+    --------
+    >>> cut("abcdef", 4)
+    'a...'
+    """
+    if cells(text) <= room:
+        return text
+    kept, taken = "", 0
+    for mark in text:
+        taken += _cells(mark)
+        if taken > room - 3:
+            break
+        kept += mark
+    return kept + "..."
+
+
+def _cells(mark: str) -> int:
+    if unicodedata.combining(mark):
+        return 0
+    return 2 if unicodedata.east_asian_width(mark) in ("W", "F") else 1

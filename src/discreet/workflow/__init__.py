@@ -3,8 +3,11 @@
 from discreet.data.duckdb import open_table
 from discreet.data.metadata import Metadata
 from discreet.ledger import Account, Entry, Ledger, Verification
+from discreet.methods.registry import method_of
+from discreet.workflow.derive import fit_from, select_from
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
-from discreet.workflow.request import Answer, Plan, answer, method_of, plan
+from discreet.workflow.request import Answer, Plan, answer, plan
+from discreet.workflow.run_file import RunFile, read_run
 from discreet.workflow.verify import verify
 
 __all__ = [
@@ -14,14 +17,18 @@ __all__ = [
     "Ledger",
     "Metadata",
     "Plan",
+    "RunFile",
     "Verification",
     "answer",
     "check_metadata",
     "convert_metadata",
+    "fit_from",
     "method_of",
     "new_metadata",
     "open_table",
     "plan",
+    "read_run",
+    "select_from",
     "verify",
     "write_dummy",
 ]

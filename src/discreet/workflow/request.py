@@ -17,11 +17,10 @@ from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import Guarantee
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
-from discreet.errors import BudgetError, ComputationFailedError, InvalidParameterError, PolicyError
+from discreet.errors import BudgetError, ComputationFailedError, PolicyError
 from discreet.ledger import Account, Ledger, Reservation
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Method, Outcome, Preparation, Progress
-from discreet.methods.pcls import PenalizedLeastSquares
 from discreet.release import (
     GuaranteeRecord,
     LedgerRecord,
@@ -32,8 +31,6 @@ from discreet.release import (
     StepRecord,
     canonical_sha256,
 )
-
-METHODS: dict[str, type[Method]] = {PenalizedLeastSquares.name: PenalizedLeastSquares}
 
 OWNER_LOG = "DISCREET_OWNER_LOG"
 """Names a file for the owner of the data: the cause of a failure may depend on the rows and is written nowhere else."""
@@ -91,31 +88,6 @@ class Answer:
 
 Confirm = Callable[[Plan, Account | None], None]
 """Called with the plan and the account before anything is charged; raises to stop."""
-
-
-def method_of(name: str, **parameters: Any) -> Method:
-    """Return a method by its name on the command line.
-
-    Parameters
-    ----------
-    name : str
-        Such as "pcls".
-    **parameters : Any
-        Its parameters; those that are None keep their defaults.
-
-    Returns
-    -------
-    Method
-        Its parameters are checked.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is no such method, or a parameter is out of range.
-    """
-    if name not in METHODS:
-        raise InvalidParameterError(f"method must be one of {', '.join(METHODS)}, but method={name[:40]!r}.")
-    return METHODS[name].of(**{key: value for key, value in parameters.items() if value is not None})
 
 
 def plan(method: Method, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Plan:

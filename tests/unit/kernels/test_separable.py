@@ -10,7 +10,7 @@ from kernel_problems import simulated
 from scipy.special import logsumexp
 from scipy.stats import chisquare
 
-from discreet.kernels import separable_fit
+from discreet.kernels import separable_blocks
 from discreet.kernels.model_scores import ModelScores
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.separable import Bound, SearchProblem
@@ -99,10 +99,9 @@ def case(
 
 def entries(bound: Bound, model: int) -> list[float]:
     """What the blocks' tables hold for a model."""
-    tables = bound.tables(bound.inside, bound.outside)
     return [
         float(table[sum((model >> unit & 1) << i for i, unit in enumerate(group))])
-        for group, table in zip(bound.layout.groups, tables, strict=True)
+        for group, table in zip(bound.layout.groups, bound.table, strict=True)
     ]
 
 
@@ -148,7 +147,7 @@ def descend(one: Case, rng: Any, depth: int) -> None:
 def test_no_score_lies_below_its_bound(design: str, seed: int, monkeypatch: Any) -> None:
     """Whatever the table, its size, the radius, penalties, units, limit and decisions."""
     rng = simulated(1000 * DESIGNS.index(design) + seed)
-    monkeypatch.setattr(separable_fit, "WIDTH", int(rng.choice([1, 2, 3, 8])))
+    monkeypatch.setattr(separable_blocks, "WIDTH", int(rng.choice([1, 2, 3, 8])))
     d = int(rng.integers(2, 10))
     one = case(
         seed,
@@ -188,7 +187,7 @@ def test_one_block_without_the_l1_bound_is_exact(design: str) -> None:
         one = case(seed, 6, design=design, sizes=(1, 2), n_always=1)
         monkey = pytest.MonkeyPatch()
         with monkey.context() as patch:
-            patch.setattr(separable_fit, "SIMILAR", -1.0)
+            patch.setattr(separable_blocks, "SIMILAR", -1.0)
             bound = fit(one.problem)
         assert len(bound.layout.groups) == 1
         models = one.models()
@@ -209,7 +208,7 @@ def test_draws_follow_the_weights(limit: int) -> None:
     one = case(2, 9, radius=0.5, limit=limit, times=0.1, penalty=0.2)
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
-        patch.setattr(separable_fit, "WIDTH", 3)
+        patch.setattr(separable_blocks, "WIDTH", 3)
         bound = fit(one.problem)
     tables, rng = bound.tables(0, 0), simulated(5)
     models = one.models()

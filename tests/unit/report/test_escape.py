@@ -3,7 +3,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from discreet.report.escape import WIDTH, columns, field, fill, flow, line, to_html, to_markdown, to_text
+from discreet.report.escape import WIDTH, field, fill, flow, line, to_html, to_markdown, to_text
 
 NASTY = [
     "a|b",

@@ -1,0 +1,234 @@
+"""Zero-concentrated differential privacy: rho adds up, and is converted once, at the end."""
+
+import math
+from fractions import Fraction
+
+from discreet.accounting.events import Event
+from discreet.accounting.guarantee import Number, exact, exact_delta
+from discreet.accounting.totals import totals_of
+from discreet.errors import InvalidParameterError
+
+STEP = Fraction(1, 10**9)
+"""Converted epsilons are whole multiples of this, rounded up, in nats."""
+
+NEVER = 10**13
+"""As many steps as no epsilon that can be promised: stands for infinity."""
+
+MOST_DELTA = Fraction(1, 2)
+"""A larger delta is taken for this one: it promises nothing, and near 1 logarithms lose their digits."""
+
+LARGEST_RHO = 5000
+"""A rho above this converts to no epsilon below 1000 at any delta of at most 1/2."""
+
+_ROUNDING = 2.0**-49
+"""Each term below has at most four roundings of 2^-53, and numpy's and C's logarithms err by less than 2^-52."""
+
+
+def rho_of(event: Event) -> tuple[Fraction, Fraction]:
+    """Return the zero-concentrated cost of an event: a rho, and the probability that it fails.
+
+    Parameters
+    ----------
+    event : Event
+        What was, or will be, done to the data.
+
+    Returns
+    -------
+    tuple of Fraction
+        Rho, rounded up, and delta of failure.
+
+    Raises
+    ------
+    UnsupportedEventError
+        When the event, or a part of it, has no analysis.
+    InvalidParameterError
+        When a number of a part is out of its range.
+
+    References
+    ----------
+    Bun and Steinke 2016, Definition 8.1 (approximate zCDP, whose two numbers add up); Canonne, Kamath, Steinke 2020,
+    Theorem 4 (the discrete Gaussian has the rho of the continuous one); privacy specification 7.1.
+
+    Examples
+    --------
+    >>> from discreet.accounting.events import SelectionEvent
+    >>> rho_of(SelectionEvent(Fraction(1, 2), "gumbel"))
+    (Fraction(1, 32), Fraction(0, 1))
+    """
+    totals = totals_of(event)
+    return totals.rho, totals.failure
+
+
+def epsilon_of_rho(rho: Number, delta: Number) -> Fraction:
+    """Return an epsilon that rho-zCDP gives at delta.
+
+    Parameters
+    ----------
+    rho : float, int, str, Decimal or Fraction
+        The cost, positive.
+    delta : float, int, str, Decimal or Fraction
+        In (0, 1).
+
+    Returns
+    -------
+    Fraction
+        In nats, rounded up to a multiple of 1e-9.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a number is out of its range, or rho gives no epsilon below 1000.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, Corollary 13; privacy specification 7.1.
+
+    Examples
+    --------
+    >>> float(epsilon_of_rho("0.0625", 1e-6))
+    1.65997905
+    """
+    steps = steps_of_rho(_positive(rho, "rho"), exact_delta(delta))
+    if steps >= NEVER:
+        raise InvalidParameterError(
+            f"rho must convert to an epsilon of at most 1000, but rho={float(exact(rho, 'rho')):g} at "
+            f"delta={float(exact_delta(delta)):g} does not. Choose a smaller rho or a larger delta."
+        )
+    return steps * STEP
+
+
+def rho_of_epsilon(epsilon: Number, delta: Number) -> Fraction:
+    """Return the largest rho whose epsilon at delta is no more than this one.
+
+    Parameters
+    ----------
+    epsilon : float, int, str, Decimal or Fraction
+        In nats, at least 1e-9 and at most 1000.
+    delta : float, int, str, Decimal or Fraction
+        In (0, 1).
+
+    Returns
+    -------
+    Fraction
+        Rounded down: `epsilon_of_rho` of it is at most `epsilon`, and less than 2e-9 below.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a number is out of its range.
+
+    Examples
+    --------
+    >>> round(float(rho_of_epsilon(1, 1e-6)), 6)
+    0.024356
+    """
+    wanted, at = _positive(epsilon, "epsilon"), exact_delta(delta)
+    if not at or not STEP <= wanted <= 1000:
+        raise InvalidParameterError(
+            "A rho needs epsilon in [0.000000001, 1000] and delta in (0, 1), but "
+            f"epsilon={float(wanted):g} and delta={float(at):g}."
+        )
+    steps = wanted // STEP
+    found, less = _best_rho(float(steps * STEP), -log_of(min(at, MOST_DELTA))), 2.0**-46
+    while less < 1 and steps_of_rho(Fraction(found * (1.0 - less)), at) > steps:
+        less *= 2.0
+    return Fraction(found * (1.0 - less))
+
+
+def steps_of_rho(rho: Fraction, delta: Fraction) -> int:
+    """Return the epsilon of rho at delta in steps of 1e-9, rounded up; `NEVER` when there is none.
+
+    Parameters
+    ----------
+    rho : Fraction
+        The cost, positive.
+    delta : Fraction
+        The probability; none is left when it is 0.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Notes
+    -----
+    Every order alpha > 1 gives a valid epsilon, so a float near the best one will do; only the evaluation at that order
+    must not err downwards, and its terms carry a margin of their size times 2^-49.
+    """
+    if delta <= 0 or rho > LARGEST_RHO:
+        return NEVER
+    cost, log_delta = rounded_up(rho), log_of(min(delta, MOST_DELTA))
+    excess = _best_excess(cost, -log_delta)
+    alpha = 1.0 + excess
+    if alpha == 1.0:
+        return NEVER
+    excess = alpha - 1.0
+    terms = (alpha * cost, (-log_delta - math.log(alpha)) / excess, math.log1p(-1.0 / alpha))
+    size = alpha * cost + (abs(log_delta) + math.log(alpha)) / excess + abs(terms[2])
+    epsilon = sum(terms) + size * _ROUNDING
+    return max(1, math.ceil(Fraction(epsilon) / STEP))
+
+
+def rounded_up(value: Fraction) -> float:
+    """Return a float that is no smaller than a positive number.
+
+    Parameters
+    ----------
+    value : Fraction
+        The number.
+
+    Returns
+    -------
+    float
+        The least such float, or the next.
+    """
+    found = float(value)
+    return found if found >= value else math.nextafter(found, math.inf)
+
+
+def log_of(value: Fraction) -> float:
+    """Return the natural logarithm of a positive number that may be too small for a float.
+
+    Parameters
+    ----------
+    value : Fraction
+        The number.
+
+    Returns
+    -------
+    float
+        With an error below 2^-51 times the larger of 1 and its size.
+    """
+    shift = value.denominator.bit_length() - value.numerator.bit_length()
+    return math.log(value * Fraction(2) ** shift) - shift * math.log(2.0)
+
+
+def _best_excess(rho: float, log_inverse_delta: float) -> float:
+    """Return alpha - 1 at the least epsilon: where rho (alpha - 1)^2 = log(1 / (alpha delta))."""
+    low, high = 0.0, math.sqrt(log_inverse_delta / rho)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        above = rho * middle * middle > log_inverse_delta - math.log1p(middle)
+        low, high = (low, middle) if above else (middle, high)
+    return high
+
+
+def _best_rho(epsilon: float, log_inverse_delta: float) -> float:
+    """Return about the largest rho, from both conditions at the best order: its epsilon, and where it is least."""
+
+    def rho(excess: float) -> float:
+        return (log_inverse_delta - math.log1p(excess)) / excess / excess
+
+    low, high = 1e-6, math.exp(min(log_inverse_delta, 600.0))
+    for _ in range(200):
+        middle = math.sqrt(low) * math.sqrt(high)
+        too_much = rho(middle) * (1.0 + 2.0 * middle) - math.log1p(1.0 / middle) > epsilon
+        low, high = (middle, high) if too_much else (low, middle)
+    return max(rho(high), 5e-324)
+
+
+def _positive(value: Number, name: str) -> Fraction:
+    found = exact(value, name)
+    if found <= 0:
+        raise InvalidParameterError(f"{name} must be positive, but {name}={value}.")
+    return found

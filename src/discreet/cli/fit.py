@@ -1,0 +1,94 @@
+"""``discreet fit``: coefficients with intervals, privately."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet import workflow
+from discreet.cli.spend import (
+    Book,
+    Data,
+    DryRun,
+    Fresh,
+    How,
+    Json,
+    Of,
+    Out,
+    Quiet,
+    Yes,
+    deliver,
+    names,
+    number_or_word,
+    spend,
+)
+from discreet.errors import InvalidParameterError
+from discreet.release import Release, writable
+
+EXAMPLE = """\b
+Examples:
+  discreet fit --data rand_hie.parquet --metadata rand_hie.yaml --target mdvis \\
+    --columns lncoins,physlm,disea --epsilon 1 --delta 1e-6 --out fit.json
+  discreet fit --from release.json --data rand_hie.parquet \\
+    --metadata rand_hie.yaml --epsilon 1 --delta 1e-6
+"""
+
+
+def fit(
+    target: Annotated[str | None, typer.Option(help="The response. Default: that of --from.")] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="Columns of the model: COL,COL. Default: those that --from selected.")
+    ] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="A release: fit what it selected. Free from noisy moments.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy loss to spend, in nats.")] = None,
+    delta: Annotated[
+        float, typer.Option(help="Allows Gaussian noise, which is much smaller; 1e-6 is usual. 0: pure.")
+    ] = 0.0,
+    metadata: Annotated[Path | None, typer.Option(help="What is public about the table (YAML or JSON).")] = None,
+    data: Data = None,
+    family: Annotated[str, typer.Option(help="linear, logistic or poisson.")] = "linear",
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    y_bound: Annotated[float | None, typer.Option(help="Linear: clip the target to this far from its center.")] = None,
+    y_center: Annotated[float | None, typer.Option(help="Linear: center of the target. Default: mid-range.")] = None,
+    row_norm: Annotated[
+        float | None, typer.Option(help="Shrink rows whose scaled columns have a larger l2 norm. Default: none.")
+    ] = None,
+    intercept: Annotated[bool, typer.Option(help="A constant in the model.")] = True,
+    solver: Annotated[str | None, typer.Option(help="Default: what the plan finds best.")] = None,
+    table: Of = None,
+    ledger: Book = None,
+    out: Out = None,
+    fresh: Fresh = False,
+    dry_run: DryRun = False,
+    json_: Json = False,
+    yes: Yes = False,
+    quiet: Quiet = False,
+) -> None:
+    """Spend budget to learn the coefficients of a regression of TARGET, with intervals."""
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet)
+    earlier = Release.read(from_) if from_ is not None else None
+    if earlier is not None and earlier.moments is not None and family == "linear":
+        if out is not None:
+            writable(out)
+        deliver(workflow.fit_from(earlier, names(columns), confidence), how)
+        return
+    among = names(columns) or (earlier.selected if earlier is not None else None)
+    response = target or (str(earlier.request.get("target", "")) if earlier is not None else "")
+    if among is None or not response:
+        raise InvalidParameterError("A model is needed: give --target and --columns COL,COL, or --from RELEASE.")
+    if metadata is None or epsilon is None:
+        raise InvalidParameterError("A fit spends budget: give --epsilon and --metadata. Only noisy moments are free.")
+    chosen = workflow.method_of(
+        family,
+        epsilon=epsilon,
+        delta=delta,
+        confidence=confidence,
+        y_bound=y_bound,
+        y_center=y_center,
+        row_norm=row_norm,
+        fit_intercept=intercept,
+        solver=number_or_word(solver),
+    )
+    spend(chosen, metadata, response, among, how, from_)

@@ -1,0 +1,261 @@
+"""What every command that spends does alike: show the plan, ask, reserve and run, hand over the release."""
+
+import csv
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet import workflow
+from discreet.cli.console import as_json, number, progress, result, say, spare
+from discreet.errors import InvalidParameterError
+from discreet.release import Release, writable
+from discreet.report.words import count
+
+Data = Annotated[str | None, typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file.")]
+Of = Annotated[str | None, typer.Option(help="Which table of a database file.")]
+Book = Annotated[str | None, typer.Option(help="Ledger file. Default: in the user's data folder.")]
+Out = Annotated[Path | None, typer.Option(help="Write the release here (JSON).")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Draw again, and pay again, what was answered before.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cost and noise; open no data, spend nothing.")]
+Json = Annotated[bool, typer.Option("--json", help="The release, or the plan, as JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")]
+
+
+@dataclass(frozen=True)
+class How:
+    """The options that every command that spends has."""
+
+    data: str | None
+    table: str | None
+    ledger: str | None
+    out: Path | None
+    fresh: bool
+    dry_run: bool
+    json: bool
+    yes: bool
+    quiet: bool
+
+
+def spend(
+    method: Any,
+    metadata: Path,
+    target: str,
+    candidates: Sequence[str] | None,
+    how: How,
+    *reads: str | Path | None,
+) -> None:
+    """Plan a request, or answer it and hand over the release.
+
+    Parameters
+    ----------
+    method : Method
+        The parameters.
+    metadata : Path
+        What is public about the table.
+    target : str
+        The response.
+    candidates : sequence of str or None
+        Columns that may be selected, or that the model has.
+    how : How
+        The common options.
+    *reads : str, Path or None
+        Further files that the command reads.
+    """
+    public = workflow.Metadata.read(metadata)
+    if how.dry_run:
+        show_plan(workflow.plan(method, public, target, candidates), how.json)
+        return
+    if how.data is None:
+        raise InvalidParameterError("A private table is needed: give --data FILE, or --dry-run to see the cost alone.")
+    opened = workflow.open_table(how.data, public, how.table)
+    if how.out is not None:
+        writable(how.out)
+    with workflow.Ledger(how.ledger) as book, progress(how.quiet) as told:
+        if how.out is not None:
+            spare(how.out, how.data, metadata, *reads, book.location)
+        answer = workflow.answer(
+            method,
+            opened,
+            target,
+            candidates,
+            ledger=book,
+            fresh=how.fresh,
+            progress=told,
+            confirm=None if how.yes or not _interactive() else _ask,
+        )
+    if answer.stored:
+        say(
+            "The same request had been answered before: this is the stored release, and nothing was charged. "
+            "If the table has changed since, --fresh draws again at full price.",
+            how.quiet,
+        )
+    deliver(answer.release, how)
+
+
+def deliver(release: Release, how: How) -> None:
+    """Print a release, and write it where it was asked for.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    how : How
+        The common options.
+    """
+    try:
+        if how.out is not None:
+            release.save(how.out)
+    finally:  # it was paid for
+        result(release.to_json() if how.json else summary(release))
+    if how.out is not None:
+        say(f"Release written to {how.out}. `discreet report {how.out}` explains it.", how.quiet)
+
+
+def summary(release: Release) -> str:
+    """Return a release in a few lines.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    str
+        The answer first, then what it cost.
+    """
+    lines = []
+    if release.fit is None or release.method == "run":
+        chosen = ", ".join(release.selected) or "no column"
+        lines.append(f"Selected for {release.request['target']}: {chosen}")
+        among = len(release.request["candidates"])
+        models = release.noise.n_candidates
+        lines.append(f"  one of {count(models)} models of {among} candidates" if models else f"  of {among} candidates")
+    if release.fit is not None:
+        lines.append(coefficient_table(release))
+    promise = release.guarantee
+    if promise is None:
+        lines.append("  NOT PRIVATE: no guarantee, for study. It must not leave.")
+    else:
+        lines.append(
+            f"  epsilon {number(promise.epsilon)}, delta {number(promise.delta)}, {promise.neighboring}, "
+            f"per {promise.unit}"
+        )
+    charge = release.provenance.ledger
+    if release.provenance.derived_from is not None:
+        lines.append("  computed from an earlier release, without the rows: nothing further was spent")
+    elif charge is not None:
+        lines.append(
+            f"  {number(charge.epsilon_spent)} of {number(charge.epsilon_cap)} spent for {release.provenance.dataset} "
+            f"(ledger entry {charge.entry})"
+        )
+    return "\n".join(lines)
+
+
+def names(given: list[str] | None) -> tuple[str, ...] | None:
+    """Split COL,COL; a name with a comma stands in double quotes.
+
+    Parameters
+    ----------
+    given : list of str or None
+        As the options were given.
+
+    Returns
+    -------
+    tuple of str or None
+        The names; None when nothing was given.
+    """
+    if not given:
+        return None
+    return tuple(name for row in csv.reader(given, skipinitialspace=True, strict=False) for name in row if name)
+
+
+def number_or_word(text: str | None) -> Any:
+    """Return an option that takes a number or a word.
+
+    Parameters
+    ----------
+    text : str or None
+        As it was given.
+
+    Returns
+    -------
+    float, str or None
+        The number, else the word.
+    """
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def show_plan(plan: workflow.Plan, json_: bool) -> None:
+    """Print what a request would cost.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    json_ : bool
+        As JSON.
+    """
+    cost = plan.guarantee
+    if json_:
+        as_json(
+            "discreet/plan@1",
+            method=plan.method,
+            target=plan.target,
+            candidates=list(plan.candidates),
+            parameters=plan.parameters,
+            cost={"epsilon": float(cost.epsilon), "delta": float(cost.delta)} if cost else None,
+            neighboring=cost.neighboring if cost else None,
+            noise=plan.noise.model_dump(mode="json"),
+            steps=[step.model_dump(mode="json") for step in plan.steps],
+        )
+        return
+    models = f", {count(plan.noise.n_candidates)} models" if plan.noise.n_candidates else ""
+    spent = "no guarantee"
+    if cost is not None:
+        spent = f"epsilon {number(cost.epsilon)}"
+        spent += (f", delta {number(cost.delta)}" if cost.delta else "") + f", {cost.neighboring}"
+    lines = [f"Plan for {plan.target} on {len(plan.candidates)} candidates{models}", f"  cost         {spent}"]
+    for step in plan.steps:
+        lines.append(f"    {step.name:<24} {_price(step.event)}, noise of scale {number(step.noise.scale)}")
+    noise = plan.noise
+    lines += [
+        f"  mechanism    {noise.mechanism} ({noise.noise} noise of scale {number(noise.scale)})",
+        f"  sensitivity  {number(noise.sensitivity)} = {noise.formula}",
+    ]
+    shown = {"y_center": "y center", "y_bound": "y bound (r)", "l1_radius": "R", "model_penalty": "penalty"}
+    lines += [f"  {word:<12} {_plain(plan.parameters[key])}" for key, word in shown.items() if key in plan.parameters]
+    lines.append(f"  numerics     {noise.numerics}")
+    result("\n".join([*lines, "No data were opened and nothing was spent."]))
+
+
+def _price(event: dict[str, Any]) -> str:
+    if "rho" in event:
+        return f"rho {number(event['rho'])}"
+    return f"epsilon {number(event['epsilon'])}" if "epsilon" in event else f"delta {number(event.get('delta', 0))}"
+
+
+def _plain(value: Any) -> str:
+    return number(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _ask(plan: workflow.Plan, account: workflow.Account | None) -> None:
+    if plan.guarantee is None or account is None or plan.guarantee.epsilon > account.epsilon_left:
+        return  # nothing to spend, or the ledger will refuse
+    cost, left = number(plan.guarantee.epsilon), number(account.epsilon_left)
+    say(f"This will spend epsilon {cost} of the {left} left for {account.dataset} and cannot be undone.")
+    typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise typer.Abort
+
+
+def _interactive() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()

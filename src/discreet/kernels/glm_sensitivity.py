@@ -1,0 +1,56 @@
+"""How far one record can move the sums of a generalized linear model, residuals and weighted products together."""
+
+import numpy as np
+
+from discreet.kernels.glm import Floats, RowMap
+from discreet.kernels.moments import GRID
+
+ROUNDING = 1.0 + 1e-9
+"""Covers the float arithmetic of this file, by far."""
+
+
+def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, replace: bool) -> Floats:
+    """Bound the l2 distance of neighbors' sums, the products divided by a ratio.
+
+    Parameters
+    ----------
+    row_map : RowMap
+        What is added up.
+    squared_norm : float
+        Bound of a row's squared l2 norm, constant included: C^2.
+    ratios : ndarray of float, shape (k,)
+        Of the noise's scale on the products to that on the residuals, positive.
+    replace : bool
+        Neighbors differ by a record's content, else by its presence.
+
+    Returns
+    -------
+    ndarray of float, shape (k,)
+        Bounds of ``sqrt(|change of sum r x|^2 + |change of sum w x x'|_F^2 / ratio^2)``. In the Frobenius norm an
+        entry above the diagonal counts twice, so noise of scale s on residuals, ratio s on the diagonal and
+        ratio s / sqrt 2 above it makes this, divided by s, the mu of Gaussian differential privacy.
+
+    Notes
+    -----
+    With x, z the two rows, r, q their residuals, w, v their weights and t = x'z, the squared change under `replace` is
+
+        r^2 |x|^2 + q^2 |z|^2 - 2 r q t + (w^2 |x|^4 + v^2 |z|^4 - 2 w v t^2) / ratio^2,
+
+    which grows with both norms and then, as |t| <= C^2, is at most a quadratic in tau = |t| / C^2 on [0, 1]. Residuals
+    and weights are taken from the tables by ranges of the linear predictor, every pair of ranges. Cutting a weighted
+    product to integers moves an entry by less than one unit; that distance is added. Cost: 32^2 pairs a ratio.
+    """
+    residual, low, high = row_map.bins()
+    beta = (squared_norm / ratios[:, None]) ** 2
+    own = squared_norm * residual**2 + beta * np.maximum(np.abs(low), np.abs(high)) ** 2
+    cut = row_map.weight_unit * len(row_map.theta) / GRID / ratios
+    if not replace:
+        return (np.sqrt(own.max(axis=1)) + cut) * ROUNDING
+    ends = np.stack([low, high])
+    least = (ends[:, None, :, None] * ends[None, :, None, :]).min(axis=(0, 1))
+    cross = 2.0 * squared_norm * residual[:, None] * residual
+    bend = 2.0 * beta[:, :, None] * least
+    # Where the parabola opens downwards its top may be inside; a numerator that small belongs to no such top.
+    tau = np.where(bend > 0.0, np.minimum(1.0, cross / np.maximum(2.0 * bend, 1e-300)), 1.0)
+    both = own[:, :, None] + own[:, None, :] + cross * tau - bend * tau**2
+    return (np.sqrt(both.max(axis=(1, 2))) + 2.0 * cut) * ROUNDING

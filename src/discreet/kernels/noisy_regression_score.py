@@ -1,0 +1,291 @@
+"""Intervals by inverting the score of least squares when X'X and X'y carry noise of known variance.
+
+At the true coefficients b the score U(b) = X'y - (X'X) b of noisy moments has mean zero and a variance S(b) that is
+known but for the variance of one row's error, however small X'X is beside its noise. So Q(b) = U' S^-1 U tests b, and
+Q minimized over all b with a'b = t tests the single number a'b = t by one degree of freedom. It is the test of Anderson
+and Rubin for a part of the coefficients: its level holds when the rest is poorly known, and where nothing is known it
+rejects nothing.
+
+References
+----------
+Fieller 1954; Anderson and Rubin 1949; Kleibergen 2005 (the derivative made independent of the score);
+Guggenberger, Kleibergen, Mavroeidis and Chen 2012 (level of the minimized test).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.kernels.noisy_gram import Floats
+
+STEPS = (1.0, 0.4, 0.1)
+ITERATIONS = 8
+WIDENINGS = 16
+ROOT_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of a model and its variance.
+
+    Parameters
+    ----------
+    gram : ndarray of float, shape (p, p)
+        X'X plus noise.
+    xty : ndarray of float, shape (p,)
+        X'y plus noise.
+    gram_variance : ndarray of float, shape (p, p)
+        Variance of the noise in X'X; an entry and its mirror share one draw.
+    base : ndarray of float, shape (p, p)
+        The part of the score's variance that does not depend on the coefficients: sampling, and the noise in X'y.
+    box : float
+        Largest absolute coefficient; steps are no longer, and coefficients beyond 20 of it are not tried.
+    """
+
+    gram: Floats
+    xty: Floats
+    gram_variance: Floats
+    base: Floats
+    box: float
+
+    def variance(self, coef: Floats) -> Floats:
+        """Return the score's variance.
+
+        Parameters
+        ----------
+        coef : ndarray of float, shape (batch, p)
+            Coefficients.
+
+        Returns
+        -------
+        ndarray of float, shape (batch, p, p)
+            Positive definite.
+        """
+        found = gram_noise(self.gram_variance, coef) + self.base
+        diagonal = np.arange(len(self.xty))
+        largest = found[:, diagonal, diagonal].max(axis=1, keepdims=True)
+        found[:, diagonal, diagonal] += 1e-15 * largest + 1e-24 * (1.0 + np.abs(self.gram).max())
+        return found
+
+    def at(self, coef: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return Q, the score U, its variance S, and S^-1 U.
+
+        Parameters
+        ----------
+        coef : ndarray of float, shape (batch, p)
+            Coefficients.
+
+        Returns
+        -------
+        tuple of ndarray
+            Shapes (batch,), (batch, p), (batch, p, p), (batch, p).
+        """
+        score, variance = self.xty - coef @ self.gram, self.variance(coef)
+        weight = np.linalg.solve(variance, score[:, :, None])[:, :, 0]
+        return np.sum(score * weight, axis=1), score, variance, weight
+
+    def inverse_derivative(self, coef: Floats, weight: Floats) -> Floats:
+        """Return the inverse of E[X'X | U], the derivative of the score freed of the score's own noise.
+
+        Parameters
+        ----------
+        coef : ndarray of float, shape (batch, p)
+            Coefficients.
+        weight : ndarray of float, shape (batch, p)
+            S^-1 U there.
+
+        Returns
+        -------
+        ndarray of float, shape (batch, p, p)
+            Half the gradient of Q is minus E[X'X | U]' S^-1 U, exactly.
+        """
+        cross = weight[:, :, None] * coef[:, None, :]
+        mirrored = np.swapaxes(cross, 1, 2) * (1.0 - np.eye(len(self.xty)))
+        found = self.gram + self.gram_variance * (cross + mirrored)
+        diagonal = np.arange(len(self.xty))
+        # Keeps an exactly singular matrix, such as one of two equal columns, from stopping the work.
+        found[:, diagonal, diagonal] += 1e-13 * np.abs(found).max(axis=(1, 2))[:, None] + 1e-200
+        return np.linalg.inv(found)
+
+
+def gram_noise(gram_variance: Floats, coef: Floats) -> Floats:
+    """Return the variance of E b, E the noise in X'X.
+
+    Parameters
+    ----------
+    gram_variance : ndarray of float, shape (p, p)
+        Variance of each entry of E; an entry and its mirror share one draw.
+    coef : ndarray of float, shape (batch, p)
+        Coefficients b.
+
+    Returns
+    -------
+    ndarray of float, shape (batch, p, p)
+        Entry (i, i) is sum_j v_ij b_j^2; entry (i, j) is v_ij b_i b_j, as E_ij meets b_j in row i and b_i in row j.
+    """
+    found = gram_variance * coef[:, :, None] * coef[:, None, :]
+    diagonal = np.arange(coef.shape[1])
+    found[:, diagonal, diagonal] = coef**2 @ gram_variance
+    return found
+
+
+def profile(score: Score, directions: Floats, values: Floats, start: Floats) -> tuple[Floats, Floats]:
+    """Return Q minimized over the coefficients b with a'b = t, for several a and t at once.
+
+    Parameters
+    ----------
+    score : Score
+        The model.
+    directions : ndarray of float, shape (batch, p)
+        Each row an a.
+    values : ndarray of float, shape (batch,)
+        Each a t.
+    start : ndarray of float, shape (batch, p)
+        Coefficients to start from; they need not fulfil a'b = t.
+
+    Returns
+    -------
+    tuple of ndarray
+        Q, shape (batch,), and the coefficients where it is attained, shape (batch, p).
+
+    Notes
+    -----
+    Gauss-Newton: with D = E[X'X | U] in place of X'X, the step is the solution of a linear problem with one
+    constraint; it is shortened until Q falls. Cost: a few p by p factorizations a row of the batch.
+    """
+    coef = start
+    found, residual, variance, weight = score.at(coef)
+    for iteration in range(ITERATIONS):
+        inverse = score.inverse_derivative(coef, weight)
+        full = np.einsum("bij,bj->bi", inverse, residual)
+        back = np.einsum("bji,bj->bi", inverse, directions)
+        pull = np.einsum("bij,bjk,bk->bi", inverse, variance, back)
+        spread = np.maximum(np.sum(directions * pull, axis=1), 1e-300)
+        gap = values - np.sum(directions * coef, axis=1)
+        if iteration == 0:  # onto the plane a'b = t first, that Q may be compared from then on
+            coef = coef + pull * (gap / spread)[:, None]
+            found, residual, variance, weight = score.at(coef)
+            continue
+        step = full - pull * (np.sum(directions * full, axis=1) / spread)[:, None]
+        length = np.maximum(np.abs(step).max(axis=1), 1e-300)
+        step *= np.minimum(1.0, score.box / length)[:, None]
+        before = found
+        coef, found = _descend(score, coef, found, step)
+        if np.max(before - found) <= 1e-9 * (1.0 + np.max(found)):
+            break
+        found, residual, variance, weight = score.at(coef)
+    return found, coef
+
+
+def _descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[Floats, Floats]:
+    """Return coefficients and Q after the longest of a few steps that lowers Q, or where they were."""
+    coef, value = coef.copy(), value.copy()
+    waiting = np.ones(len(coef), dtype=np.bool_)
+    for length in STEPS:
+        tried = coef[waiting] + length * step[waiting]
+        found = score.at(tried)[0]
+        lower = (found < value[waiting]) & (np.abs(tried).max(axis=1) <= 20.0 * score.box)
+        places = np.flatnonzero(waiting)[lower]
+        coef[places], value[places] = tried[lower], found[lower]
+        waiting[places] = False
+        if not waiting.any():
+            break
+    return coef, value
+
+
+def intervals(score: Score, combinations: Floats, limits: Floats, critical: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of {t in [-limit, limit]: Q(t) <= critical}, filled up to an interval.
+
+    Parameters
+    ----------
+    score : Score
+        The model.
+    combinations : ndarray of float, shape (k, p)
+        Each row an a: the interval is for a'b.
+    limits : ndarray of float, shape (k,)
+        Largest absolute value of each a'b.
+    critical : ndarray of float, shape (k,)
+        Largest Q that is not rejected, for each a.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (k,)
+        Low and high ends. Where every t within the limits is rejected, data and limits contradict each other: the
+        whole range is returned.
+
+    Notes
+    -----
+    Both ends of all intervals are sought at once: outward by widening steps from the estimate until rejected, then by
+    regula falsi on the square root of Q, which is a straight line where the moments have no noise. Cost: about 15
+    calls of `profile`.
+    """
+    k = len(combinations)
+    batch, sign = np.vstack([combinations, combinations]), np.repeat([-1.0, 1.0], k)
+    limit, root = np.tile(limits, 2), np.sqrt(np.tile(critical, 2))
+    start, width = _center(score, batch)
+    center = np.clip(np.sum(batch * start, axis=1), -limit, limit)
+    value, coef = profile(score, batch, center, start)
+    inside, height, at = center.copy(), np.sqrt(value) - root, coef.copy()
+    outside, beyond = center.copy(), np.full(2 * k, np.nan)
+    searching = np.ones(2 * k, dtype=np.bool_)
+    t = center
+    for _ in range(WIDENINGS):
+        t = np.clip(t + sign * width, -limit, limit)
+        value, coef = profile(score, batch, t, coef)
+        above = np.sqrt(value) - root
+        accepted, rejected = searching & (above <= 0), searching & (above > 0) & (height <= 0)
+        inside[accepted], height[accepted], at[accepted] = t[accepted], above[accepted], coef[accepted]
+        outside[rejected], beyond[rejected] = t[rejected], above[rejected]
+        searching &= ~rejected & (np.abs(t) < limit)
+        if not searching.any():
+            break
+        width = width * 1.6
+    ends = _roots(score, batch, root, inside, height, outside, beyond, at)
+    # An end never reached, or a limit that is not rejected (Fieller's sets have holes): the interval goes on to it.
+    value, _ = profile(score, batch, sign * limit, coef)
+    ends = np.where(searching | (value <= root**2), sign * limit, ends)
+    low, high = np.minimum(ends[:k], ends[k:]), np.maximum(ends[:k], ends[k:])
+    lost = (height[:k] > 0) & (height[k:] > 0)
+    return np.where(lost, -limits, low), np.where(lost, limits, high)
+
+
+def _center(score: Score, batch: Floats) -> tuple[Floats, Floats]:
+    """Return the solution of U(b) = 0 for each row of the batch, and the standard error of a'b there."""
+    coef = np.zeros((1, len(score.xty)))
+    inverse = score.inverse_derivative(coef, np.zeros_like(coef))[0]
+    coef = np.clip(inverse @ score.xty, -20.0 * score.box, 20.0 * score.box)[None]
+    back = batch @ inverse
+    width = np.sqrt(np.einsum("bi,ij,bj->b", back, score.variance(coef)[0], back))
+    return np.repeat(coef, len(batch), axis=0), np.maximum(width, 1e-12)
+
+
+def _roots(
+    score: Score,
+    batch: Floats,
+    root: Floats,
+    inside: Floats,
+    low: Floats,
+    outside: Floats,
+    high: Floats,
+    coef: Floats,
+) -> Floats:
+    """Return the t between inside and outside where the square root of Q meets `root`, by the Illinois rule."""
+    inside, low, outside, high = inside.copy(), low.copy(), outside.copy(), high.copy()
+    open_: npt.NDArray[np.bool_] = ~np.isnan(high) & (low <= 0)
+    side = np.zeros(len(inside))
+    for _ in range(ROOT_STEPS):
+        places = np.flatnonzero(open_)
+        if len(places) == 0:
+            break
+        t = inside[places] - low[places] * (outside - inside)[places] / (high - low)[places]
+        value, found = profile(score, batch[places], t, coef[places])
+        above = np.sqrt(value) - root[places]
+        kept, cut = places[above <= 0], places[above > 0]
+        inside[kept], low[kept], coef[kept] = t[above <= 0], above[above <= 0], found[above <= 0]
+        outside[cut], high[cut] = t[above > 0], above[above > 0]
+        high[kept] *= np.where(side[kept] == -1, 0.5, 1.0)
+        low[cut] *= np.where(side[cut] == 1, 0.5, 1.0)
+        side[kept], side[cut] = -1, 1
+        open_[places] = np.abs(above) > 1e-10
+    return inside

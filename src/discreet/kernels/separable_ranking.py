@@ -1,0 +1,107 @@
+"""Models in the order of a splitting bound, the least first."""
+
+import heapq
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+NONE: frozenset[int] = frozenset()
+
+
+def ranked(tables: Floats, limit: int) -> Iterator[Integers]:
+    """Yield choices of one subset for each block, the least sum of entries first, up to rounding.
+
+    Parameters
+    ----------
+    tables : ndarray of float, shape (n_blocks, n_subsets)
+        Value of each subset; infinite for those that may not be chosen.
+    limit : int
+        The most units in a choice; negative for no limit.
+
+    Yields
+    ------
+    ndarray of int, shape (n_blocks,)
+        A subset for each block; there is an end only when all are listed.
+
+    Notes
+    -----
+    Lawler's partition: a choice that is taken leaves, for each block, the choices that agree with it before the block
+    and differ from it there.
+    """
+    return _without_limit(tables) if limit < 0 else iter(_Limited(tables, limit))
+
+
+def _without_limit(tables: Floats) -> Iterator[Integers]:
+    blocks = np.arange(len(tables))
+    least = tables.argmin(axis=1)
+    yield least
+    others = tables.copy()
+    others[blocks, least] = np.inf
+    second = others.argmin(axis=1)
+    more: list[float] = (others[blocks, second] - tables[blocks, least]).tolist()
+    # Above the least sum; the block changed last, the subsets it has had, and the choice.
+    heap = [(extra, b, NONE | {int(least[b])}, _changed(least, b, int(second[b]))) for b, extra in enumerate(more)]
+    heapq.heapify(heap)
+    while heap and heap[0][0] < np.inf:
+        above, block, had, picked = heapq.heappop(heap)
+        yield picked
+        had |= {int(picked[block])}
+        row = tables[block].copy()
+        row[list(had)] = np.inf
+        other = int(row.argmin())
+        extra = float(row[other] - tables[block, picked[block]])
+        heapq.heappush(heap, (above + extra, block, had, _changed(picked, block, other)))
+        for b in range(block + 1, len(tables)):
+            heapq.heappush(heap, (above + more[b], b, NONE | {int(least[b])}, _changed(picked, b, int(second[b]))))
+
+
+def _changed(picked: Integers, block: int, subset: int) -> Integers:
+    picked = picked.copy()
+    picked[block] = subset
+    return picked
+
+
+class _Limited:
+    """The same with at most so many units in all."""
+
+    def __init__(self, tables: Floats, limit: int) -> None:
+        self.tables, self.limit = tables, limit
+        self.size = np.bitwise_count(np.arange(tables.shape[1])).astype(np.int64)
+        # rest[b, k]: least sum of the blocks from b on with at most k units.
+        self.rest = np.zeros((len(tables) + 1, limit + 1))
+        for b in range(len(tables) - 1, -1, -1):
+            self.rest[b] = [self._sums(b, room).min() for room in range(limit + 1)]
+
+    def _sums(self, block: int, room: int) -> Floats:
+        """Least sum from a block on, for each of its subsets."""
+        fits = self.size <= room
+        return np.where(fits, self.tables[block] + self.rest[block + 1][np.where(fits, room - self.size, 0)], np.inf)
+
+    def _complete(self, head: list[int], avoid: frozenset[int]) -> tuple[float, list[int]]:
+        """The least sum that starts with `head` and then avoids some subsets of the next block."""
+        picked, room = list(head), self.limit - int(self.size[head].sum())
+        for block in range(len(head), len(self.tables)):
+            sums = self._sums(block, room)
+            if block == len(head):
+                sums[list(avoid)] = np.inf
+            if sums.min() == np.inf:
+                return np.inf, picked
+            picked.append(int(sums.argmin()))
+            room -= int(self.size[picked[-1]])
+        return float(self.tables[np.arange(len(picked)), picked].sum()), picked
+
+    def __iter__(self) -> Iterator[Integers]:
+        total, picked = self._complete([], NONE)
+        heap, pushed = [(total, 0, 0, NONE, picked)], 0
+        while heap and heap[0][0] < np.inf:
+            total, _, first, avoid, picked = heapq.heappop(heap)
+            yield np.array(picked, dtype=np.int64)
+            for block in range(first, len(self.tables)):
+                away = (avoid if block == first else NONE) | {picked[block]}
+                other, other_picked = self._complete(picked[:block], away)
+                pushed += 1
+                heapq.heappush(heap, (other, pushed, block, away, other_picked))

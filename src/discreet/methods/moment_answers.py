@@ -1,0 +1,1 @@
+"""What noisy moments tell: the best model, and coefficients of any model, without the rows."""

@@ -1,0 +1,215 @@
+"""How much additive noise a request may buy: Gaussian where a delta is given, Laplace for pure privacy."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent, event_record
+from discreet.accounting.gaussian import gaussian_rho
+from discreet.accounting.totals import totals_of
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
+from discreet.mechanisms.rng import Source
+from discreet.release import NoiseRecord, StepRecord
+
+DIGITS = 12
+"""Scales are decimals of this many digits, rounded up."""
+
+
+@dataclass(frozen=True)
+class NoiseBudget:
+    """What all additive noise of a request may cost together.
+
+    Parameters
+    ----------
+    rho : Fraction or None
+        Of discrete Gaussian noise; None for pure privacy.
+    epsilon : Fraction or None
+        Of discrete Laplace noise, in nats; None where rho is given.
+    lattice : Fraction
+        At least what the lattice adds to the Gaussian's epsilon, for everything bought from this budget.
+    """
+
+    rho: Fraction | None
+    epsilon: Fraction | None
+    lattice: Fraction = Fraction(0)
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: Fraction,
+        delta: Fraction,
+        n_numbers: int,
+        smallest: int,
+        others: tuple[Event, ...] = (),
+    ) -> "NoiseBudget":
+        """Return what is left for additive noise when other parts of the request are paid.
+
+        Parameters
+        ----------
+        epsilon : Fraction
+            Of the whole request, in nats.
+        delta : Fraction
+            Of the whole request; 0 for pure privacy.
+        n_numbers : int
+            At least the number of sums that will be released.
+        smallest : int
+            At most the l2 sensitivity of any vector of them, in whole steps.
+        others : tuple of Event
+            The other parts.
+
+        Returns
+        -------
+        NoiseBudget
+            The rest.
+
+        Raises
+        ------
+        InvalidParameterError
+            When the other parts leave nothing.
+        """
+        if delta == 0:
+            left = epsilon - sum((totals_of(part).pure for part in others), Fraction(0))
+            if left <= 0:
+                raise InvalidParameterError("The parts of a request must cost less than the whole. Lower their shares.")
+            return cls(None, left)
+        # |v|_1 / scale^2 <= sqrt(n) |v|_2 / scale^2 = sqrt(n) 2 rho / |v|_2, block by block (see GaussianEvent).
+        rho = gaussian_rho(epsilon, delta, others)
+        lattice = 2 * rho * (math.isqrt(n_numbers) + 1) / smallest
+        return cls(gaussian_rho(epsilon, delta, others, lattice), None, lattice)
+
+    def event(self) -> Event:
+        """Return the event of spending all of it.
+
+        Returns
+        -------
+        Event
+            Gaussian or Laplace.
+        """
+        if self.rho is not None:
+            return GaussianEvent(self.rho, self.lattice)
+        return LaplaceEvent(self.epsilon or Fraction(0))
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """One vector of integer sums, and the noise it is released with.
+
+    Parameters
+    ----------
+    name : str
+        What it is, for the release.
+    l2 : Fraction
+        Squared l2 sensitivity, in squared whole steps.
+    l1 : Fraction
+        l1 sensitivity, in whole steps.
+    share : Fraction
+        Its part of the budget.
+    step : int
+        Whole steps in one unit of the released numbers, for the noise box.
+    formula : str
+        The sensitivity in words, in those units.
+    """
+
+    name: str
+    l2: Fraction
+    l1: Fraction
+    share: Fraction
+    step: int
+    formula: str
+
+    def scale(self, budget: NoiseBudget) -> Fraction:
+        """Return the noise's scale in whole steps, rounded up.
+
+        Parameters
+        ----------
+        budget : NoiseBudget
+            Of the request.
+
+        Returns
+        -------
+        Fraction
+            Standard deviation of the Gaussian, or scale of the Laplace law.
+        """
+        if budget.rho is None:
+            return _up(float(self.l1 / (self.share * (budget.epsilon or Fraction(1)))))
+        return _up(math.sqrt(float(self.l2 / (2 * self.share * budget.rho))))
+
+    def variance(self, budget: NoiseBudget) -> float:
+        """Return the variance of each number's noise, in squared steps.
+
+        Parameters
+        ----------
+        budget : NoiseBudget
+            Of the request.
+
+        Returns
+        -------
+        float
+            Of the continuous law; the lattice's differs by less than a squared step.
+        """
+        return float(self.scale(budget)) ** 2 * (1.0 if budget.rho is not None else 2.0)
+
+    def draw(self, values: list[int], budget: NoiseBudget, rng: Source) -> list[int]:
+        """Add the noise.
+
+        Parameters
+        ----------
+        values : list of int
+            Exact sums in whole steps.
+        budget : NoiseBudget
+            Of the request.
+        rng : Source
+            Where the noise comes from.
+
+        Returns
+        -------
+        list of int
+            The noisy sums, fit for release.
+        """
+        mechanism = discrete_gaussian if budget.rho is not None else discrete_laplace
+        return mechanism(values, self.scale(budget), rng)
+
+    def record(self, budget: NoiseBudget, claim: str) -> StepRecord:
+        """Return the priced part as it stands in a release.
+
+        Parameters
+        ----------
+        budget : NoiseBudget
+            Of the request.
+        claim : str
+            File of the proof.
+
+        Returns
+        -------
+        StepRecord
+            Without a value: the numbers stand elsewhere.
+        """
+        gaussian = budget.rho is not None
+        part = NoiseBudget(
+            None if budget.rho is None else self.share * budget.rho,
+            None if budget.epsilon is None else self.share * budget.epsilon,
+            self.share * budget.lattice,
+        )
+        size = math.sqrt(float(self.l2)) if gaussian else float(self.l1)
+        return StepRecord(
+            name=self.name,
+            event=event_record(part.event()),
+            noise=NoiseRecord(
+                mechanism="discrete_gaussian" if gaussian else "discrete_laplace",
+                noise="gaussian" if gaussian else "laplace",
+                sensitivity=size / self.step,
+                scale=float(self.scale(budget)) / self.step,
+                unit="products of scaled columns",
+                formula=self.formula,
+                numerics="exact draw on whole steps",
+                claim=claim,
+            ),
+        )
+
+
+def _up(value: float) -> Fraction:
+    """The next decimal of some digits above a float and its rounding error."""
+    places = DIGITS - 1 - math.floor(math.log10(value))
+    unit = Fraction(10) ** places
+    return Fraction(math.ceil(Fraction(value) * (1 + Fraction(1, 2**48)) * unit)) / unit

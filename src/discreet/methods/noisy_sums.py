@@ -1,0 +1,308 @@
+"""Second moments of a design, bought once with additive noise: which sums, at which sensitivity, in which record."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.accounting.guarantee import exact
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Design
+from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
+from discreet.kernels.moments import GRID
+from discreet.kernels.noisy_gram import NoisyGram
+from discreet.mechanisms.rng import Source
+from discreet.methods.noise_budget import NoiseBudget, Purchase
+from discreet.release import MomentsRecord, StepRecord
+
+Integers = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+CLAIM = "methods/noisy_moments.privacy.md"
+BLOCKS = ("X'y", "X'X", "y'y", "rows")
+
+
+@dataclass(frozen=True)
+class NoisySums:
+    """The sums of products of a design's columns that a request releases, block by block.
+
+    Parameters
+    ----------
+    design : Design
+        The row map.
+    fit_intercept : bool
+        Whether the constant is a column of X.
+    known : dict of str to (float, float)
+        Mean and variance, on the scaled columns, of candidates whose distribution is declared public.
+    uncorrelated : bool
+        Whether those candidates are declared uncorrelated.
+    """
+
+    design: Design
+    fit_intercept: bool
+    known: Mapping[str, tuple[float, float]]
+    uncorrelated: bool
+
+    # ---- which sums
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Places of X's columns among the design's cells."""
+        return tuple(range(0 if self.fit_intercept else 1, self.design.n_columns - 1))
+
+    @cached_property
+    def owners(self) -> tuple[str | None, ...]:
+        """The candidate of each column of X, None for the constant."""
+        widths = zip(self.design.candidates, self.design.widths, strict=True)
+        owned: list[str | None] = [name for name, width in widths for _ in range(width)]
+        return (None, *owned) if self.fit_intercept else tuple(owned)
+
+    @cached_property
+    def paid(self) -> Bools:
+        """Entries of X'X that are released with noise; the others are public, or zero by their meaning."""
+        owners = np.array([owner or "" for owner in self.owners])
+        wide = np.array([width > 1 for width in self._widths])
+        paid = ~((owners[:, None] == owners[None, :]) & wide[:, None])  # two levels of a category never meet
+        np.fill_diagonal(paid, True)
+        public = np.array([owner is None or owner in self.known for owner in self.owners])
+        both = public[:, None] & public[None, :]
+        if not self.uncorrelated:
+            both &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
+        return paid & ~both
+
+    @cached_property
+    def _widths(self) -> tuple[int, ...]:
+        widths = [width for width in self.design.widths for _ in range(width)]
+        return (1, *widths) if self.fit_intercept else tuple(widths)
+
+    @property
+    def n_numbers(self) -> int:
+        """The most numbers that are released."""
+        return len(self.columns) * (len(self.columns) + 3) // 2 + 2
+
+    # ---- at which sensitivity
+
+    def purchases(self, shares: tuple[Fraction, Fraction, Fraction, Fraction]) -> tuple[Purchase, ...]:
+        """Return the blocks with their sensitivities, leaving out those that need no noise.
+
+        Parameters
+        ----------
+        shares : tuple of Fraction
+            Parts of the budget for X'y, X'X, y'y and the number of rows; what a public block would get goes to the
+            others.
+
+        Returns
+        -------
+        tuple of Purchase
+            Their shares add up to 1.
+
+        Notes
+        -----
+        Claim: ``noisy_moments.privacy.md``.
+
+        References
+        ----------
+        Privacy specification 6.1.
+        """
+        metadata = self.design.metadata
+        replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
+        c = metadata.rows_per_unit
+        # Per block: squared l2 and l1 sensitivity in scaled units, the former's root in words.
+        m, p = self._squared_norm(), len(self.columns)
+        twice = 2 if replaces else 1
+        gram_l2, gram_l1, gram_words = self._gram_sensitivity(m, replaces)
+        l1 = Fraction(m) if self.design.row_norm is None else _root_up(m * p)
+        table = {
+            BLOCKS[0]: (m * twice**2, l1 * twice, f"{twice} sqrt(m)" if replaces else "sqrt(m)"),
+            BLOCKS[1]: (gram_l2, gram_l1, gram_words) if self.paid.any() else None,
+            BLOCKS[2]: (Fraction(1), Fraction(1), "1, the largest y^2"),
+            BLOCKS[3]: None if replaces else (Fraction(1), Fraction(1), "1 row"),
+        }
+        total = sum((share for share, row in zip(shares, table.values(), strict=True) if row), Fraction(0))
+        unit = GRID * GRID
+        bought = []
+        for share, (name, row) in zip(shares, table.items(), strict=True):
+            if row is not None:
+                l2, size, words = row
+                step = 1 if name == BLOCKS[3] else unit
+                formula = f"{c} rows x {words}" if c > 1 else words
+                bought.append(Purchase(name, l2 * (c * step) ** 2, size * c * step, share / total, step, formula))
+        return tuple(bought)
+
+    def _gram_sensitivity(self, m: Fraction, replaces: bool) -> tuple[Fraction, Fraction, str]:
+        """Of the upper triangle of xx', the constant's square apart: squared l2, l1, and the l2 in words."""
+        one = 1 if self.fit_intercept else 0
+        if self.design.row_norm is not None:  # |x|^2 <= q is all that is known of the candidates' columns
+            q, half = m - one, m * (len(self.columns) + 1) / 2
+            if replaces:
+                return one * (1 + 2 * q) + 2 * q * q, 2 * half, "of rows of bounded norm, replaced"
+            return q * q + one * q, half, "of rows of bounded norm"
+        groups = sum(width > 1 for width in self.design.widths)
+        numeric = len(self.design.widths) - groups
+        if replaces:
+            return m * m + groups, m * (m - 1) + numeric + 2 * groups, "sqrt(m^2 + categories)"
+        return m * (m + 1) / 2 - one, m * (m + 1) / 2 - one, "sqrt(m (m + 1) / 2)"
+
+    def _squared_norm(self) -> Fraction:
+        """m: bound of |x|^2 over rows, the constant included where it is a column."""
+        one = 1 if self.fit_intercept else 0
+        if self.design.row_norm is not None:
+            return one + exact(self.design.row_norm, "row_norm") ** 2
+        return Fraction(one + len(self.design.candidates))
+
+    # ---- in which record
+
+    def draw(
+        self, moments: Integers, purchases: tuple[Purchase, ...], budget: NoiseBudget, rng: Source
+    ) -> MomentsRecord:
+        """Add the noise to the exact sums.
+
+        Parameters
+        ----------
+        moments : ndarray of int64, shape (n_columns, n_columns)
+            Of the design's cells; not releasable.
+        purchases : tuple of Purchase
+            What `purchases` returned.
+        budget : NoiseBudget
+            Of the request.
+        rng : Source
+            Where the noise comes from.
+
+        Returns
+        -------
+        MomentsRecord
+            Fit for release.
+        """
+        by_name = {purchase.name: purchase for purchase in purchases}
+
+        def bought(name: str, values: list[int]) -> tuple[list[int], float]:
+            return by_name[name].draw(values, budget, rng), by_name[name].variance(budget)
+
+        at = np.array(self.columns)
+        xty, xty_variance = bought("X'y", [int(v) for v in moments[at, -1]])
+        yty, yty_variance = bought("y'y", [int(moments[-1, -1])])
+        n_rows, n_variance = self.design.metadata.n_rows, 0.0
+        if n_rows is None:
+            counted, n_variance = bought("rows", [int(moments[0, 0]) // GRID**2])
+            n_rows = max(counted[0], 1)
+        gram, gram_variance = self._public_gram(n_rows, n_variance)
+        places = np.argwhere(np.triu(self.paid))
+        if len(places):
+            noisy, variance = bought("X'X", [int(moments[at[i], at[j]]) for i, j in places])
+            for (i, j), value in zip(places, noisy, strict=True):
+                gram[i][j] = gram[j][i] = value
+                gram_variance[i][j] = gram_variance[j][i] = variance
+        return self._record(gram, xty, yty[0], gram_variance, xty_variance, yty_variance, n_rows, n_variance)
+
+    def _public_gram(self, n_rows: int, n_variance: float) -> tuple[list[list[int]], list[list[float]]]:
+        """Return what is declared of X'X, and how far the table's own sums may lie from it, as a variance."""
+        mean = np.array([1.0 if owner is None else self.known.get(owner, (0.0, 0.0))[0] for owner in self.owners])
+        spread = np.array([0.0 if owner is None else self.known.get(owner, (0.0, 0.0))[1] for owner in self.owners])
+        second = np.outer(mean, mean) + np.diag(spread)
+        square = np.diag(second)
+        public = ~self.paid & ((square[:, None] * square[None, :]) > 0)
+        # |x_i x_j| <= 1, so Var(x_i x_j) <= E x_i^2 x_j^2 <= min(E x_i^2, E x_j^2); the constant's square is no chance.
+        sampled = np.minimum(square[:, None], square[None, :]) - second**2
+        constant = np.array([owner is None for owner in self.owners])
+        sampled[constant[:, None] & constant[None, :]] = 0.0
+        gram = np.where(public, second * n_rows, 0.0) * GRID**2
+        variance = np.where(public, np.maximum(sampled, 0.0) * n_rows + second**2 * n_variance, 0.0) * GRID**4
+        return np.rint(gram).astype(object).tolist(), variance.tolist()
+
+    def _record(
+        self,
+        gram: list[list[int]],
+        xty: list[int],
+        yty: int,
+        gram_variance: list[list[float]],
+        xty_variance: float,
+        yty_variance: float,
+        n_rows: int,
+        n_rows_variance: float,
+    ) -> MomentsRecord:
+        centers, halves, labels = [], [], []
+        for owner, label in zip(self.owners, self._labels(), strict=True):
+            column = None if owner is None else self.design.metadata.declared(owner)
+            middle, half = half_width(column) if isinstance(column, NumericColumn) else (0.0, 1.0)
+            centers.append(middle)
+            halves.append(half)
+            labels.append(label)
+        return MomentsRecord(
+            grid=GRID,
+            labels=tuple(labels),
+            owners=self.owners,
+            centers=tuple(centers),
+            half_widths=tuple(halves),
+            y_center=self.design.center,
+            y_bound=self.design.bound,
+            n_rows=n_rows,
+            n_rows_variance=n_rows_variance,
+            gram=tuple(tuple(int(v) for v in row) for row in gram),
+            xty=tuple(xty),
+            yty=yty,
+            gram_variance=tuple(tuple(row) for row in gram_variance),
+            xty_variance=(xty_variance,) * len(xty),
+            yty_variance=yty_variance,
+        )
+
+    def _labels(self) -> list[str]:
+        labels = ["(intercept)"] if self.fit_intercept else []
+        for name in self.design.candidates:
+            column = self.design.metadata.declared(name)
+            levels = column.levels if isinstance(column, CategoryColumn) else None
+            labels += [f"{name}={level}" for level in levels] if levels else [name]
+        return labels
+
+    def records(self, purchases: tuple[Purchase, ...], budget: NoiseBudget) -> tuple[StepRecord, ...]:
+        """Return the priced parts of the release.
+
+        Parameters
+        ----------
+        purchases : tuple of Purchase
+            What `purchases` returned.
+        budget : NoiseBudget
+            Of the request.
+
+        Returns
+        -------
+        tuple of StepRecord
+            One a block.
+        """
+        return tuple(purchase.record(budget, CLAIM) for purchase in purchases)
+
+
+def noisy_gram(record: MomentsRecord) -> NoisyGram:
+    """Return released moments in scaled units.
+
+    Parameters
+    ----------
+    record : MomentsRecord
+        As it stands in a release.
+
+    Returns
+    -------
+    NoisyGram
+        What the kernels compute with.
+    """
+    unit = float(record.grid) ** 2
+    return NoisyGram(
+        np.array(record.gram, dtype=object).astype(np.float64).reshape(len(record.labels), -1) / unit,
+        np.array(record.xty, dtype=object).astype(np.float64) / unit,
+        record.yty / unit,
+        np.array(record.gram_variance, dtype=np.float64) / unit**2,
+        np.array(record.xty_variance, dtype=np.float64) / unit**2,
+        record.yty_variance / unit**2,
+        float(record.n_rows),
+        record.n_rows_variance,
+    )
+
+
+def _root_up(value: Fraction) -> Fraction:
+    """A rational number no smaller than the square root."""
+    scale = 10**12
+    return Fraction(math.isqrt(math.ceil(value * scale * scale)) + 1, scale)

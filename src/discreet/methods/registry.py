@@ -1,0 +1,48 @@
+"""The methods by their names on the command line."""
+
+import importlib
+from typing import Any
+
+from discreet.errors import InvalidParameterError
+from discreet.methods.base import Method
+
+_HOMES = {
+    "pcls": ("discreet.methods.pcls", "PenalizedLeastSquares"),
+    "pcpl": ("discreet.methods.pcpl", "ProfileLikelihood"),
+    "moments": ("discreet.methods.noisy_moments", "SufficientStatistics"),
+    "linear": ("discreet.methods.linear", "LinearModel"),
+    "logistic": ("discreet.methods.generalized_linear", "LogisticModel"),
+    "poisson": ("discreet.methods.generalized_linear", "PoissonModel"),
+    "run": ("discreet.methods.select_then_fit", "SelectThenFit"),
+}
+"""Imported on first use: a selection must not wait for what only a fit needs."""
+
+SELECTIONS = ("pcls", "pcpl", "moments")
+FAMILIES = ("linear", "logistic", "poisson")
+
+
+def method_of(name: str, **parameters: Any) -> Method:
+    """Return a method by its name on the command line.
+
+    Parameters
+    ----------
+    name : str
+        Such as "pcls".
+    **parameters : Any
+        Its parameters; those that are None keep their defaults.
+
+    Returns
+    -------
+    Method
+        Its parameters are checked.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is no such method, or a parameter is out of range.
+    """
+    if name not in _HOMES:
+        raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.")
+    module, kind = _HOMES[name]
+    method: type[Method] = getattr(importlib.import_module(module), kind)
+    return method.of(**{key: value for key, value in parameters.items() if value is not None})

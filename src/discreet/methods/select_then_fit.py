@@ -1,0 +1,198 @@
+"""Select columns, then fit the model that they make: two steps as one priced unit."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from discreet.accounting.events import ComposedEvent, event_record
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.methods.base import Fitter, Method, Outcome, Preparation, Progress
+from discreet.methods.noise_budget import NoiseBudget
+from discreet.methods.registry import method_of
+from discreet.release import StepRecord
+
+SELECT_SHARE = Fraction(1, 2)
+"""Part of epsilon that a selection gets when the plan does not say."""
+
+
+class SelectThenFit(Method):
+    """A selection, and coefficients of the columns that it selects, under one epsilon and delta.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of both steps together, in nats, in (0, 1000].
+    delta : float
+        Of both steps together.
+    select : dict
+        ``method``, and its parameters; ``epsilon`` is its part, half of the whole where it is not given.
+    fit : dict
+        ``family`` (linear, logistic or poisson), and its parameters; ``epsilon`` is its part, the rest of the whole
+        where it is not given.
+
+    Notes
+    -----
+    Claim: ``select_then_fit.privacy.md``.
+    """
+
+    name: ClassVar[str] = "run"
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    select: dict[str, Any] = Field(default_factory=dict)
+    fit: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("epsilon")
+    @classmethod
+    def _epsilon_in_range(cls, value: float) -> float:
+        exact_epsilon(value)
+        return value
+
+    @field_validator("delta")
+    @classmethod
+    def _delta_in_range(cls, value: float) -> float:
+        exact_delta(value)
+        return value
+
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedSteps":
+        """Check both steps and price them, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response of both steps.
+        candidates : sequence of str, optional
+            Columns that may be selected; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedSteps
+            The cost, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When the parts cost more than the whole, or a step's parameters do not fit.
+        """
+        first, second = self._parts()
+        selecting = {name: value for name, value in self.select.items() if name not in ("method", "epsilon")}
+        method = method_of(str(self.select.get("method", "pcls")), epsilon=float(first), **selecting)
+        fitting = {name: value for name, value in self.fit.items() if name not in ("family", "epsilon")}
+        fitter = method_of(
+            str(self.fit.get("family", "linear")), epsilon=float(second), delta=self.delta, **fitting
+        )
+        if not isinstance(fitter, Fitter) or isinstance(method, (Fitter, SelectThenFit)):
+            raise InvalidParameterError(
+                "A plan must select, then fit: give select a method such as pcls, and fit a family such as linear."
+            )
+        prepared = method.prepare(metadata, target, candidates)
+        if prepared.event is None:
+            raise InvalidParameterError("A plan must give a guarantee, but as_published gives none. Drop it.")
+        n_numbers, smallest = fitter.size(metadata, target, prepared.candidates)
+        budget = NoiseBudget.of(first + second, exact_delta(self.delta), n_numbers, smallest, (prepared.event,))
+        return PreparedSteps(self, prepared, fitter, budget, metadata)
+
+    def _parts(self) -> tuple[Fraction, Fraction]:
+        """Epsilon of the selection and of the fit."""
+        total = exact_epsilon(self.epsilon)
+        stated = [part.get("epsilon") for part in (self.select, self.fit)]
+        asked = [None if value is None else exact_epsilon(value) for value in stated]
+        second_or_none = asked[1]
+        first = asked[0] or (total - second_or_none if second_or_none is not None else total * SELECT_SHARE)
+        second = second_or_none or total - first
+        if first <= 0 or second <= 0 or first + second > total:
+            shown = " + ".join("the rest" if value is None else f"{float(value):g}" for value in asked)
+            raise InvalidParameterError(
+                f"The parts of a plan must cost at most the whole, but {shown} does not fit in epsilon="
+                f"{self.epsilon:g}. Lower a part, or raise epsilon."
+            )
+        return first, second
+
+
+class PreparedSteps(Preparation):
+    """A request of `SelectThenFit` with its budget split.
+
+    Parameters
+    ----------
+    method : SelectThenFit
+        The parameters.
+    selection : Preparation
+        The first step.
+    fitter : Fitter
+        The second step's parameters.
+    budget : NoiseBudget
+        What the second step may spend.
+    metadata : Metadata
+        What is public about the table.
+    """
+
+    def __init__(
+        self,
+        method: SelectThenFit,
+        selection: Preparation,
+        fitter: Fitter,
+        budget: NoiseBudget,
+        metadata: Metadata,
+    ) -> None:
+        self.selection, self.fitter, self.budget, self.metadata = selection, fitter, budget, metadata
+        self.columns, self.target, self.candidates = selection.columns, selection.target, selection.candidates
+        if selection.event is None:
+            raise InvalidParameterError("A plan must give a guarantee.")
+        self.event = ComposedEvent((selection.event, budget.event()))
+        self.delta = exact_delta(method.delta)
+        widest = fitter.prepare_within(metadata, self.target, self.candidates, budget)
+        self.parameters = {
+            "epsilon": method.epsilon,
+            "delta": method.delta,
+            "select": {"method": method.select.get("method", "pcls"), **selection.parameters},
+            "fit": {"family": fitter.name, **widest.parameters},
+        }
+        self.noise = selection.noise
+        self.steps = (*self._selection_steps(selection.steps), *widest.steps)
+        self.public, self.not_protected = selection.public, selection.not_protected
+
+    def _selection_steps(self, steps: tuple[StepRecord, ...]) -> tuple[StepRecord, ...]:
+        if steps or self.selection.event is None:
+            return steps
+        return (StepRecord(name="selection", event=event_record(self.selection.event), noise=self.selection.noise),)
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Select, then fit what was selected.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of work whose length is public.
+
+        Returns
+        -------
+        Outcome
+            The selected columns and their coefficients.
+
+        Notes
+        -----
+        Claim: ``select_then_fit.privacy.md``.
+        """
+        chosen = self.selection.run(table, rng, progress)
+        fit = self.fitter.prepare_within(self.metadata, self.target, chosen.selected, self.budget)
+        fitted = fit.run(table, rng, progress)
+        return Outcome(
+            selected=chosen.selected,
+            noise=chosen.noise,
+            steps=(*self._selection_steps(chosen.steps), *fitted.steps),
+            fit=fitted.fit,
+            moments=fitted.moments,
+            by_size=chosen.by_size,
+        )

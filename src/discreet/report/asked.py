@@ -1,0 +1,147 @@
+"""What was asked, as a release tells it; a release made by hand may tell less."""
+
+import math
+from typing import Any, Literal
+
+from discreet.release import PublicColumn, Release
+from discreet.report.vocabulary import REGRESSIONS
+
+Kind = Literal["selection", "fit", "both", "moments"]
+
+
+def kind(release: Release) -> Kind:
+    """Return what a release answers.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    {"selection", "fit", "both", "moments"}
+        "both" is a selection and the coefficients of what it selected; "moments" are noisy moments alone.
+    """
+    steps = any(step.name in ("selection", "screening") for step in release.steps)
+    chooses = release.method.casefold() == "run" or steps or bool(release.by_size)
+    if release.fit is not None:
+        return "both" if chooses and release.method.casefold() not in REGRESSIONS else "fit"
+    return "moments" if release.moments is not None and not chooses and not release.selected else "selection"
+
+
+def target(release: Release) -> str:
+    """Return the name of the response.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    str
+        As asked, or as declared.
+    """
+    declared = [column.name for column in release.public if column.role == "target"]
+    return str(release.request.get("target") or (declared or ["the target"])[0])
+
+
+def candidates(release: Release) -> tuple[str, ...]:
+    """Return the names of the columns that could be used.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    tuple of str
+        As asked, or as declared.
+    """
+    asked = names(release.request.get("candidates"))
+    return asked or tuple(column.name for column in release.public if column.role == "candidate")
+
+
+def forced(release: Release) -> tuple[str, ...]:
+    """Return the names of the columns that stood in every model.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    tuple of str
+        Perhaps none.
+    """
+    return names(parameters(release).get("forced"))
+
+
+def parameters(release: Release) -> dict[str, Any]:
+    """Return the public parameters.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    dict
+        By name.
+    """
+    given = release.request.get("parameters")
+    return {str(name): value for name, value in given.items()} if isinstance(given, dict) else {}
+
+
+def epsilon(release: Release) -> float:
+    """Return the epsilon of a release, promised or asked.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    float
+        In nats; not a number when it says neither.
+    """
+    given = parameters(release).get("epsilon", math.nan)
+    return release.guarantee.epsilon if release.guarantee else given if isinstance(given, float) else math.nan
+
+
+def declared(release: Release, name: str | None) -> PublicColumn | None:
+    """Return what was declared about a column.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    name : str or None
+        The column.
+
+    Returns
+    -------
+    PublicColumn or None
+        None when nothing was.
+    """
+    return next((column for column in release.public if column.name == name), None)
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """Return a list of names, whatever a request holds in its place.
+
+    Parameters
+    ----------
+    value : Any
+        Anything that JSON can hold.
+
+    Returns
+    -------
+    tuple of str
+        Empty when it is no list.
+    """
+    return tuple(str(name) for name in value) if isinstance(value, list | tuple) else ()

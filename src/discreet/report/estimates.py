@@ -1,0 +1,318 @@
+"""Coefficients and best models by size in short texts; nothing is escaped here."""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from discreet.release import CoefficientRecord, FitRecord, PublicColumn, Release, SizeRecord
+from discreet.report import asked
+from discreet.report.vocabulary import REGRESSIONS
+from discreet.report.words import alike, number, part
+
+CONSTANT = "constant term"
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A line of the table of coefficients; `ratio` and `ratio_interval` are empty for a linear regression.
+
+    `by_sampling` and `by_privacy` are half the widths that the interval would have with one kind of noise alone.
+    """
+
+    name: str
+    estimate: str
+    interval: str
+    ratio: str
+    ratio_interval: str
+    by_sampling: str
+    by_privacy: str
+    share: str
+    is_empty: bool
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A regression in short texts."""
+
+    family: str
+    words: str
+    confidence: str
+    coefficients: tuple[Coefficient, ...]
+    n_columns: int
+    references: tuple[tuple[str, str], ...]
+    ratio: str | None
+    upper: str
+    residual_sd: str | None
+    r_squared: str | None
+    n_empty: int
+    largest_share: str
+
+
+@dataclass(frozen=True)
+class Size:
+    """The best model of one size; `change` tells how it differs from the model before it."""
+
+    size: str
+    columns: tuple[str, ...]
+    change: str
+    criterion: str
+    r_squared: str
+    interval: str
+    is_chosen: bool
+
+
+def label(record: CoefficientRecord) -> str:
+    """Return how a coefficient is called.
+
+    Parameters
+    ----------
+    record : CoefficientRecord
+        The coefficient.
+
+    Returns
+    -------
+    str
+        Its column, with the level of a category.
+    """
+    if record.column is None:
+        return CONSTANT
+    return record.name if record.level is None else f"{record.column}: {record.level}"
+
+
+def fit(release: Release) -> Fit | None:
+    """Return a release's coefficients in short texts.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    Fit or None
+        None when it has none.
+    """
+    record = release.fit
+    if record is None:
+        return None
+    shares = [share(one) for one in record.coefficients]
+    lines = tuple(_line(one, record, release) for one in record.coefficients)
+    response = asked.declared(release, asked.target(release))
+    return Fit(
+        family=record.family,
+        words=REGRESSIONS[record.family],
+        confidence=f"{number(100 * record.confidence)}%",
+        coefficients=lines,
+        n_columns=len({one.column for one in record.coefficients if one.column is not None}),
+        references=tuple(_references(record, release)),
+        ratio={"linear": None, "logistic": "Odds ratio", "poisson": "Rate ratio"}[record.family],
+        upper="its upper value" if response is None or response.upper is None else number(response.upper),
+        residual_sd=None if record.residual_sd is None else number(record.residual_sd, 4),
+        r_squared=None if record.r_squared is None else number(record.r_squared, 3),
+        n_empty=sum(line.is_empty for line in lines),
+        largest_share=part(max((one for one in shares if not math.isnan(one)), default=0.0)),
+    )
+
+
+def share(record: CoefficientRecord) -> float:
+    """Return how much of an interval's variance is privacy noise.
+
+    Parameters
+    ----------
+    record : CoefficientRecord
+        The coefficient.
+
+    Returns
+    -------
+    float
+        In [0, 1]; not a number when that cannot be told.
+    """
+    total = record.sampling_variance + record.privacy_variance
+    return record.privacy_variance / total if total > 0 and math.isfinite(total) else math.nan
+
+
+def quantile(confidence: float) -> float:
+    """Return how many standard deviations an interval reaches to each side.
+
+    Parameters
+    ----------
+    confidence : float
+        Level of the interval.
+
+    Returns
+    -------
+    float
+        Of the normal law.
+    """
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def is_empty(record: CoefficientRecord, fitted: FitRecord, release: Release) -> bool:
+    """Tell whether an interval says no more than what was public before.
+
+    Parameters
+    ----------
+    record : CoefficientRecord
+        The coefficient.
+    fitted : FitRecord
+        The regression it stands in.
+    release : Release
+        The release, for the bounds of its columns.
+
+    Returns
+    -------
+    bool
+        True when the interval is infinite, or cut to a public box about zero, or, in a linear regression, holds
+        every slope between which the target would cross its whole range as the column crosses its own.
+    """
+    if not (math.isfinite(record.low) and math.isfinite(record.high)):
+        return True
+    reach = quantile(fitted.confidence) * math.sqrt(record.sampling_variance + record.privacy_variance)
+    is_cut = not math.isclose(record.high - record.low, 2 * reach, rel_tol=0.01)
+    if record.column is not None and is_cut and math.isclose(-record.low, record.high, rel_tol=1e-9):
+        return record.high > 0
+    response = asked.declared(release, asked.target(release))
+    if fitted.family != "linear" or response is None or response.lower is None or response.upper is None:
+        return False
+    if record.column is None:
+        return record.low <= response.lower and record.high >= response.upper
+    slope = (response.upper - response.lower) / crossing(record, asked.declared(release, record.column))
+    return record.low <= -slope and record.high >= slope
+
+
+def crossing(record: CoefficientRecord, column: PublicColumn | None) -> float:
+    """Return what the coefficient is multiplied with when its column goes from one end of its range to the other.
+
+    Parameters
+    ----------
+    record : CoefficientRecord
+        The coefficient.
+    column : PublicColumn or None
+        What was declared about its column.
+
+    Returns
+    -------
+    float
+        Width of the range, in the column's own unit; 1 for a level of a category and where no range is known.
+    """
+    if record.level is not None or column is None or column.lower is None or column.upper is None:
+        return 1.0
+    width = column.upper - column.lower
+    return width if 0 < width < math.inf else 1.0
+
+
+def sizes(release: Release) -> tuple[Size, ...]:
+    """Return the best models by size in short texts.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    tuple of Size
+        Smallest first.
+    """
+    records = sorted(release.by_size, key=lambda record: record.size)
+    return tuple(
+        Size(
+            size=str(record.size),
+            columns=record.columns,
+            change=change(records[at - 1] if at else None, record),
+            criterion=number(record.criterion, 5),
+            r_squared=f"{record.r_squared:.3f}",
+            interval=f"{record.r_squared_low:.3f} to {record.r_squared_high:.3f}",
+            is_chosen=is_chosen(record, release),
+        )
+        for at, record in enumerate(records)
+    )
+
+
+def is_chosen(record: SizeRecord, release: Release) -> bool:
+    """Tell whether the model of a size is the selected one.
+
+    Parameters
+    ----------
+    record : SizeRecord
+        The best model of its size.
+    release : Release
+        The release.
+
+    Returns
+    -------
+    bool
+        Columns that stand in every model are left aside.
+    """
+    forced = set(asked.forced(release))
+    return set(record.columns) - forced == set(release.selected) - forced
+
+
+def change(before: SizeRecord | None, record: SizeRecord) -> str:
+    """Return how the best model of a size differs from that of the size before.
+
+    Parameters
+    ----------
+    before : SizeRecord or None
+        The model before it, if there is one.
+    record : SizeRecord
+        The model.
+
+    Returns
+    -------
+    str
+        Such as ``+ age \u2212 idp``; the model itself when it is the first.
+    """
+    if before is None:
+        return ", ".join(record.columns) or "no column"
+    came = [f"+ {name}" for name in record.columns if name not in before.columns]
+    left = [f"\u2212 {name}" for name in before.columns if name not in record.columns]
+    return " ".join([*came, *left]) or "the same columns"
+
+
+def _line(record: CoefficientRecord, fitted: FitRecord, release: Release) -> Coefficient:
+    reach = quantile(fitted.confidence)
+    spread = (record.high - record.low) / 2
+    estimate, low, high = alike([record.estimate, record.low, record.high], spread)
+    sampling, privacy = (
+        alike([reach * math.sqrt(variance)], spread)[0]
+        for variance in (record.sampling_variance, record.privacy_variance)
+    )
+    ratio, bottom, top = _ratios(record) if fitted.family != "linear" and record.column is not None else ("", "", "")
+    return Coefficient(
+        name=label(record),
+        estimate=estimate,
+        interval=f"{low} to {high}",
+        ratio=ratio,
+        ratio_interval=f"{bottom} to {top}" if ratio else "",
+        by_sampling=sampling,
+        by_privacy=privacy,
+        share=part(share(record)),
+        is_empty=is_empty(record, fitted, release),
+    )
+
+
+def _ratios(record: CoefficientRecord) -> list[str]:
+    values = [math.exp(max(min(value, 700.0), -700.0)) for value in (record.estimate, record.low, record.high)]
+    decimals = max(0, 1 - math.floor(math.log10(max(min(values[2] - values[1], values[0]), 1e-6))))
+    return [_ratio(value, decimals) for value in values]
+
+
+def _ratio(value: float, decimals: int) -> str:
+    if value >= 1e6:
+        return "over a million"
+    return "under 0.000001" if value < 1e-6 else f"{value:.{decimals}f}"
+
+
+def _references(record: FitRecord, release: Release) -> list[tuple[str, str]]:
+    """Each category with the level that its others are compared with: the first one without a coefficient."""
+    levels: dict[str, set[str]] = {}
+    for one in record.coefficients:
+        if one.column is not None and one.level is not None:
+            levels.setdefault(one.column, set()).add(one.level)
+    found = []
+    for name, present in levels.items():
+        column = asked.declared(release, name)
+        absent = [level for level in (column.levels or () if column else ()) if level not in present]
+        found.append((name, absent[0] if len(absent) == 1 else ""))
+    return [(name, level) for name, level in found if level]

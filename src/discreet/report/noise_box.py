@@ -1,0 +1,201 @@
+"""How noise was set, step by step, in short texts."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from discreet.release import NoiseRecord, Release
+from discreet.report import asked
+from discreet.report.chances import seldom_gap
+from discreet.report.price import price
+from discreet.report.vocabulary import MECHANISMS, NUMERICS, STEPS
+from discreet.report.words import count, number, shortened
+
+SQUARED = "squared units of the target"
+"""Unit of a noise box that is told with the target's name."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A noise box in short texts; `gap` and `lead` are None when the law is not known here or nothing is chosen."""
+
+    drawn: str
+    is_choice: bool
+    sensitivity: str
+    inflation: str
+    scale: str
+    unit: str
+    is_sum_over_epsilon: bool
+    formula: str
+    numerics: str
+    numerics_meaning: str
+    claim: str
+    gap: str | None
+    gap_scales: str | None
+    lead: str | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One priced part of a release in short texts."""
+
+    purpose: str
+    noise: Noise
+    price: str
+    value: str
+    amount: float
+
+
+def box(record: NoiseRecord, target: str, epsilon: float, what: str = "models") -> Noise:
+    """Return a noise box in short texts.
+
+    Parameters
+    ----------
+    record : NoiseRecord
+        The noise box.
+    target : str
+        Name of the target, for its unit.
+    epsilon : float
+        What the noise costs; not a number when that is not known.
+    what : str
+        What a choice is made among.
+
+    Returns
+    -------
+    Noise
+        Short texts, not yet escaped.
+    """
+    n = record.n_candidates
+    gap = seldom_gap(record.noise) if n is not None else None
+    lead = seldom_gap(record.noise, n - 1) if n is not None and n > 2 else None
+    return Noise(
+        drawn=_drawn(record, what),
+        is_choice=n is not None,
+        sensitivity=number(record.sensitivity),
+        inflation=number(record.inflation, 3),
+        scale=number(record.scale),
+        unit=unit(record, target),
+        is_sum_over_epsilon=math.isclose(record.scale * epsilon, record.sensitivity + record.inflation, rel_tol=1e-9),
+        formula=record.formula,
+        numerics=record.numerics,
+        numerics_meaning=NUMERICS.get(record.numerics, ""),
+        claim=record.claim,
+        gap=None if gap is None else number(gap * record.scale, 3),
+        gap_scales=None if gap is None else number(gap, 3),
+        lead=None if lead is None else number(lead * record.scale, 3),
+    )
+
+
+def unit(record: NoiseRecord, target: str, limit: int = 40) -> str:
+    """Return the unit of a noise box, with the target's name in it.
+
+    Parameters
+    ----------
+    record : NoiseRecord
+        The noise box.
+    target : str
+        Name of the target.
+    limit : int
+        Characters of the name that are kept.
+
+    Returns
+    -------
+    str
+        Such as ``squared units of mdvis``.
+    """
+    return f"squared units of {shortened(target, limit)}" if record.unit == SQUARED else record.unit
+
+
+def choice(release: Release) -> NoiseRecord | None:
+    """Return the noise box of the choice that a release is about.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    NoiseRecord or None
+        Of the last step that chose among models; None when none did.
+    """
+    if not release.steps:
+        return release.noise if release.noise.n_candidates is not None else None
+    chosen = [step.noise for step in release.steps if step.name == "selection"]
+    return chosen[-1] if chosen and chosen[-1].n_candidates is not None else None
+
+
+def steps(release: Release) -> Iterator[Step]:
+    """Yield the priced parts of a release in their order.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Yields
+    ------
+    Step
+        In short texts, not yet escaped.
+    """
+    sizes = amounts(release)
+    for step, amount in zip(release.steps, sizes, strict=True):
+        cost = price(step.event)
+        what = "models" if step.name == "selection" else "values"
+        yield Step(
+            purpose=purpose(step.name),
+            noise=box(step.noise, asked.target(release), cost.epsilon or math.nan, what),
+            price=str(cost),
+            value="" if step.value is None else number(step.value),
+            amount=amount,
+        )
+
+
+def amounts(release: Release) -> list[float]:
+    """Return each step's part of epsilon; steps with Gaussian noise share what the others leave, by their rho.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    list of float
+        In nats; zeros when the parts do not add up.
+    """
+    costs = [price(step.event) for step in release.steps]
+    pure, rho = sum(cost.epsilon for cost in costs), sum(cost.rho for cost in costs)
+    total = asked.epsilon(release)
+    rest = total - pure
+    if not math.isfinite(rest) or rest < -1e-6 * total or (rho > 0 and rest <= 0):
+        return [0.0] * len(costs)
+    return [cost.epsilon + (rest * cost.rho / rho if rho > 0 else 0.0) for cost in costs]
+
+
+def purpose(name: str) -> str:
+    """Return what a step is for, in words.
+
+    Parameters
+    ----------
+    name : str
+        Name of a step.
+
+    Returns
+    -------
+    str
+        Such as ``selection of columns``; the bounds of a column keep its name.
+    """
+    start, mark, rest = name.partition(":")
+    if mark and start in ("bounds", "bound"):
+        return f"bounds of {rest.strip()}"
+    return STEPS.get(name, name if " " in name else name.replace("_", " "))
+
+
+def _drawn(record: NoiseRecord, what: str) -> str:
+    if record.n_candidates is None and record.mechanism == "laplace":  # the same word as a choice by Laplace noise
+        return "Laplace noise"
+    mechanism = MECHANISMS.get(record.mechanism, record.mechanism.replace("_", "-"))
+    if record.n_candidates is None:
+        return mechanism if "noise" in mechanism else f"{mechanism}, {record.noise} noise"
+    return f"{mechanism}, {record.noise} noise, over {count(record.n_candidates)} {what}"

@@ -1,0 +1,64 @@
+"""What an event costs, read from its record."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.report.words import at_most
+
+
+@dataclass(frozen=True)
+class Price:
+    """A price in its three currencies, each added up over the parts.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of the parts without Gaussian noise, in nats.
+    rho : float
+        Zero-concentrated, of the parts with Gaussian noise.
+    delta : float
+        Of the bounds that may fail.
+    """
+
+    epsilon: float = 0.0
+    rho: float = 0.0
+    delta: float = 0.0
+
+    def __str__(self) -> str:
+        told = [("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta)]
+        return ", ".join(f"{name} {at_most(value, 4)}" for name, value in told if value > 0) or "nothing"
+
+
+def price(event: dict[str, Any] | None) -> Price:
+    """Return what an event costs.
+
+    Parameters
+    ----------
+    event : dict or None
+        The record of an event, composed or not.
+
+    Returns
+    -------
+    Price
+        The sums over its parts; zero for what cannot be read.
+    """
+    parts = list(_leaves(event))
+    return Price(*(sum(_amount(part.get(name)) for part in parts) for name in ("epsilon", "rho", "delta")))
+
+
+def _leaves(event: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(event, dict) and isinstance(event.get("events"), list | tuple):
+        for part in event["events"]:
+            yield from _leaves(part)
+    elif isinstance(event, dict):
+        yield event
+
+
+def _amount(value: Any) -> float:
+    try:
+        amount = float(value)
+    except (TypeError, ValueError):
+        return 0.0
+    return amount if amount > 0 and math.isfinite(amount) else 0.0

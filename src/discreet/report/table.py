@@ -1,0 +1,54 @@
+"""Coefficients as an aligned table for a terminal."""
+
+from discreet.release import Release
+from discreet.report.estimates import Coefficient, Fit, fit
+from discreet.report.words import cells, cut, visible
+
+_GAP = "  "
+
+
+def coefficient_table(release: Release, width: int = 100) -> str:
+    """Return a release's coefficients as an aligned table.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    width : int
+        Most columns of the terminal, at least 60; names that are too long lose their end.
+
+    Returns
+    -------
+    str
+        Lines without a final newline: name, estimate, interval, odds or rate ratio, and how much of the interval's
+        variance is privacy noise; empty when the release has no coefficients. No control characters.
+    """
+    record = fit(release)
+    if record is None:
+        return ""
+    rows = [_row(one, record) for one in record.coefficients]
+    head = ["", "estimate", f"{record.confidence} interval", *([record.ratio.lower()] if record.ratio else []), "privacy"]
+    widths = [max(cells(row[at]) for row in [head, *rows]) for at in range(len(head))]
+    room = max(12, width - sum(widths[1:]) - len(_GAP) * (len(head) - 1))
+    widths[0] = min(widths[0], room)
+    lines = [_line(row, widths) for row in [head, *rows]]
+    return "\n".join([lines[0], "\u2500" * min(width, cells(lines[0])), *lines[1:], *_notes(record)])
+
+
+def _row(one: Coefficient, record: Fit) -> list[str]:
+    mark = " *" if one.is_empty else ""
+    ratio = [one.ratio] if record.ratio else []
+    return [visible(one.name) + mark, one.estimate, one.interval, *ratio, one.share]
+
+
+def _line(row: list[str], widths: list[int]) -> str:
+    name = cut(row[0], widths[0])
+    others = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+    return _GAP.join([name + " " * (widths[0] - cells(name)), *others])
+
+
+def _notes(record: Fit) -> list[str]:
+    notes = ["privacy: share of the interval's variance that is privacy noise"]
+    if record.n_empty:
+        notes.append("*: the interval says no more than the public bounds did")
+    return notes

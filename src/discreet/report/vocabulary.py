@@ -1,0 +1,129 @@
+"""Plain words for the short names in a release: methods, mechanisms, steps, parameters."""
+
+PEOPLE = frozenset(
+    {
+        *("person", "individual", "human", "patient", "participant", "subject", "respondent", "student", "pupil"),
+        *("employee", "worker", "customer", "client", "user", "member", "citizen", "resident"),
+        *("household", "family"),
+    }
+)
+"""Units that hold all rows of a person; of any other unit the report says that it is not a person."""
+
+METHODS = {
+    "pcls": "penalized constrained least squares",
+    "pcpl": "penalized constrained profile likelihood",
+    "moments": "noisy moments",
+    "linear": "linear regression",
+    "logistic": "logistic regression",
+    "poisson": "Poisson regression",
+    "run": "selection, then regression",
+    "sis": "private sure independence screening",
+    "two-stage": "votes of block-wise lassos",
+}
+"""Method to its name in full."""
+
+WORKINGS = {
+    "pcls": "each candidate model, a set of columns, is scored by its squared error under a limit on its coefficients, "
+    "plus a price for each column; the best score after noise wins",
+    "pcpl": "each candidate model, a set of columns, is scored by the number of rows times the logarithm of its mean "
+    "squared error under a limit on its coefficients, plus a price for each column; the best score after noise wins",
+    "moments": "the sums of products of all columns get noise once; whatever is computed from those noisy sums "
+    "afterwards costs nothing more",
+    "linear": "coefficients of least squares, computed so that noise covers what one unit can change",
+    "logistic": "coefficients of maximum likelihood for a target with two values, computed so that noise covers what "
+    "one unit can change",
+    "poisson": "coefficients of maximum likelihood for a target that counts, computed so that noise covers what one "
+    "unit can change",
+    "run": "a private selection chooses the columns, then a private regression on the same rows gives their "
+    "coefficients; both parts are paid for",
+}
+"""Method to what it does, in one sentence without its end."""
+
+REGRESSIONS = {"linear": "linear regression", "logistic": "logistic regression", "poisson": "Poisson regression"}
+"""Family of a fit to its name."""
+
+MECHANISMS = {
+    "exponential": "exponential mechanism",
+    "laplace": "report noisy max",
+    "permute_and_flip": "permute-and-flip",
+    "discrete_gaussian": "Gaussian noise on whole numbers",
+    "discrete_laplace": "Laplace noise on whole numbers",
+    "gaussian": "Gaussian noise",
+    "noisy_gradient_descent": "noisy gradient descent",
+    "objective_perturbation": "objective perturbation",
+}
+"""Mechanism to its name in full."""
+
+NUMERICS = {
+    "exact": "The noise is drawn exactly, in whole numbers.",
+    "float-safe": "What the computer's rounding can add is part of the proof.",
+    "idealized": "The proof is for real numbers; the computer's rounding is not covered by it.",
+}
+"""How rounding was dealt with, explained."""
+
+STEPS = {
+    "y_bound": "bound of the target",
+    "y_center": "middle of the target",
+    "l1_radius": "limit on the coefficients",
+    "residual_variance": "residual variance",
+    "rss": "smallest squared error",
+    "f_min": "smallest squared error",
+    "n_rows": "number of rows",
+    "rows": "number of rows",
+    "selection": "selection of columns",
+    "screening": "screening of columns",
+    "moments": "noisy moments",
+    "gram": "products of the columns",
+    "fit": "coefficients",
+    "coefficients": "coefficients",
+    "X'y": "products of columns and target",
+    "X'X": "products of the columns",
+    "y'y": "square of the target",
+    "failure": "bound that may fail",
+}
+"""Name of a step to what was bought with it."""
+
+MEANINGS = {
+    "epsilon": "what this release spends",
+    "delta": "added chance of a result outside the promise",
+    "shares": "how the budget is divided among the steps",
+    "mechanism": "how the noisy choice is made",
+    "l1_radius": "R: limit on the sizes of a model's coefficients, added up",
+    "l1_grid": "values of R, or of R over r, to choose from",
+    "model_penalty": "price of every further column in a model, in the unit of the scores",
+    "max_size": "most columns that may be selected",
+    "models": "the candidate models, when they are given one by one",
+    "n_candidates": "number of candidate models",
+    "forced": "columns put into every model",
+    "groups": "columns that enter and leave together",
+    "y_bound": "r: farthest that a target value may lie from its center",
+    "y_quantile": "share of the target's values that its private bound should hold",
+    "y_center": "declared middle of the target",
+    "fit_intercept": "whether models have a constant term",
+    "as_published": "whether the paper's algorithm runs to the letter, errors included",
+    "rss_guess": "public guess of the smallest squared error; it only divides the budget",
+    "variance_floor": "least residual variance that is considered",
+    "residual_variance": "public residual variance",
+    "n0": "public stand-in for the number of rows",
+    "n_rows": "public number of rows",
+    "question": "what the noise is set to answer best",
+    "criterion": "how models of different size are compared",
+    "confidence": "level of the intervals",
+    "steps": "what is done, in order",
+    "n_steps": "number of steps of the descent",
+    "step_size": "length of one step of the descent",
+    "solver": "how the coefficients are computed",
+    "clip": "most that one row's gradient may count",
+    "gradient_bound": "most that one row's gradient may count",
+    "ridge": "price of large coefficients, which steadies the answer",
+    "coefficient_bound": "largest coefficient that is considered",
+    "box": "largest coefficient that is considered",
+    "row_norm": "largest length of a row's scaled columns",
+    "known": "columns whose distribution is declared public",
+    "uncorrelated": "whether the columns declared public are uncorrelated by design",
+    "columns": "columns of the regression",
+    "family": "kind of regression",
+    "select": "settings of the selection",
+    "fit": "settings of the regression",
+}
+"""Parameter to what it means."""

@@ -1,0 +1,121 @@
+"""The file of a plan (``discreet/run@1``): several steps as one priced, reviewable unit."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from discreet.data.yaml_text import parse_text
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.methods.base import Method
+from discreet.methods.registry import method_of
+from discreet.release import read_text
+
+SCHEMA: Literal["discreet/run@1"] = "discreet/run@1"
+
+
+class RunFile(BaseModel):
+    """What a plan says: the table, the response, the whole budget, and the steps.
+
+    Parameters
+    ----------
+    target : str
+        The response.
+    epsilon : float
+        Of all steps together, in nats.
+    delta : float
+        Of all steps together.
+    data : str or None
+        The private table; relative to the plan.
+    table : str or None
+        Which table of a database file.
+    metadata : str or None
+        What is public about it; relative to the plan.
+    candidates : tuple of str or None
+        Columns that may be selected; default all declared ones but the target.
+    select : dict
+        ``method`` and its parameters, with an ``epsilon`` of its own if it should not get half.
+    fit : dict
+        ``family`` and its parameters.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    schema_: Literal["discreet/run@1"] = Field(alias="schema")
+    target: str = Field(min_length=1)
+    epsilon: float
+    delta: float = 0.0
+    data: str | None = None
+    table: str | None = None
+    metadata: str | None = None
+    candidates: tuple[str, ...] | None = None
+    select: dict[str, Any]
+    fit: dict[str, Any]
+
+    def method(self) -> Method:
+        """Return the steps as one method.
+
+        Returns
+        -------
+        Method
+            Its parameters are checked.
+        """
+        return method_of("run", epsilon=self.epsilon, delta=self.delta, select=self.select, fit=self.fit)
+
+    def metadata_file(self) -> Path:
+        """Return where the metadata stand.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InvalidParameterError
+            When the plan names none.
+        """
+        if self.metadata is None:
+            raise InvalidParameterError("A plan must name its metadata: add `metadata: FILE`, or give --metadata FILE.")
+        return Path(self.metadata)
+
+
+def read_run(path: str | Path) -> RunFile:
+    """Read a plan.
+
+    Parameters
+    ----------
+    path : str or Path
+        YAML or JSON.
+
+    Returns
+    -------
+    RunFile
+        With its paths made relative to where the command runs.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it does not follow the schema; the message names the place.
+    """
+    try:
+        found = RunFile.model_validate(parse_text(read_text(path, "plan"), str(path), "A plan"))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise InvalidParameterError(
+            f"A plan must follow the schema {SCHEMA}, but {place}: {first['msg'].lower()}. "
+            "See the example of `discreet run --help`."
+        ) from None
+    except MetadataError as error:  # no YAML at all
+        raise InvalidParameterError(str(error)) from None
+    folder = Path(path).parent
+    placed = {
+        name: None if value is None else _beside(folder, value)
+        for name, value in (("data", found.data), ("metadata", found.metadata))
+    }
+    return found.model_copy(update=placed)
+
+
+def _beside(folder: Path, place: str) -> str:
+    return place if "://" in place else str(folder / place)
