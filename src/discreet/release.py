@@ -101,7 +101,7 @@ class MomentsRecord(_Record):
     half_widths: tuple[float, ...]
     y_center: float
     y_bound: float
-    n_rows: int = Field(description="public, or with noise")
+    n_rows: float = Field(description="public, or with noise")
     n_rows_variance: float = Field(ge=0)
     gram: tuple[tuple[int, ...], ...] = Field(description="X'X plus noise, squared steps")
     xty: tuple[int, ...]

@@ -151,5 +151,5 @@ def place(template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
 def in_process_of_its_own(*words: object, **options: Any) -> Done:
     """Run the command as a process."""
     command = [sys.executable, "-m", "discreet", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=os.environ, **options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=os.environ, **options)
     return Done(done.returncode, done.stdout, done.stderr)

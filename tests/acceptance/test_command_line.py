@@ -88,7 +88,7 @@ def test_completion(place, monkeypatch):
 def _installed(*words: str) -> Done:
     """Run the installed script."""
     script = Path(sys.executable).with_name("discreet")
-    done = subprocess.run([script, *words], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([script, *words], capture_output=True, text=True, timeout=600, check=False)
     return Done(done.returncode, done.stdout, done.stderr)
 
 
@@ -151,7 +151,7 @@ def test_quiet(place):
 def test_pipe_that_closes(place):
     """A reader that stops listening ends the command without a traceback; the release is stored."""
     command = shlex.join([sys.executable, "-m", "discreet", *place.words("--json")])
-    done = subprocess.run(["bash", "-c", f"{command} | true"], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["bash", "-c", f"{command} | true"], capture_output=True, text=True, timeout=600, check=False)
     assert "Traceback" not in done.stderr
     assert place.spent() == 1
     assert place.select().err.startswith("The same request had been answered before")

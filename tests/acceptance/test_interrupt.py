@@ -166,14 +166,21 @@ def test_interrupt_at_the_question(place):
     """Ctrl-C at the question whether to go on spends nothing."""
     master, slave = os.openpty()
     command = [sys.executable, "-m", "discreet", *place.words()]
-    with subprocess.Popen(command, stdin=slave, stderr=slave, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stdin=slave,
+        stderr=slave,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
+    ) as process:
+        os.close(slave)  # so that a process that ends early ends the reading
         shown = b""
         while b"Go on?" not in shown:
             shown += os.read(master, 4096)
         time.sleep(0.05)  # until it waits for the answer; before that, the outcome is the same
         process.send_signal(signal.SIGINT)
         out = process.stdout.read()
-    os.close(slave)
     shown += os.read(master, 4096)
     os.close(master)
     assert (process.returncode, out) == (130, "")

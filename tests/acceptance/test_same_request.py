@@ -151,7 +151,7 @@ def test_race_for_the_last_budget(place, n_processes):
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
         for _ in range(n_processes)
     ]
-    ends = [(*process.communicate(timeout=120), process.returncode) for process in processes]
+    ends = [(*process.communicate(timeout=600), process.returncode) for process in processes]
     assert sorted(code for _, _, code in ends) == [0, *[4] * (n_processes - 1)]
     for out, err, code in ends:
         assert (out != "", err == "") == (code == 0,) * 2

@@ -13,8 +13,8 @@ from discreet.mechanisms import subset_race
 N_ROWS, N_COLUMNS = 20_000, 100
 RIGHT = {"x3": 0.9, "x20": -0.8, "x50": 0.7, "x71": 0.8, "x99": -0.6}
 EPSILON = 8
-PENALTY = 150
-"""About 20 scales of the noise; the weakest of the five effects is worth more than 60."""
+PENALTY = 225
+"""About 30 scales of the noise; the weakest of the five effects is worth more than 100: chance has no say."""
 
 
 @pytest.fixture(scope="module")

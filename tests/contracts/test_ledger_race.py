@@ -100,7 +100,7 @@ def test_forty_threads(path, shared):
 def test_eight_processes(path, threads, asks):
     """Forty asks by eight processes, alone or with five threads each, get ten tenths."""
     command = [sys.executable, __file__, path, "8", str(threads), str(asks)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     assert done.stderr == ""
     assert len(done.stdout.split()) == 8
     _check(path, sum(map(int, done.stdout.split())))
@@ -117,7 +117,7 @@ def test_many_create_one_ledger(tmp_path):
     """Processes and threads that create the same new ledger at once end with one, in the right mode."""
     command = [sys.executable, __file__, str(tmp_path / "new.sqlite"), "create"]
     workers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [worker.communicate(timeout=120)[1] for worker in workers] == [""] * 4
+    assert [worker.communicate(timeout=600)[1] for worker in workers] == [""] * 4
     with Ledger(tmp_path / "new.sqlite") as ledger:
         assert ledger.verify().n_entries == 0
     with closing(sqlite3.connect(tmp_path / "new.sqlite")) as connection:

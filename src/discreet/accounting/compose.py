@@ -27,8 +27,9 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
     -------
     Guarantee
         The least epsilon of three ways: the sum of pure epsilons; this sum beside the analytic Gaussian condition;
-        zero-concentrated accounting of all parts. The first is exact, the others are rounded up to multiples of 1e-9.
-        Its delta is the one asked for; with 0, the sum of failures.
+        zero-concentrated accounting of all parts, or of all but the pure ones that are cheaper added up. The first is
+        exact, the others are rounded up to multiples of 1e-9. Its delta is the one asked for; with 0, the sum of
+        failures.
 
     Raises
     ------
@@ -56,10 +57,10 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
     1.65997905
     """
     totals, asked = totals_of(event), exact_delta(delta)
-    if totals == Totals(failure=totals.failure):
+    if not totals.rho:
         raise UnsupportedEventError("An event must have at least one part with noise. A failure alone has no epsilon.")
     if not asked and not totals.gaussian_rho:
-        return Guarantee(totals.pure, totals.failure, neighboring)
+        return Guarantee(totals.epsilon, totals.failure, neighboring)
     left = asked - totals.failure
     if left < 0 or (totals.gaussian_rho and not left):
         raise _delta_needed(totals, asked)
@@ -68,10 +69,11 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
 
 def _least_epsilon(totals: Totals, delta: Fraction) -> Fraction:
     if totals.gaussian_rho:
-        first = STEP * steps_of_gaussian(totals.gaussian_rho, delta, totals.pure + totals.lattice)
+        shift = totals.epsilon + totals.lattice
+        first = STEP * steps_of_gaussian(totals.gaussian_rho, delta, shift)
     else:
-        first = totals.pure
-    return min(first, STEP * steps_of_rho(totals.rho, delta))
+        first = totals.epsilon
+    return min([first, *(STEP * steps_of_rho(rho, delta, epsilon) for epsilon, rho in totals.splits() if rho)])
 
 
 def _delta_needed(totals: Totals, delta: Fraction) -> InvalidParameterError:

@@ -38,7 +38,7 @@ from fractions import Fraction
 
 from discreet.accounting.events import Event
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
-from discreet.accounting.totals import Totals, totals_of
+from discreet.accounting.totals import totals_of
 from discreet.accounting.zcdp import MOST_DELTA, NEVER, STEP, log_of, rho_of_epsilon, rounded_up, steps_of_rho
 from discreet.errors import InvalidParameterError
 
@@ -130,39 +130,42 @@ def gaussian_rho(
     """
     if lattice < 0:
         raise InvalidParameterError(f"lattice must be 0 or more, but lattice={lattice}. It is a sum of sizes.")
-    rest = sum((totals_of(event) for event in others), Totals()) + Totals(lattice=lattice)
+    rest = totals_of(*others)
     steps, left = exact_epsilon(epsilon) // STEP, exact_delta(delta) - rest.failure
     if left <= 0:
         raise InvalidParameterError(
             f"Gaussian noise needs delta above what the other parts may fail with, {float(rest.failure):g}, but "
             f"delta={float(delta):g}. Give a larger delta."
         )
-    found = max(_analytic_rho(steps, left, rest), _concentrated_rho(steps, left, rest))
+    shift = rest.epsilon + rest.lattice + lattice
+    ways = [_concentrated_rho(steps, left, *split) for split in rest.splits()]
+    found = max(_analytic_rho(steps, left, shift, rest.gaussian_rho), *ways)
     if not found:
         raise InvalidParameterError(
             f"Other parts of the request must leave something for Gaussian noise, but of epsilon={float(epsilon):g} "
-            f"they take {float(rest.pure + rest.lattice):g}, and rho={float(rest.rho):g}. Give a larger epsilon."
+            f"they take {float(shift):g}, and rho={float(rest.rho):g}. Give a larger epsilon."
         )
     return found
 
 
-def _analytic_rho(steps: int, delta: Fraction, rest: Totals) -> Fraction:
+def _analytic_rho(steps: int, delta: Fraction, shift: Fraction, others: Fraction) -> Fraction:
     """Largest further rho under the analytic condition; 0 when there is none."""
-    shift = rest.pure + rest.lattice
     epsilon, log_delta = _below(steps * STEP - shift), log_of(min(delta, MOST_DELTA))
-    low, high = 0.0, 2.0 * math.sqrt(max(epsilon, 0.0)) + 3.0  # delta exceeds 1/2 there
+    if epsilon < 0:
+        return Fraction(0)
+    low, high = 0.0, 2.0 * math.sqrt(epsilon) + 3.0  # delta exceeds 1/2 there
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if _holds(epsilon, middle, log_delta) else (low, middle)
-    whole = Fraction(low) ** 2 / 2
-    return _settled(whole, rest.gaussian_rho, lambda rho: steps_of_gaussian(rho, delta, shift) <= steps)
+    return _settled(Fraction(low) ** 2 / 2, others, lambda rho: steps_of_gaussian(rho, delta, shift) <= steps)
 
 
-def _concentrated_rho(steps: int, delta: Fraction, rest: Totals) -> Fraction:
-    """Largest further rho under zero-concentrated accounting; 0 when there is none."""
-    if not steps:
+def _concentrated_rho(steps: int, delta: Fraction, epsilon: Fraction, others: Fraction) -> Fraction:
+    """Largest further rho under zero-concentrated accounting, some pure parts as epsilon; 0 when there is none."""
+    left = steps * STEP - epsilon
+    if left < STEP:
         return Fraction(0)
-    return _settled(rho_of_epsilon(steps * STEP, delta), rest.rho, lambda rho: steps_of_rho(rho, delta) <= steps)
+    return _settled(rho_of_epsilon(left, delta), others, lambda rho: steps_of_rho(rho, delta, epsilon) <= steps)
 
 
 def _settled(whole: Fraction, others: Fraction, fits: Callable[[Fraction], bool]) -> Fraction:

@@ -1,6 +1,7 @@
 """What the parts of a composition add up to, before any conversion."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -27,10 +28,9 @@ class Totals:
 
     Parameters
     ----------
-    pure : Fraction
-        Epsilon of the parts that have one without delta, in nats.
-    pure_rho : Fraction
-        The same parts under zero-concentrated accounting.
+    pure : tuple of tuple of Fraction
+        Parts that have an epsilon without delta, as (epsilon in nats, rho): one pair for all parts of one ratio of the
+        two, the least ratio first.
     gaussian_rho : Fraction
         Rho of the Gaussian parts.
     lattice : Fraction
@@ -39,33 +39,47 @@ class Totals:
         Probability that a bound fails.
     """
 
-    pure: Fraction = ZERO
-    pure_rho: Fraction = ZERO
+    pure: tuple[tuple[Fraction, Fraction], ...] = ()
     gaussian_rho: Fraction = ZERO
     lattice: Fraction = ZERO
     failure: Fraction = ZERO
 
-    def __add__(self, other: "Totals") -> "Totals":
-        return Totals(
-            self.pure + other.pure,
-            self.pure_rho + other.pure_rho,
-            self.gaussian_rho + other.gaussian_rho,
-            self.lattice + other.lattice,
-            self.failure + other.failure,
-        )
+    @property
+    def epsilon(self) -> Fraction:
+        """Sum of the pure epsilons, in nats."""
+        return sum((epsilon for epsilon, _ in self.pure), ZERO)
 
     @property
     def rho(self) -> Fraction:
         """Rho of all parts."""
-        return self.pure_rho + self.gaussian_rho
+        return sum((rho for _, rho in self.pure), self.gaussian_rho)
+
+    def splits(self) -> Iterator[tuple[Fraction, Fraction]]:
+        """Give the ways to charge some pure parts as epsilon and all others as rho, as far as one can be the best.
+
+        Yields
+        ------
+        tuple of Fraction
+            Epsilon and rho.
+
+        Notes
+        -----
+        At any order alpha, a part's Renyi divergence is at most its epsilon, and at most alpha rho. Divergences add, so
+        any choice between the two is valid, and the best one takes epsilon where epsilon/rho is below alpha.
+        """
+        epsilon, rho = ZERO, self.rho
+        yield epsilon, rho
+        for more, less in self.pure:
+            epsilon, rho = epsilon + more, rho - less
+            yield epsilon, rho
 
 
-def totals_of(event: Event) -> Totals:
-    """Return what an event, or the parts of a composition, add up to.
+def totals_of(*events: Event) -> Totals:
+    """Return what events, and the parts of compositions, add up to.
 
     Parameters
     ----------
-    event : Event
+    *events : Event
         What was, or will be, done to the data.
 
     Returns
@@ -76,27 +90,23 @@ def totals_of(event: Event) -> Totals:
     Raises
     ------
     UnsupportedEventError
-        When the event, or a part of it, is of a kind that has no analysis here, or a composition is empty.
+        When an event, or a part of it, is of a kind that has no analysis here, or a composition is empty.
     InvalidParameterError
         When a number of a part is out of its range.
     """
-    # A subclass may mean something else, so types are compared exactly.
-    if type(event) is ComposedEvent:
-        if not event.events:
-            raise UnsupportedEventError("An event must have at least one part. An empty composition has no cost.")
-        return sum((totals_of(part) for part in event.events), Totals())
-    if type(event) is SelectionEvent:
-        return _selection(event)
-    if type(event) is LaplaceEvent:
-        epsilon = exact_epsilon(event.epsilon)
-        return Totals(pure=epsilon, pure_rho=rho_of_pure(epsilon))
-    if type(event) is GaussianEvent:
-        return _gaussian(event)
-    if type(event) is FailureEvent:
-        return Totals(failure=_probability(event.delta))
-    raise UnsupportedEventError(
-        f"Accounting must know every event, but event={type(event).__name__}. Add its analysis to accounting/totals.py."
-    )
+    pure: dict[Fraction, tuple[Fraction, Fraction]] = {}
+    gaussian_rho = lattice = failure = ZERO
+    for leaf in (leaf for event in events for leaf in _leaves(event)):
+        if type(leaf) is GaussianEvent:
+            _check_gaussian(leaf)
+            gaussian_rho, lattice = gaussian_rho + leaf.rho, lattice + leaf.lattice
+        elif type(leaf) is FailureEvent:
+            failure += _probability(leaf.delta)
+        else:
+            epsilon, rho = _pure_cost(leaf)
+            before = pure.get(epsilon / rho, (ZERO, ZERO))
+            pure[epsilon / rho] = (before[0] + epsilon, before[1] + rho)
+    return Totals(tuple(pure[ratio] for ratio in sorted(pure)), gaussian_rho, lattice, failure)
 
 
 def rho_of_pure(epsilon: Fraction) -> Fraction:
@@ -136,21 +146,37 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
     return min(half, epsilon * slope)
 
 
-def _selection(event: SelectionEvent) -> Totals:
-    epsilon = exact_epsilon(event.epsilon)
-    # Gumbel noise is the exponential mechanism: its privacy loss lies in an interval of length epsilon, so Hoeffding's
-    # lemma gives epsilon^2/8 (Dong, Durfee, Rogers 2020; Cesar, Rogers 2021). This is false for the other two noises.
-    rho = rho_of_pure(epsilon)
-    return Totals(pure=epsilon, pure_rho=min(rho, epsilon**2 / 8) if event.noise == "gumbel" else rho)
+def _leaves(event: Event) -> list[Event]:
+    # A subclass may mean something else, so types are compared exactly.
+    if type(event) is not ComposedEvent:
+        return [event]
+    if not event.events:
+        raise UnsupportedEventError("An event must have at least one part. An empty composition has no cost to state.")
+    return [leaf for part in event.events for leaf in _leaves(part)]
 
 
-def _gaussian(event: GaussianEvent) -> Totals:
-    rho, lattice = Fraction(event.rho), Fraction(event.lattice)
-    if rho <= 0 or lattice < 0:
+def _pure_cost(event: Event) -> tuple[Fraction, Fraction]:
+    if type(event) is LaplaceEvent:
+        epsilon = exact_epsilon(event.epsilon)
+        return epsilon, rho_of_pure(epsilon)
+    if type(event) is SelectionEvent:
+        epsilon = exact_epsilon(event.epsilon)
+        # Gumbel noise is the exponential mechanism: its privacy loss lies in an interval of length epsilon, so
+        # Hoeffding's lemma gives epsilon^2/8 (Dong, Durfee, Rogers 2020; Cesar, Rogers 2021). This is false for the
+        # other two noises.
+        rho = rho_of_pure(epsilon)
+        return epsilon, min(rho, epsilon**2 / 8) if event.noise == "gumbel" else rho
+    raise UnsupportedEventError(
+        f"Accounting must know every event, but event={type(event).__name__}. Add its analysis to accounting/totals.py."
+    )
+
+
+def _check_gaussian(event: GaussianEvent) -> None:
+    if event.rho <= 0 or event.lattice < 0:
         raise InvalidParameterError(
-            f"A Gaussian's rho must be positive and its lattice 0 or more, but rho={rho} and lattice={lattice}."
+            "A Gaussian's rho must be positive and its lattice 0 or more, but "
+            f"rho={float(event.rho):g} and lattice={float(event.lattice):g}."
         )
-    return Totals(gaussian_rho=rho, lattice=lattice)
 
 
 def _probability(delta: Fraction) -> Fraction:

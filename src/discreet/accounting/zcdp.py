@@ -135,8 +135,8 @@ def rho_of_epsilon(epsilon: Number, delta: Number) -> Fraction:
     return Fraction(found * (1.0 - less))
 
 
-def steps_of_rho(rho: Fraction, delta: Fraction) -> int:
-    """Return the epsilon of rho at delta in steps of 1e-9, rounded up; `NEVER` when there is none.
+def steps_of_rho(rho: Fraction, delta: Fraction, shift: Fraction = Fraction(0)) -> int:
+    """Return the epsilon of rho at delta, moved by a shift, in steps of 1e-9, rounded up; `NEVER` when there is none.
 
     Parameters
     ----------
@@ -144,6 +144,8 @@ def steps_of_rho(rho: Fraction, delta: Fraction) -> int:
         The cost, positive.
     delta : Fraction
         The probability; none is left when it is 0.
+    shift : Fraction
+        Epsilon of pure parts that rho leaves out, in nats.
 
     Returns
     -------
@@ -166,7 +168,7 @@ def steps_of_rho(rho: Fraction, delta: Fraction) -> int:
     terms = (alpha * cost, (-log_delta - math.log(alpha)) / excess, math.log1p(-1.0 / alpha))
     size = alpha * cost + (abs(log_delta) + math.log(alpha)) / excess + abs(terms[2])
     epsilon = sum(terms) + size * _ROUNDING
-    return max(1, math.ceil(Fraction(epsilon) / STEP))
+    return max(1, math.ceil((Fraction(epsilon) + shift) / STEP))
 
 
 def rounded_up(value: Fraction) -> float:

@@ -7,7 +7,7 @@ sensitivity changes (privacy specification 0.2).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,32 @@ Cells = npt.NDArray[np.int16]
 
 NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """Text that counts as a number, as true and false do; any other text is a missing cell."""
+
+
+class RowMap(Protocol):
+    """A total map from single rows to integers: what an engine streams and the cut by unit sees."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the table's columns that are read."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of integers a row becomes."""
+
+    def encode(self, batch: pa.RecordBatch) -> Cells:
+        """Return the integers of a batch of rows.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            Holds `columns`, of whatever type.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_rows, n_columns)
+            One row of integers for each.
+        """
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.data.design import Cells, Design
+from discreet.data.design import Cells, Design, RowMap
 from discreet.data.metadata import Metadata
 from discreet.data.unit_cut import cut_blocks
 from discreet.errors import DataMismatchError
@@ -122,7 +122,7 @@ class Table(ABC):
 
     def map_reduce(
         self,
-        design: Design,
+        design: RowMap,
         work: Callable[[Cells], Integers],
         start: Integers,
         progress: Progress | None = None,
@@ -131,7 +131,7 @@ class Table(ABC):
 
         Parameters
         ----------
-        design : Design
+        design : RowMap
             The row map.
         work : callable
             From encoded rows to an array of int64; must not depend on how rows are split into blocks.

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -276,6 +277,46 @@ class Metadata(BaseModel):
         """
         return isinstance(self.columns.get(name), NumericColumn)
 
+    def buys_bounds(self, name: str) -> bool:
+        """Tell whether a column asks for bounds bought from the budget: ``bounds: private``, and not both declared.
+
+        Parameters
+        ----------
+        name : str
+            The column; it need not be declared at all.
+
+        Returns
+        -------
+        bool
+            False for categories and for columns that are not declared.
+        """
+        column = self.columns.get(name)
+        return isinstance(column, NumericColumn) and column.bounds == "private" and not column.is_declared
+
+    def with_bounds(self, bounds: Mapping[str, tuple[float, float]], source: str) -> "Metadata":
+        """Return the metadata with the bounds of some numeric columns filled in.
+
+        Parameters
+        ----------
+        bounds : dict of str to (float, float)
+            Lower and upper bound of each, in its unit; lower < upper.
+        source : str
+            Where they come from.
+
+        Returns
+        -------
+        Metadata
+            Never an error: a stand-in for missing cells that lies outside is moved to the nearest bound.
+        """
+        columns = dict(self.columns)
+        for name, (lower, upper) in bounds.items():
+            column = columns[name]
+            missing = getattr(column, "missing", None)
+            inside = None if missing is None else min(max(missing, lower), upper)
+            filled = {"lower": lower, "upper": upper, "missing": inside, "source": source}
+            columns[name] = column.model_copy(update=filled)
+        return self.model_copy(update={"columns": columns})
+
     def declared(self, name: str) -> NumericColumn | CategoryColumn:
         """Return a column that can be used, or say how to declare it.
 
@@ -309,7 +350,10 @@ def _how_to_declare(column: NumericColumn | CategoryColumn) -> str:
     if isinstance(column, CategoryColumn):
         return "levels. Declare them, such as `levels: [a, b]`, with their `source`; never read them from the rows."
     if column.bounds == "private":
-        return "bounds: private ones cannot be bought yet. Declare `lower` and `upper` with their `source`."
+        return (
+            "bounds here: only pcls and pcpl buy private ones. Declare `lower` and `upper` with their `source`, or use "
+            "the bounds that an earlier release of theirs bought."
+        )
     return (
         "bounds. Declare them, such as `lower: 0, upper: 30`, with their `source`, from a code book or from "
         "subject knowledge; never read them from the rows."

@@ -7,17 +7,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.data.design import Cells, Design, numbers
+from discreet.data.design import Cells, RowMap, numbers
 
 
-def cut_blocks(batches: Iterable[pa.RecordBatch], design: Design, unit_id: str, rows_per_unit: int) -> Iterator[Cells]:
+def cut_blocks(batches: Iterable[pa.RecordBatch], design: RowMap, unit_id: str, rows_per_unit: int) -> Iterator[Cells]:
     """Return the encoded rows that remain, at most ``rows_per_unit`` of each unit.
 
     Parameters
     ----------
     batches : iterable of pyarrow.RecordBatch
         The design's columns and the unit's.
-    design : Design
+    design : RowMap
         The row map.
     unit_id : str
         The unit's column.

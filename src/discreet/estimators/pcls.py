@@ -83,7 +83,7 @@ class PCLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import numpy as np
     >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (5000, 1))
-    >>> PCLS(epsilon=1.0, l1_radius=1.0).fit(X, 0.5 * X[:, 0]).get_support()
+    >>> PCLS(epsilon=1.0, l1_radius=1.0, max_size=1).fit(X, 0.5 * X[:, 0]).get_support()
     array([ True, False])
     """
 

@@ -17,6 +17,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 TINY = 1e-12
+SUB = False
+BASE = 0.0
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,9 @@ def _damped_step(gradient: Floats, curvature: Floats, damping: Floats, stuck: np
     return result
 
 
-def intervals(model: ScoreModel, center: Floats, sd: Floats, box: float, threshold: float) -> tuple[Floats, Floats]:
+def intervals(
+    model: ScoreModel, center: Floats, sd: Floats, precision: Floats, box: float, threshold: float
+) -> tuple[Floats, Floats]:
     """Return the ends of the coefficients that the score does not refute.
 
     Parameters
@@ -262,16 +266,16 @@ def intervals(model: ScoreModel, center: Floats, sd: Floats, box: float, thresho
     far = np.linspace(-box, box, 21)
     values = np.sort(np.concatenate([center[:, None] + near * reach[:, None], np.tile(far, (p, 1))], axis=1), axis=1)
     values = np.clip(values, -box, box)
-    inside = _profile(model, center, values, box) <= threshold
+    inside = _profile(model, center, values, precision, box) <= threshold
     ends = []
     for side in (values, values[:, ::-1]):
         order = inside if side is values else inside[:, ::-1]
         first = np.where(order.any(axis=1), order.argmax(axis=1), -1)
-        ends.append(_refined(model, center, side, first, box, threshold))
+        ends.append(_refined(model, center, side, first, precision, box, threshold))
     return ends[0], ends[1]
 
 
-def _profile(model: ScoreModel, center: Floats, values: Floats, box: float) -> Floats:
+def _profile(model: ScoreModel, center: Floats, values: Floats, precision: Floats, box: float) -> Floats:
     """Return the least Q with each coefficient at each of its values."""
     p, k = values.shape
     fixed = np.repeat(np.arange(p), k)
@@ -282,12 +286,14 @@ def _profile(model: ScoreModel, center: Floats, values: Floats, box: float) -> F
         direction = -np.linalg.lstsq(curvature[np.ix_(others, others)], curvature[others, j], rcond=1e-9)[0]
         start[j * k : (j + 1) * k, others] += np.outer(values[j] - center[j], direction)
     start[np.arange(p * k), fixed] = values.ravel()
-    _, found = minimize(model, start, np.zeros(p), box, fixed)
+    reached, found = minimize(model, start, precision, box, fixed)
+    found = found - precision[fixed] * values.ravel() ** 2
+    if SUB: found = found - BASE
     return found.reshape(p, k)
 
 
 def _refined(
-    model: ScoreModel, center: Floats, values: Floats, first: npt.NDArray[np.intp], box: float, threshold: float
+    model: ScoreModel, center: Floats, values: Floats, first: npt.NDArray[np.intp], precision: Floats, box: float, threshold: float
 ) -> Floats:
     """Bisect between the first value inside and the one before it; a row with none inside is its center."""
     rows = np.arange(len(center))
@@ -295,6 +301,6 @@ def _refined(
     outer = np.where(first <= 0, inner, values[rows, np.maximum(first - 1, 0)])
     for _ in range(10):
         middle = (inner + outer) / 2.0
-        hit = _profile(model, center, middle[:, None], box)[:, 0] <= threshold
+        hit = _profile(model, center, middle[:, None], precision, box)[:, 0] <= threshold
         inner, outer = np.where(hit, middle, inner), np.where(hit, outer, middle)
     return (inner + outer) / 2.0

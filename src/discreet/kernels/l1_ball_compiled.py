@@ -34,45 +34,6 @@ def walk_space(p: int) -> tuple[npt.NDArray[Any], ...]:
 
 
 @_compile
-def guess(gram, xty, radius, ridge, sign, active, factor, inverse, halves, target, price, *_):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Leave signs to start from for all columns: those of least squares, shrunk alike until they lie in the ball.
-
-    Parameters
-    ----------
-    gram, xty : ndarray of float
-        X'X and X'y.
-    radius : float
-        Bound on the l1 norm.
-    ridge : float
-        Added to the diagonal of X'X.
-    sign : ndarray of float, shape (p,)
-        Filled; zero where least squares are not regular.
-    active, factor, inverse, halves, target, price : ndarray
-        From `walk_space`.
-    """
-    p = len(xty)
-    for k in range(p):
-        active[k], sign[k] = k, 1.0
-    regular = _extend(gram, xty, ridge, sign, active, factor, inverse, halves, price, 0, p)
-    if regular:
-        _face(np.inf, sign, active, factor, inverse, halves, target, price, p)
-    level, count, before = 0.0, p, p + 1
-    while count < before:
-        before, count, norm = count, 0, 0.0
-        for k in range(p):
-            size = abs(target[k])
-            if regular and size > level:
-                norm += size
-                count += 1
-        if count > 0:
-            level = max(level, (norm - radius) / count)
-    for k in range(p):
-        sign[k] = 0.0
-        if regular and abs(target[k]) > level:
-            sign[k] = 1.0 if target[k] > 0.0 else -1.0
-
-
-@_compile
 def walk(  # type: ignore[no-untyped-def]
     gram, xty, radius, ridge, usable, sign, active, factor, inverse, halves, target, price, point, residual
 ):  # fmt: skip # pragma: no cover - compiled

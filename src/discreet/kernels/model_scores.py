@@ -39,10 +39,7 @@ class ModelScores:
         self._space = self._walk.walk_space(len(problem.xty))
         everything = np.ones(len(problem.xty), dtype=np.bool_)
         self._signs = np.zeros(len(problem.xty))
-        self._walk.guess(self._gram, self._xty, problem.radius, self._ridge, self._signs, *self._space[1:])
-        if not self._solve(everything, self._signs)[1] <= problem.tolerance:
-            self._signs[:] = 0.0
-            self._solve(everything, self._signs)
+        self._solve(everything, self._signs)
         self.start: Floats = self._space[-2].copy()
 
     def value(self, model: int) -> tuple[float, float]:

@@ -31,6 +31,7 @@ Floats = npt.NDArray[np.float64]
 PRIOR_SD = 2.5
 """Of a slope per half range, for the point estimate alone: Gelman et al. 2008's scale, with Gaussian tails."""
 
+NUIS = 0.0
 BOX = 10.0
 """Largest absolute coefficient per half range."""
 
@@ -346,7 +347,7 @@ def _fit(problem: Problem, model: ScoreModel, at: float) -> Fit:
     sd = np.sqrt(np.diag(sampling) + np.diag(privacy))
     center = minimize(model, coef[None], np.zeros(len(coef)), problem.box)[0][0]
     threshold = float(ndtri((1.0 + problem.level) / 2.0)) ** 2
-    low, high = intervals(model, center, sd, problem.box, threshold)
+    low, high = intervals(model, center, sd, NUIS * _precision(problem), problem.box, threshold)
     coef = np.clip(coef, low, high)
     return Fit(coef, low, high, sampling, privacy, problem.level)
 

@@ -281,11 +281,13 @@ def _roots(
         t = inside[places] - low[places] * (outside - inside)[places] / (high - low)[places]
         value, found = profile(score, batch[places], t, coef[places])
         above = np.sqrt(value) - root[places]
-        kept, cut = places[above <= 0], places[above > 0]
-        inside[kept], low[kept], coef[kept] = t[above <= 0], above[above <= 0], found[above <= 0]
-        outside[cut], high[cut] = t[above > 0], above[above > 0]
+        met = np.abs(above) <= 1e-10
+        below = (above <= 0) | met
+        kept, cut = places[below], places[~below]
+        inside[kept], low[kept], coef[kept] = t[below], above[below], found[below]
+        outside[cut], high[cut] = t[~below], above[~below]
         high[kept] *= np.where(side[kept] == -1, 0.5, 1.0)
         low[cut] *= np.where(side[cut] == 1, 0.5, 1.0)
         side[kept], side[cut] = -1, 1
-        open_[places] = np.abs(above) > 1e-10
+        open_[places] = ~met
     return inside

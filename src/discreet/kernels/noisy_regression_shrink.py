@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.kernels.noisy_cleaning import Bools, CleanGram, cleaned
 from discreet.kernels.noisy_gram import Floats, NoisyGram
 
 PRIOR_VARIANCES = np.concatenate([[0.0], np.geomspace(1e-5, 1e1, 60)])
 CONSTANT_PRIOR_VARIANCE = 1.0  # the intercept of a response in [-1, 1]
-SMALLEST_EIGENVALUE = 0.01  # of a shrunken correlation matrix, unless the noise is smaller still
 
 
 class Shrunken(NamedTuple):
@@ -27,71 +27,6 @@ class Shrunken(NamedTuple):
     coef: Floats
     map: Floats
     gram: Floats
-
-
-def shrunken_gram(gram: Floats, variance: Floats, constant: int | None = None) -> Floats:
-    """Return the Gram matrix that noisy entries and the size of their noise suggest.
-
-    Parameters
-    ----------
-    gram : ndarray of float, shape (p, p)
-        X'X plus noise.
-    variance : ndarray of float, shape (p, p)
-        Variance of the noise in each entry.
-    constant : int, optional
-        Index of the column of ones.
-
-    Returns
-    -------
-    ndarray of float, shape (p, p)
-        Symmetric with no negative eigenvalue; entries without noise are as given.
-
-    Notes
-    -----
-    Entries of one kind (diagonal; constant times column; column times column) are shrunk by one factor, the diagonal
-    to its mean and the others to zero: the factor of James and Stein for noise of known variance, which is near one
-    unless the noise hides what there is. What is left of the noise may make an eigenvalue negative; then the noisy
-    entries off the diagonal are shrunk further. Cost: one eigenvalue problem, O(p^3).
-
-    References
-    ----------
-    Efron and Morris 1973 (Stein's rule as empirical Bayes); Ledoit and Wolf 2004 (linear shrinkage of covariances).
-    """
-    noisy = variance > 0
-    np.fill_diagonal(noisy, False)
-    diagonal = _shrunken_diagonal(np.diag(gram), np.diag(variance))
-    scales = np.sqrt(np.outer(diagonal, diagonal))
-    correlations, noise = gram / scales, np.where(noisy, variance, 0.0) / scales**2
-    np.fill_diagonal(correlations, 0.0)
-    beside = np.ones(len(gram), dtype=np.bool_)
-    if constant is not None:
-        beside[constant] = False
-    inner = np.outer(beside, beside)
-    for kind in (noisy & inner, noisy & ~inner):
-        total = float(np.sum(correlations[kind] ** 2))
-        if total > 0:
-            correlations[kind] *= max(0.0, 1.0 - float(noise[kind].sum()) / total)
-    lowest = -float(np.linalg.eigvalsh(correlations)[0])
-    floor = min(SMALLEST_EIGENVALUE, float(np.sqrt(noise.max())))
-    if lowest > 1.0 - floor and noisy.any():
-        correlations[noisy] *= (1.0 - floor) / lowest
-    np.fill_diagonal(correlations, 1.0)
-    found = correlations * scales
-    return np.where(noisy | np.eye(len(gram), dtype=np.bool_), found, gram)
-
-
-def _shrunken_diagonal(diagonal: Floats, variance: Floats) -> Floats:
-    """Return positive sums of squares, the noisy ones pulled to their mean."""
-    noisy = variance > 0
-    found = diagonal.astype(np.float64)
-    if np.count_nonzero(noisy) > 2:
-        mean = max(float(found[noisy].mean()), 0.0)
-        spread = float(np.sum((found[noisy] - mean) ** 2))
-        kept = max(0.0, 1.0 - float(variance[noisy].sum()) / spread) if spread > 0 else 0.0
-        found[noisy] = mean + kept * (found[noisy] - mean)
-    # A sum of squares below its own noise is one that the noise has eaten.
-    least = np.maximum(np.sqrt(variance), 1e-12 * max(1.0, float(np.abs(diagonal).max(initial=0.0))))
-    return np.maximum(found, least)
 
 
 def shrunken_coefficients(moments: NoisyGram, constant: int | None = None) -> Shrunken:

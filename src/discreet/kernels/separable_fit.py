@@ -20,6 +20,7 @@ from discreet.kernels.separable_plain import plain_bound
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+MU = 1.0
 CLOSE = 1.0
 """A bound this many nats below the scores on average is not improved at all."""
 
@@ -132,14 +133,8 @@ class _Fit:
     def run(self) -> Bound:
         """Return the best of a few turns of Newton's method and sweeps over Lam."""
         mu = 0.1 if self.parent is None else 0.001
-        first = self._first_state()
         packed = self._start()
-        if self.parent is None and len(self.layout.groups) > 1:
-            if self.layout.n_subsets <= 4:
-                # Columns hardly correlated: this may do.
-                self._minimize()
-            packed = self._improve(packed, 0.5, first_time=True)
-        best = self._minimize(packed, first)
+        best = self._minimize(packed, self._first_state())
         for _ in range(5):
             if self.gap < ENOUGH or len(self.layout.groups) == 1:
                 break
@@ -163,7 +158,12 @@ class _Fit:
             return self._below(restricted(self.parent, self.layout, self.inside))
         # Gershgorin on the inverse: S^-1 is at most the diagonal of its absolute row sums.
         packed = np.zeros((len(self.free), self.layout.width))
-        packed[self.diagonal] = 0.9 / np.abs(_inverse(self.form)).sum(axis=1)
+        if self.layout.n_subsets > 4:
+            return self._improve(packed, MU, first_time=True)
+        packed[self.diagonal] = 0.95 / np.abs(_inverse(self.form)).sum(axis=1)
+        if self.layout.n_subsets <= 4:
+            # Columns are hardly correlated: this may do.
+            return self._below(packed)
         return self._improve(packed, 0.5, first_time=True)
 
     def _improve(self, packed: Floats, mu: float, first_time: bool = False) -> Floats:

@@ -1,11 +1,9 @@
-"""How much noise constrained scores need: their range sensitivity, and what computing adds to it."""
+"""How much noise constrained scores need: their sensitivities, and what computing adds to them."""
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
-from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.metadata import MAX_ROWS
@@ -17,27 +15,29 @@ MAX_PENALTY = 1e12
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """The noise of one request, in squared units of the target's bound (r = 1)."""
+class Sensitivity:
+    """How far constrained scores move between neighbors, in squared units of the target's bound (r = 1).
 
-    noise: Noise
+    Parameters
+    ----------
+    gamma : Fraction
+        The range, over models, of their changes.
+    size : Fraction
+        The change of one model's score, and of the least of all.
+    tolerance : Fraction
+        A computed score lies at most this far above the true one, rounding apart.
+    rounding : Fraction
+        Length of the interval of a score's rounding errors.
+    """
+
     gamma: Fraction
+    size: Fraction
     tolerance: Fraction
     rounding: Fraction
-    penalty: Fraction
-    epsilon: Fraction
 
     @classmethod
-    def of(
-        cls,
-        design: Design,
-        radius: Fraction,
-        n_units: int,
-        epsilon: Fraction,
-        noise: Noise,
-        model_penalty: float | Literal["auto"],
-    ) -> "Calibration":
-        """Calibrate to the range sensitivity of the scores, inflated for what computing adds.
+    def of(cls, design: Design, radius: Fraction) -> "Sensitivity":
+        """Return the sensitivities of a request's scores.
 
         Parameters
         ----------
@@ -45,46 +45,141 @@ class Calibration:
             Its metadata name the relation and the rows per unit.
         radius : Fraction
             R / r.
-        n_units : int
-            Number of columns or groups that are free to enter.
+
+        Returns
+        -------
+        Sensitivity
+            Exact numbers.
+
+        References
+        ----------
+        Privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
+        """
+        metadata = design.metadata
+        both = (1 + radius) ** 2
+        omega = both - max(1 - radius, Fraction(0)) ** 2
+        factor = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        # At the most rows there can be: specification 1.6, either way, and two operations more for the unit of the
+        # lazy search.
+        rounding = 2 * (design.n_columns + 8) * both * MAX_ROWS * 2 / 2**53
+        return cls(omega * factor * metadata.rows_per_unit, both * metadata.rows_per_unit, both / 10_000, rounding)
+
+    @property
+    def error(self) -> Fraction:
+        """Length of the interval that a computed score's errors lie in."""
+        return self.tolerance + self.rounding
+
+    @property
+    def range(self) -> Fraction:
+        """The range of the computed scores' changes (Theorem 2)."""
+        return self.gamma + 2 * self.error
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The noise of one choice among models by least squares, in squared units of the target's bound (r = 1).
+
+    Parameters
+    ----------
+    noise : {"exponential", "gumbel", "laplace"}
+        Its law.
+    epsilon : Fraction
+        In nats.
+    sensitivity : Sensitivity
+        Of the scores without penalty.
+    penalty : Fraction
+        phi.
+    n_candidates : int
+        The most columns that pay it.
+    """
+
+    noise: Noise
+    epsilon: Fraction
+    sensitivity: Sensitivity
+    penalty: Fraction
+    n_candidates: int
+
+    @classmethod
+    def of(
+        cls, design: Design, sensitivity: Sensitivity, epsilon: Fraction, noise: Noise, penalty: Fraction
+    ) -> "Calibration":
+        """Calibrate to the range sensitivity of the scores, inflated for what computing adds.
+
+        Parameters
+        ----------
+        design : Design
+            Names the candidates.
+        sensitivity : Sensitivity
+            Of the scores.
         epsilon : Fraction
             In nats.
         noise : {"exponential", "gumbel", "laplace"}
             Law of the noise.
-        model_penalty : float or "auto"
-            phi, in squared units of the target.
+        penalty : Fraction
+            phi, in squared units of the target's bound.
 
         Returns
         -------
         Calibration
             The noise's parameters, as exact numbers.
-
-        References
-        ----------
-        Privacy specification 1.2 (omega), 1.6 (inflations), 0.3 (Theorem 2).
         """
-        metadata = design.metadata
-        both = (1 + radius) ** 2
-        omega = both - max(1 - radius, Fraction(0)) ** 2
-        gamma = omega * (2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1) * metadata.rows_per_unit
-        tolerance = both / 10_000
-        # Length of the interval of a score's rounding errors at the most rows there can be: specification 1.6, either
-        # way, and two operations more for the unit of the lazy search.
-        rounding = 2 * (design.n_columns + 8) * both * MAX_ROWS * 2 / 2**53
-        if model_penalty == "auto":
-            # With no effects each free column is selected with probability 1 / (1 + exp(phi / scale)).
-            scale = (gamma + 2 * tolerance + 2 * rounding) / epsilon
-            penalty = scale * Fraction(math.log(2 * max(n_units, 1)))
-        else:
-            penalty = exact(model_penalty, "model_penalty") / exact(design.bound, "y_bound") ** 2
-        if penalty > Fraction(MAX_PENALTY):
-            raise InvalidParameterError(
-                f"model_penalty must be at most {MAX_PENALTY:g} times the target's squared bound: it is larger."
-            )
-        rounding += penalty * len(design.candidates) / 2**51
-        return cls(noise, gamma, tolerance, rounding, penalty, epsilon)
+        return cls(noise, epsilon, sensitivity, penalty, len(design.candidates))
+
+    @property
+    def gamma(self) -> Fraction:
+        """Range sensitivity of the true scores."""
+        return self.sensitivity.gamma
+
+    @property
+    def tolerance(self) -> Fraction:
+        """The largest duality gap allowed."""
+        return self.sensitivity.tolerance
 
     @property
     def inflation(self) -> Fraction:
-        """What the solver's gap and rounding add to the range sensitivity (Theorem 2)."""
-        return 2 * self.tolerance + 2 * self.rounding
+        """What the solver's gap and rounding, the penalty's too, add to the range sensitivity (Theorem 2)."""
+        rounding = self.sensitivity.rounding + self.penalty * self.n_candidates / 2**51
+        return 2 * self.tolerance + 2 * rounding
+
+
+def noise_penalty(scale: Fraction, n_units: int) -> Fraction:
+    """Return the penalty under which noise alone selects half a column on average.
+
+    Parameters
+    ----------
+    scale : Fraction
+        Of the noise.
+    n_units : int
+        Number of columns or groups that are free to enter.
+
+    Returns
+    -------
+    Fraction
+        scale log(2 d): with no effects and Gumbel noise each is selected with probability 1 / (1 + 2 d).
+    """
+    return scale * Fraction(math.log(2 * max(n_units, 1)))
+
+
+def bounded_penalty(penalty: Fraction) -> Fraction:
+    """Return a penalty, or say that it is too large.
+
+    Parameters
+    ----------
+    penalty : Fraction
+        In squared target bounds.
+
+    Returns
+    -------
+    Fraction
+        The same.
+
+    Raises
+    ------
+    InvalidParameterError
+        Above 1e12.
+    """
+    if penalty > Fraction(MAX_PENALTY):
+        raise InvalidParameterError(
+            f"model_penalty must be at most {MAX_PENALTY:g} times the target's squared bound: it is larger."
+        )
+    return penalty

@@ -4,13 +4,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent, event_record
+from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent
 from discreet.accounting.gaussian import gaussian_rho
 from discreet.accounting.totals import totals_of
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
 from discreet.mechanisms.rng import Source
-from discreet.release import NoiseRecord, StepRecord
+from discreet.release import NoiseRecord
 
 DIGITS = 12
 """Scales are decimals of this many digits, rounded up."""
@@ -104,7 +104,7 @@ class Purchase:
     l1 : Fraction
         l1 sensitivity, in whole steps.
     share : Fraction
-        Its part of the budget.
+        Its noise is what it would be if this part of the budget were spent on it alone.
     step : int
         Whole steps in one unit of the released numbers, for the noise box.
     formula : str
@@ -170,8 +170,8 @@ class Purchase:
         mechanism = discrete_gaussian if budget.rho is not None else discrete_laplace
         return mechanism(values, self.scale(budget), rng)
 
-    def record(self, budget: NoiseBudget, claim: str) -> StepRecord:
-        """Return the priced part as it stands in a release.
+    def noise(self, budget: NoiseBudget, claim: str) -> NoiseRecord:
+        """Return the noise box.
 
         Parameters
         ----------
@@ -182,29 +182,20 @@ class Purchase:
 
         Returns
         -------
-        StepRecord
-            Without a value: the numbers stand elsewhere.
+        NoiseRecord
+            In units of a product of two scaled columns.
         """
         gaussian = budget.rho is not None
-        part = NoiseBudget(
-            None if budget.rho is None else self.share * budget.rho,
-            None if budget.epsilon is None else self.share * budget.epsilon,
-            self.share * budget.lattice,
-        )
         size = math.sqrt(float(self.l2)) if gaussian else float(self.l1)
-        return StepRecord(
-            name=self.name,
-            event=event_record(part.event()),
-            noise=NoiseRecord(
-                mechanism="discrete_gaussian" if gaussian else "discrete_laplace",
-                noise="gaussian" if gaussian else "laplace",
-                sensitivity=size / self.step,
-                scale=float(self.scale(budget)) / self.step,
-                unit="products of scaled columns",
-                formula=self.formula,
-                numerics="exact draw on whole steps",
-                claim=claim,
-            ),
+        return NoiseRecord(
+            mechanism="discrete_gaussian" if gaussian else "discrete_laplace",
+            noise="gaussian" if gaussian else "laplace",
+            sensitivity=size / self.step,
+            scale=float(self.scale(budget)) / self.step,
+            unit="products of scaled columns",
+            formula=self.formula,
+            numerics="exact draw on whole steps",
+            claim=claim,
         )
 
 

@@ -17,14 +17,15 @@ from discreet.kernels.moments import GRID
 from discreet.kernels.noisy_gram import NoisyGram
 from discreet.mechanisms.rng import Source
 from discreet.methods.noise_budget import NoiseBudget, Purchase
-from discreet.release import MomentsRecord, StepRecord
+from discreet.release import MomentsRecord
 
 Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 CLAIM = "methods/noisy_moments.privacy.md"
-BLOCKS = ("X'y", "X'X", "y'y", "rows")
+BLOCKS = ("X'y", "diagonal of X'X", "X'X", "y'y", "rows")
+Sensitivity = tuple[Fraction, Fraction, str]
 
 
 @dataclass(frozen=True)
@@ -93,13 +94,12 @@ class NoisySums:
         Parameters
         ----------
         shares : tuple of Fraction
-            Parts of the budget for X'y, X'X, y'y and the number of rows; what a public block would get goes to the
-            others.
+            Of X'y, X'X, y'y and the number of rows: what they cost together must be at most 1.
 
         Returns
         -------
         tuple of Purchase
-            Their shares add up to 1.
+            One a block, X'X in two: its diagonal, and what is beside it.
 
         Notes
         -----
@@ -109,44 +109,41 @@ class NoisySums:
         ----------
         Privacy specification 6.1.
         """
-        metadata = self.design.metadata
-        replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
-        c = metadata.rows_per_unit
-        # Per block: squared l2 and l1 sensitivity in scaled units, the former's root in words.
-        m, p = self._squared_norm(), len(self.columns)
-        twice = 2 if replaces else 1
-        gram_l2, gram_l1, gram_words = self._gram_sensitivity(m, replaces)
-        l1 = Fraction(m) if self.design.row_norm is None else _root_up(m * p)
-        table = {
-            BLOCKS[0]: (m * twice**2, l1 * twice, f"{twice} sqrt(m)" if replaces else "sqrt(m)"),
-            BLOCKS[1]: (gram_l2, gram_l1, gram_words) if self.paid.any() else None,
-            BLOCKS[2]: (Fraction(1), Fraction(1), "1, the largest y^2"),
-            BLOCKS[3]: None if replaces else (Fraction(1), Fraction(1), "1 row"),
-        }
-        total = sum((share for share, row in zip(shares, table.values(), strict=True) if row), Fraction(0))
-        unit = GRID * GRID
-        bought = []
-        for share, (name, row) in zip(shares, table.items(), strict=True):
-            if row is not None:
-                l2, size, words = row
-                step = 1 if name == BLOCKS[3] else unit
-                formula = f"{c} rows x {words}" if c > 1 else words
-                bought.append(Purchase(name, l2 * (c * step) ** 2, size * c * step, share / total, step, formula))
-        return tuple(bought)
+        replaces = self.design.metadata.neighboring is NeighboringRelation.REPLACE_ONE
+        m = self._squared_norm()
+        # Squared l2 and l1 sensitivity of each block in scaled units, the former's root in words.
+        l1 = m if self.design.row_norm is None else _root_up(m * len(self.columns))
+        of_xty = (4 * m, 2 * l1, "2 sqrt(m)") if replaces else (m, l1, "sqrt(m)")
+        one = (Fraction(1), Fraction(1), "1")
+        diagonal, beside = self._gram_sensitivity(m, replaces)
+        table = (of_xty, diagonal, beside, one, one)
+        off_diagonal = bool(np.triu(self.paid, 1).any())
+        wanted = (True, bool(np.diagonal(self.paid).any()), off_diagonal, True, not replaces)
+        parts = (shares[0], shares[1], shares[1], shares[2], shares[3])
+        c, unit = self.design.metadata.rows_per_unit, GRID * GRID
+        return tuple(
+            Purchase(name, l2 * (c * unit) ** 2, l1 * c * unit, share, unit, f"{c} x {words}" if c > 1 else words)
+            for name, (l2, l1, words), share, is_wanted in zip(BLOCKS, table, parts, wanted, strict=True)
+            if is_wanted
+        )
 
-    def _gram_sensitivity(self, m: Fraction, replaces: bool) -> tuple[Fraction, Fraction, str]:
-        """Of the upper triangle of xx', the constant's square apart: squared l2, l1, and the l2 in words."""
+    def _gram_sensitivity(self, m: Fraction, replaces: bool) -> tuple[Sensitivity, Sensitivity]:
+        """Of X'X: squared l2, l1, and the l2 in words, for its diagonal and for what is beside it.
+
+        Noise that is sqrt(2) larger on the diagonal weighs changes by the Frobenius norm. Where all that moves is a
+        row of a box, added or removed, equal noise is better: the diagonal's squares add up to m, not m^2.
+        """
         one = 1 if self.fit_intercept else 0
-        if self.design.row_norm is not None:  # |x|^2 <= q is all that is known of the candidates' columns
-            q, half = m - one, m * (len(self.columns) + 1) / 2
-            if replaces:
-                return one * (1 + 2 * q) + 2 * q * q, 2 * half, "of rows of bounded norm, replaced"
-            return q * q + one * q, half, "of rows of bounded norm"
-        groups = sum(width > 1 for width in self.design.widths)
-        numeric = len(self.design.widths) - groups
+        if self.design.row_norm is not None:
+            l1 = m * (len(self.columns) + 1) / 2 * (2 if replaces else 1)
+            twice, words = (2, "sqrt(2) m") if replaces else (1, "m")
+            return (twice * m * m, l1, words), (twice * m * m / 2, l1, f"{words} / sqrt(2)")
         if replaces:
-            return m * m + groups, m * (m - 1) + numeric + 2 * groups, "sqrt(m^2 + categories)"
-        return m * (m + 1) / 2 - one, m * (m + 1) / 2 - one, "sqrt(m (m + 1) / 2)"
+            groups = sum(width > 1 for width in self.design.widths)
+            l1 = m * (m - 1) + len(self.design.widths) + groups
+            return (2 * m * m, l1, "sqrt(2) m"), (m * m, l1, "m")
+        triangle = (m * (m + 1) / 2 - one, m * (m + 1) / 2 - one, "sqrt(m (m + 1) / 2)")
+        return triangle, triangle
 
     def _squared_norm(self) -> Fraction:
         """m: bound of |x|^2 over rows, the constant included where it is a column."""
@@ -186,20 +183,20 @@ class NoisySums:
         at = np.array(self.columns)
         xty, xty_variance = bought("X'y", [int(v) for v in moments[at, -1]])
         yty, yty_variance = bought("y'y", [int(moments[-1, -1])])
-        n_rows, n_variance = self.design.metadata.n_rows, 0.0
-        if n_rows is None:
-            counted, n_variance = bought("rows", [int(moments[0, 0]) // GRID**2])
-            n_rows = max(counted[0], 1)
+        n_rows, n_variance = float(self.design.metadata.n_rows or 0), 0.0
+        if self.design.metadata.n_rows is None:
+            counted, variance = bought("rows", [int(moments[0, 0])])
+            n_rows, n_variance = max(counted[0] / GRID**2, 1.0), variance / GRID**4
         gram, gram_variance = self._public_gram(n_rows, n_variance)
-        places = np.argwhere(np.triu(self.paid))
-        if len(places):
-            noisy, variance = bought("X'X", [int(moments[at[i], at[j]]) for i, j in places])
-            for (i, j), value in zip(places, noisy, strict=True):
+        for name, places in ((BLOCKS[1], np.diag(np.diagonal(self.paid))), (BLOCKS[2], np.triu(self.paid, 1))):
+            pairs = np.argwhere(places)
+            noisy, variance = bought(name, [int(moments[at[i], at[j]]) for i, j in pairs]) if len(pairs) else ([], 0.0)
+            for (i, j), value in zip(pairs, noisy, strict=True):
                 gram[i][j] = gram[j][i] = value
                 gram_variance[i][j] = gram_variance[j][i] = variance
         return self._record(gram, xty, yty[0], gram_variance, xty_variance, yty_variance, n_rows, n_variance)
 
-    def _public_gram(self, n_rows: int, n_variance: float) -> tuple[list[list[int]], list[list[float]]]:
+    def _public_gram(self, n_rows: float, n_variance: float) -> tuple[list[list[int]], list[list[float]]]:
         """Return what is declared of X'X, and how far the table's own sums may lie from it, as a variance."""
         mean = np.array([1.0 if owner is None else self.known.get(owner, (0.0, 0.0))[0] for owner in self.owners])
         spread = np.array([0.0 if owner is None else self.known.get(owner, (0.0, 0.0))[1] for owner in self.owners])
@@ -222,7 +219,7 @@ class NoisySums:
         gram_variance: list[list[float]],
         xty_variance: float,
         yty_variance: float,
-        n_rows: int,
+        n_rows: float,
         n_rows_variance: float,
     ) -> MomentsRecord:
         centers, halves, labels = [], [], []
@@ -257,23 +254,6 @@ class NoisySums:
             levels = column.levels if isinstance(column, CategoryColumn) else None
             labels += [f"{name}={level}" for level in levels] if levels else [name]
         return labels
-
-    def records(self, purchases: tuple[Purchase, ...], budget: NoiseBudget) -> tuple[StepRecord, ...]:
-        """Return the priced parts of the release.
-
-        Parameters
-        ----------
-        purchases : tuple of Purchase
-            What `purchases` returned.
-        budget : NoiseBudget
-            Of the request.
-
-        Returns
-        -------
-        tuple of StepRecord
-            One a block.
-        """
-        return tuple(purchase.record(budget, CLAIM) for purchase in purchases)
 
 
 def noisy_gram(record: MomentsRecord) -> NoisyGram:

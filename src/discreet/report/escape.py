@@ -155,6 +155,22 @@ def line(label: object, *cells: str) -> Markup:
     return Markup(f"{'':13}{to_text(label):<32}{text}")  # noqa: S704 - cells are numbers of ours
 
 
+def lines(value: str) -> Markup:
+    """Return a table that was made for a terminal as it is.
+
+    Parameters
+    ----------
+    value : str
+        Lines whose names have no control character.
+
+    Returns
+    -------
+    Markup
+        The same lines.
+    """
+    return Markup("\n".join(visible(row) for row in value.split("\n")))  # noqa: S704 - a terminal knows no markup
+
+
 def _pieces(word: str, room: int) -> list[str]:
     pieces, piece = [], ""
     for mark in word:

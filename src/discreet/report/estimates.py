@@ -11,6 +11,9 @@ from discreet.report.words import alike, number, part
 
 CONSTANT = "constant term"
 
+MOST_DRAWN = 40
+"""Rows of a picture that a printed page holds."""
+
 
 @dataclass(frozen=True)
 class Coefficient:
@@ -45,6 +48,7 @@ class Fit:
     residual_sd: str | None
     r_squared: str | None
     n_empty: int
+    n_undrawn: int
     largest_share: str
 
 
@@ -110,8 +114,50 @@ def fit(release: Release) -> Fit | None:
         residual_sd=None if record.residual_sd is None else number(record.residual_sd, 4),
         r_squared=None if record.r_squared is None else number(record.r_squared, 3),
         n_empty=sum(line.is_empty for line in lines),
+        n_undrawn=sum(one.column is not None for one in record.coefficients) - len(drawn(record)),
         largest_share=part(max((one for one in shares if not math.isnan(one)), default=0.0)),
     )
+
+
+def drawn(record: FitRecord) -> list[CoefficientRecord]:
+    """Return the coefficients that a picture shows, in their order.
+
+    Parameters
+    ----------
+    record : FitRecord
+        The regression.
+
+    Returns
+    -------
+    list of CoefficientRecord
+        Without the constant term; where they are too many, those that stand out most from their intervals.
+    """
+    shown = [one for one in record.coefficients if one.column is not None and math.isfinite(one.estimate)]
+    kept = sorted(range(len(shown)), key=lambda at: -_clearness(shown[at]))[:MOST_DRAWN]
+    return [shown[at] for at in sorted(kept)]
+
+
+def _clearness(record: CoefficientRecord) -> float:
+    spread = record.high - record.low
+    return abs(record.estimate) / spread if spread > 0 and math.isfinite(spread) else 0.0
+
+
+def drawn_sizes(release: Release) -> list[SizeRecord]:
+    """Return the models by size that a picture shows.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    list of SizeRecord
+        The smallest ones, and the selected one.
+    """
+    records = sorted(release.by_size, key=lambda record: record.size)
+    rest = [record for record in records[MOST_DRAWN:] if is_chosen(record, release)]
+    return records[:MOST_DRAWN] + rest
 
 
 def share(record: CoefficientRecord) -> float:

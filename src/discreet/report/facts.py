@@ -129,7 +129,9 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         chosen=chosen,
         headline=_headline(used if kind == "fit" else chosen),
         forced=asked.forced(release),
-        settings=tuple((name, setting(value), MEANINGS.get(name, "")) for name, value in asked.parameters(release).items()),
+        settings=tuple(
+            (name, setting(value), MEANINGS.get(name, "")) for name, value in asked.parameters(release).items()
+        ),
         promise=guarantee,
         noise=noise_box.box(release.noise, target, _epsilon(release)),
         choice=None if choice is None else noise_box.box(choice, target, math.nan),

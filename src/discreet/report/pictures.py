@@ -1,37 +1,16 @@
-"""Three pictures of a release as SVG, drawn from its public facts: never from what was selected."""
+"""Pictures of a release as SVG: of its promise and its noise here, never drawn from what was selected."""
 
 import math
-import re
 from itertools import accumulate
-from typing import Any
 
 import altair as alt
-import vl_convert
-from markupsafe import escape
 
 from discreet.release import LedgerRecord, NoiseRecord, Release
+from discreet.report import asked, estimate_pictures, estimates, noise_box
 from discreet.report.chances import SELDOM, seldom_gap, swap_chance, worst_posterior
-from discreet.report.facts import promised
-from discreet.report.words import at_least, at_most, number, percent, shortened, visible
-
-INK, MUTED, ACCENT, PALE, REST, RULE = "#1c2733", "#4f5d6b", "#0b5c7a", "#86abbc", "#e6ebee", "#d5dce1"
-"""Colors by role; the page's style maps each to its counterpart in the dark."""
-
-_WIDTH, _HEIGHT = 350, 240
-_FONT = "sans-serif"
-
-
-_WORDS = {"labelColor": INK, "labelFont": _FONT, "labelFontSize": 13}
-_TITLES = {"titleColor": INK, "titleFont": _FONT, "titleFontSize": 13, "titleFontWeight": "normal"}
-_LINES = {"domainColor": MUTED, "tickColor": MUTED, "gridColor": RULE, "titlePadding": 10, "labelPadding": 5}
-_STYLE = {
-    "axis": _WORDS | _TITLES | _LINES,
-    "legend": _WORDS | {"symbolSize": 160, "labelLimit": 340},
-    "view": {"stroke": None},
-    "font": _FONT,
-    "background": None,
-    "aria": False,
-}
+from discreet.report.drawing import ACCENT, MUTED, PALE, REST, axis, dot, line, shares, svg, text
+from discreet.report.promise import promised
+from discreet.report.words import at_least, at_most, cut, number, percent, visible
 
 
 def draw(release: Release) -> dict[str, str]:
@@ -40,23 +19,35 @@ def draw(release: Release) -> dict[str, str]:
     Parameters
     ----------
     release : Release
-        The release; `selected` is not looked at.
+        The release; "odds", "swap" and "budget" do not look at what was released.
 
     Returns
     -------
     dict of str to str
         SVG elements with a text alternative: "odds" and "budget" when there is a guarantee (and a ledger),
-        "swap" when the noise's law is known.
+        "swap" when models were chosen among and the noise's law is known, "coefficients", "sizes" and "steps" when
+        there are any.
     """
     pictures = {}
     guarantee, ledger = promised(release), release.provenance.ledger
     if guarantee is not None:
         pictures["odds"] = odds(guarantee.epsilon)
-    if swap_chance(release.noise.noise, 0.0) is not None and math.isfinite(release.noise.scale):
-        pictures["swap"] = swap(release.noise, str(release.request.get("target", "the target")))
+    choice = noise_box.choice(release)
+    if choice is not None and swap_chance(choice.noise, 0.0) is not None and math.isfinite(choice.scale):
+        pictures["swap"] = swap(choice, asked.target(release))
     if guarantee is not None and ledger is not None and 0 < ledger.epsilon_cap < math.inf:
         pictures["budget"] = budget(ledger, guarantee.epsilon)
-    return pictures
+    return pictures | _of_estimates(release)
+
+
+def _of_estimates(release: Release) -> dict[str, str]:
+    pictures = {}
+    if release.fit is not None and estimates.drawn(release.fit):
+        pictures["coefficients"] = estimate_pictures.coefficients(release, release.fit)
+    if release.by_size:
+        pictures["sizes"] = estimate_pictures.sizes(release)
+    prices = estimate_pictures.steps(release) if len(release.steps) > 1 and promised(release) else None
+    return pictures if prices is None else pictures | {"steps": prices}
 
 
 def odds(epsilon: float) -> str:
@@ -76,17 +67,17 @@ def odds(epsilon: float) -> str:
     half = {"before": 0.5, "after": worst_posterior(epsilon, 0.5)}
     beside = {"align": "left", "dx": 10, "dy": 14} if half["after"] > 0.85 else {"align": "right", "dx": -10, "dy": -8}
     layers = [
-        _line([{"before": end, "after": end} for end in (0, 1)], MUTED, strokeDash=[5, 4], strokeWidth=1.5),
-        _line([{"before": belief, "after": worst_posterior(epsilon, belief)} for belief in beliefs], ACCENT),
-        _dot(half),
-        _text(half, f"50% to {percent(half['after'])}", ACCENT, **beside),
-        _text({"before": 0.72, "after": 0.72}, "no change", MUTED, align="left", dx=10, dy=12),
+        line([{"before": end, "after": end} for end in (0, 1)], MUTED, strokeDash=[5, 4], strokeWidth=1.5),
+        line([{"before": belief, "after": worst_posterior(epsilon, belief)} for belief in beliefs], ACCENT),
+        dot(half),
+        text(half, f"50% to {percent(half['after'])}", ACCENT, **beside),
+        text({"before": 0.72, "after": 0.72}, "no change", MUTED, align="left", dx=10, dy=12),
     ]
     ticks = [0, 0.25, 0.5, 0.75, 1]
-    x = _axis(alt.X, "before", _shares("Belief before the release", ticks))
-    y = _axis(alt.Y, "after", _shares("Worst belief after", ticks))
+    x = axis(alt.X, "before", shares("Belief before the release", ticks))
+    y = axis(alt.Y, "after", shares("Worst belief after", ticks))
     told = f"50 percent to {percent(half['after'])}, 10 percent to {percent(worst_posterior(epsilon, 0.1))}"
-    return _svg(
+    return svg(
         "odds",
         [layer.encode(x=x, y=y) for layer in layers],
         f"Curve of belief before to worst after: {told}.",
@@ -111,17 +102,17 @@ def swap(noise: NoiseRecord, target: str) -> str:
     gap = seldom_gap(noise.noise) or 0.0
     at = {"gap": gap, "chance": SELDOM}
     layers = [
-        _line([{"gap": step / 20, "chance": swap_chance(noise.noise, step / 20)} for step in range(121)], ACCENT),
-        _line([{"gap": gap, "chance": 0}, at], ACCENT, strokeDash=[2, 3], strokeWidth=1.5),
-        _dot(at),
-        _text(at, f"1 in 20 at {number(gap, 3)} scales", ACCENT, align="left", dx=8, dy=-10),
+        line([{"gap": step / 20, "chance": swap_chance(noise.noise, step / 20)} for step in range(121)], ACCENT),
+        line([{"gap": gap, "chance": 0}, at], ACCENT, strokeDash=[2, 3], strokeWidth=1.5),
+        dot(at),
+        text(at, f"1 in 20 at {number(gap, 3)} scales", ACCENT, align="left", dx=8, dy=-10),
     ]
-    unit = f"in squared units of {shortened(visible(target), 28)} and in noise scales"
-    x = _axis(alt.X, "gap", _gaps(noise.scale, ["Distance of the two scores", unit]), 6)
-    y = _axis(alt.Y, "chance", _shares("Chance that the worse one wins", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), 0.5)
+    unit = f"in {cut(visible(noise_box.unit(noise, target, 28)), 50)} and in noise scales"
+    x = axis(alt.X, "gap", _gaps(noise.scale, ["Distance of the two scores", unit]), 6)
+    y = axis(alt.Y, "chance", shares("Chance that the worse one wins", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), 0.5)
     far = f"{number(gap * noise.scale, 3)}, {number(gap, 3)} noise scales"
     told = f"one half at distance 0, one in twenty at {far}"
-    return _svg("swap", [layer.encode(x=x, y=y) for layer in layers], f"Curve of the chance of a swap: {told}.")
+    return svg("swap", [layer.encode(x=x, y=y) for layer in layers], f"Curve of the chance of a swap: {told}.")
 
 
 def budget(ledger: LedgerRecord, epsilon: float) -> str:
@@ -147,15 +138,7 @@ def budget(ledger: LedgerRecord, epsilon: float) -> str:
     ]
     shown = [part for part in parts if part[1] > 1e-9 * cap]
     told = f"{at_most(spent)} of {at_least(cap)} spent; " + ", ".join(name for name, _, _ in shown)
-    return _svg("budget", [_bar(shown)], f"Bar of the privacy budget: {told}.", height=34)
-
-
-def _axis(channel: Any, name: str, axis: alt.Axis, end: float = 1.0) -> Any:
-    return channel(f"{name}:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=axis)
-
-
-def _shares(title: str, ticks: list[float]) -> alt.Axis:
-    return alt.Axis(title=title, values=ticks, format=".0%", labelFlush=False)
+    return svg("budget", [_bar(shown)], f"Bar of the privacy budget: {told}.", height=34)
 
 
 def _gaps(scale: float, title: list[str]) -> alt.Axis:
@@ -182,31 +165,3 @@ def _bar(parts: list[tuple[str, float, str]]) -> alt.Chart:
         )
     )
     return bar
-
-
-def _line(rows: list[dict[str, Any]], color: str, **style: Any) -> alt.Chart:
-    chart: alt.Chart = alt.Chart(alt.InlineData(values=rows)).mark_line(color=color, **({"strokeWidth": 2.5} | style))
-    return chart
-
-
-def _dot(row: dict[str, float]) -> alt.Chart:
-    chart: alt.Chart = alt.Chart(alt.InlineData(values=[row])).mark_point(filled=True, size=60, color=ACCENT, opacity=1)
-    return chart
-
-
-def _text(row: dict[str, float], text: str, color: str, **style: Any) -> alt.Chart:
-    chart: alt.Chart = alt.Chart(alt.InlineData(values=[row])).mark_text(text=text, color=color, fontSize=13, **style)
-    return chart
-
-
-def _svg(name: str, layers: list[alt.Chart], told: str, height: int = _HEIGHT) -> str:
-    chart = alt.layer(*layers).properties(width=_WIDTH, height=height, padding=4)
-    svg = vl_convert.vegalite_to_svg(chart.to_dict() | {"config": _STYLE}, allowed_base_urls=[])
-    svg = re.sub(r"<[^>]*>", lambda tag: _tidy(tag[0], name), svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(told)}" ', 1)
-
-
-def _tidy(tag: str, name: str) -> str:
-    """Several pictures share a page: their ids must differ, and each tells itself in one label."""
-    tag = re.sub(r' (?:aria-[a-z]+|role|class)="[^"]*"', "", tag)
-    return re.sub(r'( id="|url\(#)(?=\w)', rf"\1{name}-", tag)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from discreet.errors import InvalidParameterError
 from discreet.release import Release
-from discreet.report.escape import field, fill, flow, line, to_html, to_markdown, to_text
+from discreet.report.escape import field, fill, flow, line, lines, to_html, to_markdown, to_text
 from discreet.report.facts import Audience, Facts, gather
 from discreet.report.words import listed
 
@@ -78,7 +78,7 @@ def _environment(format: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"flow": flow, "fill": fill, "listed": listed}
+    environment.filters |= {"flow": flow, "fill": fill, "lines": lines, "listed": listed}
     environment.globals |= {"field": field, "line": line}
     return environment
 

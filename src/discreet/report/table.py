@@ -27,7 +27,13 @@ def coefficient_table(release: Release, width: int = 100) -> str:
     if record is None:
         return ""
     rows = [_row(one, record) for one in record.coefficients]
-    head = ["", "estimate", f"{record.confidence} interval", *([record.ratio.lower()] if record.ratio else []), "privacy"]
+    head = [
+        "",
+        "estimate",
+        f"{record.confidence} interval",
+        *([record.ratio.lower()] if record.ratio else []),
+        "privacy",
+    ]
     widths = [max(cells(row[at]) for row in [head, *rows]) for at in range(len(head))]
     room = max(12, width - sum(widths[1:]) - len(_GAP) * (len(head) - 1))
     widths[0] = min(widths[0], room)

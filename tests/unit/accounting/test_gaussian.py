@@ -99,7 +99,7 @@ def exact_discrete_delta(epsilon, change, scales):
     mass, loss = laws[0]
     for other, more in laws[1:]:
         mass, loss = np.outer(mass, other).ravel(), np.add.outer(loss, more).ravel()
-    return math.fsum(mass * np.maximum(0.0, -np.expm1(epsilon - loss)))
+    return math.fsum(mass * -np.expm1(np.minimum(epsilon - loss, 0.0)))
 
 
 CHANGES = [(1,), (2,), (7,), (1, 1), (1, -2), (3, 0), (5, 5)]
@@ -120,11 +120,11 @@ def test_the_lattice_term_covers_the_exact_law(change, scale):
         assert exact_discrete_delta(epsilon, change, scales) <= float(exact_delta(moved, rho)) + 1e-13
 
 
-def test_the_lattice_term_is_needed():
-    """Without it the epsilon of a small scale would be understated."""
-    rho, delta = Fraction(1, 2 * 16), Fraction("1e-4")
-    bare = steps_of_gaussian(rho, delta, Fraction(0)) * STEP
-    assert exact_discrete_delta(float(bare), (1,), (4.0,)) > 1.002 * delta
+@pytest.mark.parametrize(("scale", "delta"), [(0.5, "1e-4"), (0.8, "1e-4"), (1.5, "1e-8"), (4.0, "1e-6")])
+def test_the_lattice_term_is_needed(scale, delta):
+    """Without it the delta of a small scale would be understated."""
+    bare = steps_of_gaussian(1 / (2 * Fraction(scale) ** 2), Fraction(delta), Fraction(0)) * STEP
+    assert exact_discrete_delta(float(bare), (1,), (scale,)) > 1.04 * float(delta)
 
 
 OTHERS = [

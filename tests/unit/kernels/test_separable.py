@@ -17,7 +17,7 @@ from discreet.kernels.separable import Bound, SearchProblem
 from discreet.kernels.separable_fit import fit
 
 SAMPLE_SIZE = 20_000
-P_THRESHOLD = 1e-4
+P_THRESHOLD = 1e-8
 DESIGNS = ["independent", "autoregressive", "one factor", "duplicated", "zero columns", "scaled", "signs"]
 
 

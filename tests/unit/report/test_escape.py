@@ -4,6 +4,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from discreet.report.escape import WIDTH, field, fill, flow, line, to_html, to_markdown, to_text
+from discreet.report.words import cells
 
 NASTY = [
     "a|b",
@@ -62,7 +63,7 @@ def test_a_terminal_gets_no_control_character():
 def test_lines_fit_a_terminal(text):
     """Long words are broken, and wide characters count twice."""
     for lines in (fill(to_text(text)), field("Label", text), fill(to_text(text), "", "      ")):
-        assert all(columns(row) <= WIDTH for row in lines.split("\n"))
+        assert all(cells(row) <= WIDTH for row in lines.split("\n"))
 
 
 def test_wrapping_loses_nothing():

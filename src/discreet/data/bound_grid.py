@@ -1,0 +1,115 @@
+"""The public grid on which bounds are bought, and the row map that places cells on it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.data.design import Cells, numbers
+from discreet.data.metadata import Metadata, NumericColumn
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+POINTS_PER_OCTAVE = 4
+OCTAVES = (-20, 40)
+"""Sizes from 2^-20 to 2^40: a millionth to a million million, in whatever unit a column has."""
+
+
+def bound_grid() -> Floats:
+    """Return the points where a bound may lie: zero, and the powers of the fourth root of two, of both signs.
+
+    Returns
+    -------
+    ndarray of float
+        Increasing.
+
+    Examples
+    --------
+    >>> grid = bound_grid()
+    >>> len(grid), float(grid[0]), float(grid[241])
+    (483, -1099511627776.0, 0.0)
+    """
+    low, high = (POINTS_PER_OCTAVE * octave for octave in OCTAVES)
+    sizes = np.exp2(np.arange(low, high + 1) / POINTS_PER_OCTAVE)
+    found: Floats = np.concatenate([-sizes[::-1], [0.0], sizes])
+    return found
+
+
+@dataclass(frozen=True)
+class BoundMap:
+    """The row map of bought bounds: each cell becomes its neighbors on the grid, below and above.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        What is public about the table.
+    columns : tuple of str
+        Numeric columns whose bounds are bought.
+
+    Notes
+    -----
+    A total function of one row. A missing cell has no place, -1, and counts for nothing; a cell beyond the grid is
+    moved to its end.
+
+    References
+    ----------
+    Privacy specification 0.2 and 3.4.
+    """
+
+    metadata: Metadata
+    columns: tuple[str, ...]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of integers a row becomes."""
+        return 2 * len(self.columns)
+
+    def encode(self, batch: pa.RecordBatch) -> Cells:
+        """Return the places of a batch of rows.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            Holds `columns`, of whatever type.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_rows, n_columns)
+            For each column the grid's last point not above the cell, then its first point not below.
+        """
+        grid = bound_grid()
+        cells = np.full((batch.num_rows, self.n_columns), -1, dtype=np.int16, order="F")
+        for i, name in enumerate(self.columns):
+            values = numbers(batch.column(name))
+            column = self.metadata.columns.get(name)
+            if isinstance(column, NumericColumn) and column.missing is not None:
+                values = np.where(np.isnan(values), column.missing, values)
+            known = ~np.isnan(values)
+            inside = np.clip(values[known], grid[0], grid[-1])
+            cells[known, 2 * i] = np.searchsorted(grid, inside, side="right") - 1
+            cells[known, 2 * i + 1] = np.searchsorted(grid, inside, side="left")
+        return cells
+
+    def count(self, cells: Cells) -> Integers:
+        """Return how many cells each point of the grid took.
+
+        Parameters
+        ----------
+        cells : ndarray of int16, shape (n_rows, n_columns)
+            What `encode` returned.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_columns, n_points)
+            Missing cells left out.
+        """
+        n_points = len(bound_grid())
+        found = [np.bincount(column[column >= 0], minlength=n_points) for column in cells.T]
+        return np.array(found, dtype=np.int64).reshape(self.n_columns, n_points)
+
+    @property
+    def nothing(self) -> Integers:
+        """The counts of no rows."""
+        return np.zeros((self.n_columns, len(bound_grid())), dtype=np.int64)

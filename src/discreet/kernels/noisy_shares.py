@@ -1,0 +1,220 @@
+"""How a budget is best shared between X'y, X'X and y'y, from public facts alone.
+
+All three are sums over rows of products of the same vector, so what one row does to them together is less than what
+it does to each: under the replace relation X'X and y'y cost nothing beside X'y up to a point.
+"""
+
+from statistics import NormalDist
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Relation = Literal["replace_one", "add_or_remove_one"]
+
+LEVELS = tuple(round(0.01 * k, 2) for k in range(30, 100))
+"""Quantile levels at which clipping is considered."""
+
+SLACK = 1.02
+"""The widest clip whose variance is within this factor of the best: less clipping leans less on its theory."""
+
+
+class Shares(NamedTuple):
+    """Shares of a budget; they may add up to more than 1 where `cost` does not.
+
+    Parameters
+    ----------
+    xty, gram, yty : float
+        Share f of each block: its noise has standard deviation sensitivity / (mu sqrt(f)), mu of Gaussian privacy.
+    """
+
+    xty: float
+    gram: float
+    yty: float
+
+
+def cost(shares: Shares, relation: Relation) -> float:
+    """Return an upper bound of what all three blocks cost together; it must be at most 1.
+
+    Parameters
+    ----------
+    shares : Shares
+        Of `sensitivities`: X'X by its Frobenius norm, both triangles counted.
+    relation : {"replace_one", "add_or_remove_one"}
+        Neighboring relation.
+
+    Returns
+    -------
+    float
+        (squared sensitivity of the three together, each divided by its noise) / mu^2.
+
+    Notes
+    -----
+    One row (x, y), with |x|^2 = m a, a <= 1, and u = y^2 <= 1. Added or removed it moves the blocks by squares of at
+    most m, m^2 and 1, and nothing is gained. Replaced by a row with a', u', and s the cosine between x and x', up to
+    sign, it moves them by squares of at most m (a u + a' u' + 2 |s| sqrt(a a' u u')), m^2 (a^2 + a'^2 - 2 a a' s^2)
+    and (u - u')^2, and the sensitivities alone are 4 m, 2 m^2 and 1. So with shares f, g, h the cost is at most
+
+        C = f (a u + a' u' + 2 |s| sqrt(a a' u u')) / 4 + g (a^2 + a'^2 - 2 a a' s^2) / 2 + h (u - u')^2.
+
+    Let g >= f / 4; a smaller g costs no more than f / 4. In |s| this is a parabola with its top at
+    f sqrt(u u' / (a a')) / (4 g), so C <= f (a u + a' u') / 4 + f^2 u u' / (16 g) + g (a^2 + a'^2) / 2 + h (u - u')^2.
+    That increases in a and a', which are at most 1, and at a = a' = 1 is convex in u and in u'. At its corners it is
+    (f / (4 sqrt(g)) + sqrt(g))^2 for u = u' = 1, f / 4 + g + h for u = 1 and u' = 0, and g. At g = f / 4 the first is
+    f, and the second is no more while h <= f / 2: X'X and y'y are free.
+
+    References
+    ----------
+    Dong, Roth and Su 2022, Gaussian differential privacy; privacy specification 6.1 (the norms of the blocks alone).
+
+    Examples
+    --------
+    >>> cost(Shares(1.0, 0.25, 0.5), "replace_one"), cost(Shares(0.75, 0.2, 0.05), "add_or_remove_one")
+    (1.0, 1.0)
+    """
+    f, g, h = shares
+    if relation == "add_or_remove_one":
+        return f + g + h
+    if f == 0.0:
+        return g + h
+    g = max(g, f / 4.0)
+    return max(float((f / (4.0 * g**0.5) + g**0.5) ** 2), f / 4.0 + g + h)
+
+
+def sensitivities(norm_squared: float, relation: Relation) -> Shares:
+    """Return what one row can do to each block: Euclidean norms, of X'X with both triangles.
+
+    Parameters
+    ----------
+    norm_squared : float
+        m: bound on the squared norm of a row of X; |y| is at most 1.
+    relation : {"replace_one", "add_or_remove_one"}
+        Neighboring relation.
+
+    Returns
+    -------
+    Shares
+        Of X'y, X'X and y'y. Noise of X'X has this scale on the diagonal, and 1 / sqrt(2) of it beside the diagonal,
+        where one draw serves an entry and its mirror.
+
+    References
+    ----------
+    Privacy specification 6.1.
+    """
+    norm = norm_squared**0.5
+    if relation == "add_or_remove_one":
+        return Shares(norm, norm_squared, 1.0)
+    return Shares(2.0 * norm, 2.0**0.5 * norm_squared, 1.0)
+
+
+def noise_levels(
+    shares: Shares, norm_squared: float, mu: float, relation: Relation, n_columns: int
+) -> tuple[float, Floats, float]:
+    """Return the standard deviation of the noise in each entry of X'y, X'X and y'y.
+
+    Parameters
+    ----------
+    shares : Shares
+        Each positive where the block is released.
+    norm_squared : float
+        Bound on the squared norm of a row of X.
+    mu : float
+        Of Gaussian differential privacy, positive.
+    relation : {"replace_one", "add_or_remove_one"}
+        Neighboring relation.
+    n_columns : int
+        Columns of X.
+
+    Returns
+    -------
+    xty : float
+        Of each entry of X'y.
+    gram : ndarray of float, shape (p, p)
+        Of each entry of X'X; zero where its share is, since it is then public.
+    yty : float
+        Of y'y; infinite where its share is zero.
+    """
+    alone = sensitivities(norm_squared, relation)
+    square = alone.gram / (mu * shares.gram**0.5) if shares.gram > 0.0 else 0.0
+    gram = np.full((n_columns, n_columns), square / 2.0**0.5)
+    np.fill_diagonal(gram, square)
+    of_yty = alone.yty / (mu * shares.yty**0.5) if shares.yty > 0.0 else float("inf")
+    return alone.xty / (mu * shares.xty**0.5), gram, of_yty
+
+
+def selection_shares(relation: Relation, public_gram: bool = False) -> Shares:
+    """Return the shares that find the right model most often.
+
+    Parameters
+    ----------
+    relation : {"replace_one", "add_or_remove_one"}
+        Neighboring relation.
+    public_gram : bool
+        Whether the moments of X are declared, and not released.
+
+    Returns
+    -------
+    Shares
+        Of cost 1.
+
+    Notes
+    -----
+    Under replace what is free is taken. Under add or remove X'X is pulled toward what its other entries make likely
+    (`noisy_cleaning`), so a quarter serves it; y'y only sets the residual variance. Shares between half and twice
+    these change the chance of the right model by less than .01 in ``benchmarks/right_models.py``.
+
+    Examples
+    --------
+    >>> [round(cost(selection_shares(r), r), 12) for r in ("replace_one", "add_or_remove_one")]
+    [1.0, 1.0]
+    """
+    if relation == "replace_one":
+        return Shares(1.0, 0.0, 0.5) if public_gram else Shares(1.0, 0.25, 0.5)
+    return Shares(0.98, 0.0, 0.02) if public_gram else Shares(0.73, 0.25, 0.02)
+
+
+def clip_level(noise: float, n_rows: float, square: float) -> float:
+    """Return the quantile of |y - center| at which y is best clipped for selection; 1 is no clipping.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of the noise in an entry of X'y, y divided by its bound.
+    n_rows : float
+        Number of rows, or a guess of it.
+    square : float
+        Mean square of a column's cells, or a guess: 1/3 for cells spread evenly over [-1, 1], 1 / m for m columns in
+        rows of unit norm.
+
+    Returns
+    -------
+    float
+        The widest level in .3 ... .99 whose variance is within 2% of the best.
+
+    Notes
+    -----
+    A normal y clipped at its level a, which is c, keeps the share a of every slope (Stein's lemma), whatever the
+    others; divided by c it carries noise of variance `noise`^2 and a sampling variance of n `square` E min(y, c)^2 /
+    c^2. The signal to noise ratio is flat where noise dominates: the median and the sign of y are nearly as good as
+    the best. With many rows clipping gains nothing, and a column that does not matter could show through a clipped y
+    that is not normal: then the level is high.
+
+    References
+    ----------
+    Stein 1981; Brillinger 1983, A generalized linear model with Gaussian regressor variables.
+
+    Examples
+    --------
+    >>> clip_level(8.4, 1_000, 0.15), clip_level(8.4, 1_000_000, 0.15)
+    (0.64, 0.99)
+    """
+    normal = NormalDist()
+    variances = []
+    for level in LEVELS:
+        c = normal.inv_cdf((1.0 + level) / 2.0)
+        clipped_square = level - 2.0 * c * normal.pdf(c) + c**2 * (1.0 - level)
+        variances.append((noise**2 * c**2 + n_rows * square * clipped_square) / level**2)
+    best = min(variances)
+    widest = max(level for level, variance in zip(LEVELS, variances, strict=True) if variance <= SLACK * best)
+    return 1.0 if widest == LEVELS[-1] else widest

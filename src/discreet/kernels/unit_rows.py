@@ -1,0 +1,77 @@
+"""Rows scaled to unit norm: a row's weight in least squares, chosen so that no row can do more than another.
+
+A weight that looks at the row's x alone leaves the coefficients of a linear model what they are. Noise is set by the
+longest possible row: with m columns it is sqrt(m) times that of unit rows, while most rows are far shorter.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.kernels.moments import GRID
+
+Floats = npt.NDArray[np.float64]
+Cells = npt.NDArray[np.int16]
+
+CONSTANT = 0.5
+"""What the constant column holds: less than 1 leaves more of the unit norm to the others, and noise to the constant."""
+
+
+def lengths(rows: Cells, constant: float = CONSTANT) -> Floats:
+    """Return the Euclidean norm of each row's x, the constant included.
+
+    Parameters
+    ----------
+    rows : ndarray of int16, shape (n, 1 + p + 1)
+        [1, x_1 .. x_p, y] on the grid of 1 / 32767.
+    constant : float
+        What the constant column counts, positive.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        At least `constant`.
+    """
+    cells = rows[:, 1:-1] / GRID
+    norms: Floats = np.sqrt(np.einsum("ij,ij->i", cells, cells) + constant**2)
+    return norms
+
+
+def unit_rows(rows: Cells, y_bound: float, constant: float = CONSTANT) -> Cells:
+    """Return rows divided by the norm of their x, the target clipped after that.
+
+    Parameters
+    ----------
+    rows : ndarray of int16, shape (n, 1 + p + 1)
+        [1, x_1 .. x_p, y] on the grid of 1 / 32767.
+    y_bound : float
+        The target over the norm is clipped to within this, in units of the rows' own target bound; positive.
+    constant : float
+        What the constant column counts, positive.
+
+    Returns
+    -------
+    ndarray of int16, shape (n, 1 + p + 1)
+        [constant, x_1 .. x_p] / norm and y / (norm y_bound), on the same grid, rounded toward zero: the norm of x is
+        at most 1, and |y| too. Coefficients of these rows are those of the rows given, over `y_bound`; that of the
+        constant also times `constant`.
+
+    Notes
+    -----
+    Row-local with public parameters: neighbors stay neighbors. Under a linear model it is weighted least squares with
+    weights 1 / norm^2, as long as y is not clipped. Cost: O(n p).
+
+    References
+    ----------
+    Privacy specification 0.2 and 6.1 (a bound on the norm of rows).
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[32767, 32767, -32767, 16000]], dtype=np.int16), 1.0, 1.0)
+    array([[ 18918,  18918, -18918,   9237]], dtype=int16)
+    """
+    norms = lengths(rows, constant)
+    inverse = (1.0 - 2.0**-40) / norms  # rounding toward zero shall not meet a norm that was itself rounded down
+    scaled = rows * inverse[:, None]
+    scaled[:, 0] = constant * GRID * inverse
+    scaled[:, -1] = np.clip(rows[:, -1] / (norms * y_bound), -GRID, GRID)
+    return np.trunc(scaled).astype(np.int16)

@@ -1,0 +1,121 @@
+"""A private quantile: the choice, from a public grid, of the point whose rank is nearly the one asked for."""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.accounting.guarantee import Number, exact
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.selection import Noise, noisy_min
+
+Integers = npt.NDArray[np.int64]
+
+DENOMINATOR = 10_000
+"""Quantiles are multiples of its inverse, so that scores are integers; those of 2^33 rows stay below 2^53."""
+
+
+def rank_sensitivity(quantile: Number, neighboring: NeighboringRelation, rows_per_unit: int) -> Fraction:
+    """Return the range sensitivity of distances from a quantile's rank, in rows.
+
+    Parameters
+    ----------
+    quantile : float or Fraction
+        In [0, 1].
+    neighboring : NeighboringRelation
+        Which tables are neighbors.
+    rows_per_unit : int
+        The most rows of one unit.
+
+    Returns
+    -------
+    Fraction
+        Gamma of `noisy_quantile`.
+
+    References
+    ----------
+    Privacy specification 3.4.
+    """
+    q = _quantile(quantile)
+    one = Fraction(1) if neighboring is NeighboringRelation.REPLACE_ONE else max(q, 1 - q)
+    return 2 * rows_per_unit * one
+
+
+def noisy_quantile(
+    counts: npt.ArrayLike,
+    quantile: Number,
+    neighboring: NeighboringRelation,
+    rows_per_unit: int,
+    epsilon: Number,
+    rng: Source,
+    noise: Noise = "exponential",
+) -> int:
+    """Return the place of a quantile on a grid, epsilon-differentially private.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_points,)
+        How many rows lie at each point of the public grid, in its order; rows without a value are left out.
+    quantile : float or Fraction
+        In [0, 1]; rounded to a multiple of 1 / 10,000.
+    neighboring : NeighboringRelation
+        Which tables are neighbors.
+    rows_per_unit : int
+        The most rows of one unit.
+    epsilon : float or Fraction
+        In nats, in (0, 1000].
+    rng : Source
+        Where the noise comes from.
+    noise : {"exponential", "gumbel", "laplace"}
+        Law of the noise.
+
+    Returns
+    -------
+    int
+        A place on the grid. Points that nothing tells apart are equally likely.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a parameter is out of range; never because of the counts.
+
+    Notes
+    -----
+    Claim: ``quantile.privacy.md``.
+
+    References
+    ----------
+    Privacy specification 3.4; Smith 2011.
+
+    Examples
+    --------
+    >>> noisy_quantile([0, 500, 500, 0], 0.9, NeighboringRelation.REPLACE_ONE, 1, 10, Source())
+    2
+    """
+    q = _quantile(quantile)
+    gamma = rank_sensitivity(q, neighboring, rows_per_unit) * DENOMINATOR
+    return noisy_min(_distances(np.asarray(counts, dtype=np.int64), q), gamma, epsilon, rng, noise)
+
+
+def _distances(counts: Integers, q: Fraction) -> npt.NDArray[np.float64]:
+    """How far each point's ranks, from the rows below it to those up to it, are from the quantile's; exact integers.
+
+    The number of rows stands in no formula: (1 - q) #{below} - q #{above} replaces #{below} - q n, so that the score
+    has a meaning where n is private.
+    """
+    share = int(q * DENOMINATOR)
+    up_to = np.cumsum(counts)
+    below, total = up_to - counts, int(up_to[-1])
+    too_high = DENOMINATOR * below - share * total  # (1 - q) #{below} - q #{at or above}
+    too_low = share * total - DENOMINATOR * up_to
+    found: npt.NDArray[np.float64] = np.maximum(np.maximum(too_high, too_low), 0).astype(np.float64)
+    return found
+
+
+def _quantile(value: Number) -> Fraction:
+    wanted = exact(value, "quantile")
+    if not 0 <= wanted <= 1:
+        raise InvalidParameterError(f"quantile must lie in [0, 1], but quantile={float(wanted):g}.")
+    return Fraction(round(wanted * DENOMINATOR), DENOMINATOR)

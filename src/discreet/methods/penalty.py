@@ -1,0 +1,60 @@
+"""Penalties that weigh the error of sampling and the noise of the selection together."""
+
+import math
+
+import numpy as np
+
+POINTS = 4001
+"""Of the sum over a standard normal variable; more of them change no digit that matters."""
+
+
+def covering_penalty(variance: float, scale: float, n_units: int, n_rows: int) -> float:
+    """Return the penalty that keeps columns without effect out, whether sampling or noise would bring them in.
+
+    Parameters
+    ----------
+    variance : float
+        Residual variance, sigma^2: a column without effect lowers the residual sum of squares by sigma^2 chi^2_1.
+    scale : float
+        Of the selection's noise, in the unit of the scores; positive.
+    n_units : int
+        Number of columns or groups that are free to enter.
+    n_rows : int
+        Number of rows, public or bought.
+
+    Returns
+    -------
+    float
+        The larger of sigma^2 log n and of phi with P(sigma^2 chi^2_1 + scale logistic > phi) = 1 / (1 + 2 d).
+
+    Notes
+    -----
+    1 / (1 + 2 d) is the chance with which noise alone brings a column in under the penalty scale log(2 d): half a
+    column on average. The difference of two Gumbel variables is logistic. Where noise is nothing the first term is
+    that of the Bayesian information criterion; where sampling is nothing the second is scale log(2 d).
+
+    References
+    ----------
+    Lei et al. 2018, section 3.3; privacy specification 1.7 and 3.3.
+
+    Examples
+    --------
+    >>> round(covering_penalty(0.0, 2.0, 5, 100) / 2.0, 6) == round(math.log(10), 6)
+    True
+    """
+    level = 1.0 / (1.0 + 2.0 * max(n_units, 1))
+    z = np.linspace(-9.0, 9.0, POINTS)
+    weights = np.exp(-0.5 * z * z)
+    weights /= weights.sum()
+    squares = variance * z * z
+
+    def excess(phi: float) -> float:
+        """P(sigma^2 chi^2 + scale logistic > phi), less the level."""
+        behind = np.clip((phi - squares) / scale, -700.0, 700.0)
+        return float(weights @ (1.0 / (1.0 + np.exp(behind)))) - level
+
+    low, high = 0.0, scale * math.log(2.0 * max(n_units, 1)) + 81.0 * variance
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+    return max(high, variance * math.log(max(n_rows, 2)))

@@ -1,0 +1,165 @@
+"""The choice among regression models as numbers: rows as moments, models as subsets, a bound on the coefficients."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.accounting.guarantee import exact
+from discreet.data.design import Design
+from discreet.kernels.l1_ball import solve_on_l1_ball
+from discreet.kernels.moments import GRID
+from discreet.kernels.problem import SubsetProblem
+from discreet.kernels.subsets import constrained_scores
+from discreet.methods.model_space import Masks, ModelSpace
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the models of a request are and how their scores are computed. Scores are in squared target bounds.
+
+    Parameters
+    ----------
+    design : Design
+        The row map.
+    space : ModelSpace
+        The candidate models.
+    radius : float
+        R, in units of the target.
+    intercept : bool
+        Whether every model has a constant.
+    """
+
+    design: Design
+    space: ModelSpace
+    radius: float
+    intercept: bool
+
+    @property
+    def ratio(self) -> Fraction:
+        """R / r."""
+        return exact(self.radius, "l1_radius") / exact(self.design.bound, "y_bound")
+
+    @property
+    def n_units(self) -> int:
+        """Number of columns or groups that are free to enter."""
+        return len(self.space.units)
+
+    def problem(self, moments: Integers, tolerance: float) -> SubsetProblem:
+        """Return the models' least squares in units of the target's bound.
+
+        Parameters
+        ----------
+        moments : ndarray of int64, shape (n_columns, n_columns)
+            Exact, in grid units.
+        tolerance : float
+            Largest duality gap allowed.
+
+        Returns
+        -------
+        SubsetProblem
+            For the kernels.
+        """
+        first = 0 if self.intercept else 1
+        matrix = moments.astype(np.float64) / float(GRID) ** 2
+        column_of = dict(zip(self.design.candidates, self.design.units(), strict=True))
+        none = np.zeros(matrix.shape[0] - 1, dtype=np.bool_)
+        units = np.array([np.any([column_of[n] for n in unit], axis=0) for unit in self.space.units] or [none])
+        always = np.any([none, *(column_of[n] for n in self.space.forced)], axis=0)
+        always[0] = True
+        return SubsetProblem(
+            matrix[first:-1, first:-1],
+            matrix[first:-1, -1],
+            float(matrix[-1, -1]),
+            self.radius / self.design.bound,
+            units[: len(self.space.units), first:],
+            always[first:],
+            tolerance,
+        )
+
+    def sizes(self) -> Floats:
+        """Return how many columns each unit counts for in a penalty.
+
+        Returns
+        -------
+        ndarray of float, shape (n_units,)
+            A category counts once.
+        """
+        return np.array([len(unit) for unit in self.space.units], dtype=np.float64)
+
+    def scores(
+        self, moments: Integers, masks: Masks, tolerance: float, progress: Callable[[int], None] | None = None
+    ) -> Floats:
+        """Return the constrained residual sums of squares of listed models. Not releasable.
+
+        Parameters
+        ----------
+        moments : ndarray of int64, shape (n_columns, n_columns)
+            Exact, in grid units.
+        masks : ndarray of uint64, shape (n_models,)
+            The models.
+        tolerance : float
+            Largest duality gap allowed.
+        progress : callable, optional
+            Told of the models.
+
+        Returns
+        -------
+        ndarray of float, shape (n_models,)
+            Each at most the tolerance above its true value, rounding apart.
+
+        References
+        ----------
+        Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1.
+        """
+        found, gaps = constrained_scores(self.problem(moments, tolerance), masks, progress)
+        if not (gaps <= tolerance).all():
+            raise ArithmeticError("a score has no certificate")
+        return found
+
+    def counted(self, masks: Masks) -> Floats:
+        """Return how many columns each model pays for.
+
+        Parameters
+        ----------
+        masks : ndarray of uint64, shape (n_models,)
+            The models.
+
+        Returns
+        -------
+        ndarray of float, shape (n_models,)
+            Forced columns and the constant are free.
+        """
+        bits = (masks[:, None] >> np.arange(self.n_units, dtype=np.uint64)) & np.uint64(1)
+        found: Floats = bits @ self.sizes()
+        return found
+
+    def full_score(self, moments: Integers, ratio: Fraction, tolerance: float) -> float:
+        """Return the constrained residual sum of squares with all candidates. Not releasable.
+
+        Parameters
+        ----------
+        moments : ndarray of int64, shape (n_columns, n_columns)
+            Exact, in grid units.
+        ratio : Fraction
+            R / r, in place of the setting's own.
+        tolerance : float
+            Largest duality gap allowed.
+
+        Returns
+        -------
+        float
+            In squared target bounds.
+        """
+        gram, xty, yty, *_ = self.problem(moments, tolerance)
+        columns = np.ones((1, len(xty)), dtype=np.bool_)
+        start = np.zeros(columns.shape, dtype=np.int8)
+        value, gap, _ = solve_on_l1_ball(gram, xty, float(ratio), columns, start, tolerance)
+        if not (gap <= tolerance).all():
+            raise ArithmeticError("a score has no certificate")
+        return max(yty + float(value[0]), 0.0)

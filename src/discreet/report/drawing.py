@@ -1,0 +1,163 @@
+"""What all pictures are made of: colors, axes, marks, and the way from a chart to an element of a page."""
+
+import re
+from typing import Any
+
+import altair as alt
+import vl_convert
+from markupsafe import escape
+
+INK, MUTED, ACCENT, PALE, REST, RULE = "#1c2733", "#4f5d6b", "#0b5c7a", "#86abbc", "#e6ebee", "#d5dce1"
+PAPER = "#ffffff"
+"""Colors by role; the page's style maps each to its counterpart in the dark."""
+
+WIDTH, HEIGHT = 350, 240
+FONT = "sans-serif"
+
+_WORDS = {"labelColor": INK, "labelFont": FONT, "labelFontSize": 13}
+_TITLES = {"titleColor": INK, "titleFont": FONT, "titleFontSize": 13, "titleFontWeight": "normal"}
+_LINES = {"domainColor": MUTED, "tickColor": MUTED, "gridColor": RULE, "titlePadding": 10, "labelPadding": 5}
+_STYLE = {
+    "axis": _WORDS | _TITLES | _LINES,
+    "legend": _WORDS | {"symbolSize": 160, "labelLimit": 340},
+    "view": {"stroke": None},
+    "font": FONT,
+    "background": None,
+    "aria": False,
+}
+
+
+def axis(channel: Any, name: str, axis: alt.Axis, end: float = 1.0, start: float = 0.0) -> Any:
+    """Return a channel of numbers with its axis.
+
+    Parameters
+    ----------
+    channel : class
+        Such as ``alt.X``.
+    name : str
+        Field of the data.
+    axis : alt.Axis
+        Its axis.
+    end : float
+        Where the axis ends.
+    start : float
+        Where it starts.
+
+    Returns
+    -------
+    object
+        The channel.
+    """
+    return channel(f"{name}:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=axis)
+
+
+def shares(title: str, ticks: list[float]) -> alt.Axis:
+    """Return an axis of shares in percent.
+
+    Parameters
+    ----------
+    title : str
+        Its title.
+    ticks : list of float
+        In [0, 1].
+
+    Returns
+    -------
+    alt.Axis
+        The axis.
+    """
+    return alt.Axis(title=title, values=ticks, format=".0%", labelFlush=False)
+
+
+def line(rows: list[dict[str, Any]], color: str, **style: Any) -> alt.Chart:
+    """Return a curve.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Its points.
+    color : str
+        One of the colors above.
+    **style : Any
+        Further properties of the mark.
+
+    Returns
+    -------
+    alt.Chart
+        Without channels.
+    """
+    chart: alt.Chart = alt.Chart(alt.InlineData(values=rows)).mark_line(color=color, **({"strokeWidth": 2.5} | style))
+    return chart
+
+
+def dot(row: dict[str, float]) -> alt.Chart:
+    """Return a point that stands out.
+
+    Parameters
+    ----------
+    row : dict
+        Its place.
+
+    Returns
+    -------
+    alt.Chart
+        Without channels.
+    """
+    chart: alt.Chart = alt.Chart(alt.InlineData(values=[row])).mark_point(filled=True, size=60, color=ACCENT, opacity=1)
+    return chart
+
+
+def text(row: dict[str, float], told: str, color: str, **style: Any) -> alt.Chart:
+    """Return a text at a place.
+
+    Parameters
+    ----------
+    row : dict
+        Its place.
+    told : str
+        The text.
+    color : str
+        One of the colors above.
+    **style : Any
+        Further properties of the mark.
+
+    Returns
+    -------
+    alt.Chart
+        Without channels.
+    """
+    chart: alt.Chart = alt.Chart(alt.InlineData(values=[row])).mark_text(text=told, color=color, fontSize=13, **style)
+    return chart
+
+
+def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, width: int = WIDTH) -> str:
+    """Return layers drawn as an element of a page.
+
+    Parameters
+    ----------
+    name : str
+        Keeps the ids of several pictures on a page apart.
+    layers : list of alt.Chart
+        From back to front.
+    told : str
+        What the picture shows, for those who do not see it.
+    height : int
+        Of the plot, in pixels.
+    width : int
+        Of the plot, in pixels.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    chart = alt.layer(*layers).properties(width=width, height=height, padding=4)
+    drawn = vl_convert.vegalite_to_svg(chart.to_dict() | {"config": _STYLE}, allowed_base_urls=[])
+    drawn = re.sub(r"<[^>]*>", lambda tag: _tidy(tag[0], name), drawn)
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(told)}" ', 1)
+
+
+def _tidy(tag: str, name: str) -> str:
+    """Several pictures share a page: their ids must differ, and each tells itself in one label."""
+    tag = re.sub(r' (?:aria-[a-z]+|role|class)="[^"]*"', "", tag)
+    return re.sub(r'( id="|url\(#)(?=\w)', rf"\1{name}-", tag)

@@ -1,0 +1,274 @@
+"""Pictures of what was released: coefficients, models by size, prices of steps; one row each, its name at the left."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from discreet.release import CoefficientRecord, FitRecord, Release
+from discreet.report import asked, estimates, noise_box
+from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, svg
+from discreet.report.price import price
+from discreet.report.words import at_most, cut, number, shortened, visible
+
+_WIDTH, _ROW, _LABEL = 360, 24, 210
+_BOTH, _ALONE = "with privacy noise", "sampling alone"
+_FAR = 4.0
+"""An interval longer than this many times the middle one is cut, so that the others can be seen."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row of the picture of coefficients; a heading has no numbers."""
+
+    label: str
+    estimate: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    reach: float = math.nan
+    is_empty: bool = False
+
+
+def coefficients(release: Release, fitted: FitRecord) -> str:
+    """Return every coefficient with its interval, in what its column makes from one end of its range to the other.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    fitted : FitRecord
+        Its regression, with a coefficient beside the constant term.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    bars = _bars(release, fitted)
+    start, end = _domain([bar for bar in bars if not math.isnan(bar.estimate)])
+    x = alt.X("x:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=_effects(release, fitted, start, end))
+    told = [bar for bar in bars if not math.isnan(bar.estimate)]
+    crossing = sum(bar.low <= 0 <= bar.high for bar in told)
+    return svg(
+        "coefficients",
+        [
+            _marks([{"x": 0.0}], lambda chart: chart.mark_rule(color=MUTED, strokeWidth=1)).encode(x=x),
+            *_placed([_intervals(told, bars, start, end), _arrows(bars, start, end), _dots(bars)], x, len(bars)),
+            _labels([(bar.label, INK, math.isnan(bar.estimate)) for bar in bars]),
+        ],
+        f"Intervals of {len(told)} coefficients, {crossing} of them on both sides of no difference.",
+        height=_ROW * len(bars),
+        width=_WIDTH,
+    )
+
+
+def sizes(release: Release) -> str:
+    """Return R squared of the best model of every size, with its interval.
+
+    Parameters
+    ----------
+    release : Release
+        With models by size.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    records = estimates.drawn_sizes(release)
+    told = {size.size: size for size in estimates.sizes(release)}
+    rows: list[dict[str, Any]] = []
+    labels = []
+    for at, record in enumerate(records):
+        chosen = told[str(record.size)].is_chosen
+        mark = "\u2713 " if chosen else ""
+        labels.append((f"{mark}{record.size}:  {told[str(record.size)].change}", ACCENT if chosen else INK, chosen))
+        ends = (record.r_squared_low, record.r_squared_high, record.r_squared)
+        low, high, middle = (min(max(end, -0.25), 1.05) for end in ends)
+        rows.append({"y": at, "x": low, "x2": high, "middle": middle, "color": ACCENT if chosen else PAPER})
+    end = max(0.05, *(row["x2"] for row in rows), *(row["middle"] for row in rows)) * 1.04
+    start = min(0.0, *(row["x"] for row in rows), *(row["middle"] for row in rows))
+    ruled = alt.Axis(title=["R squared, corrected for noise"], format="~g", tickCount=6, labelFlush=False)
+    x = alt.X("x:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=ruled)
+    middles = [{"x": row["middle"], "y": row["y"], "color": row["color"]} for row in rows]
+    bars = _marks(rows, lambda chart: chart.mark_rule(color=PALE, strokeWidth=9)).encode(x2="x2:Q")
+    curve = _marks(middles, lambda chart: chart.mark_line(color=MUTED, strokeWidth=1)).encode(order="y:Q")
+    dots = _marks(middles, lambda chart: chart.mark_point(size=70, opacity=1, stroke=INK, strokeWidth=1.5)).encode(
+        fill=alt.Fill("color:N", scale=None)
+    )
+    best = [record for record in records if told[str(record.size)].is_chosen]
+    chosen_text = f"; {best[0].size} columns were selected, {best[0].r_squared:.3f}" if best else ""
+    return svg(
+        "sizes",
+        [*_placed([bars, curve, dots], x, len(rows)), _labels(labels)],
+        f"R squared of the best models of {len(records)} sizes{chosen_text}.",
+        height=_ROW * len(rows),
+        width=_WIDTH,
+    )
+
+
+def steps(release: Release) -> str | None:
+    """Return what each step takes of the release's epsilon.
+
+    Parameters
+    ----------
+    release : Release
+        With several steps.
+
+    Returns
+    -------
+    str or None
+        An SVG element; None when the steps' prices do not add up to the whole.
+    """
+    amounts = noise_box.amounts(release)
+    total = sum(amounts)
+    if not total > 0 or not math.isclose(total, asked.epsilon(release), rel_tol=1e-3):
+        return None
+    rows = [{"x": 0.0, "x2": amount, "y": at} for at, amount in enumerate(amounts)]
+    prices = [{"x": amount, "y": at, "t": _told(release, at)} for at, amount in enumerate(amounts)]
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0, max(amounts) * 1.45], nice=False), axis=None)
+    bars = _marks(rows, lambda chart: chart.mark_rule(color=ACCENT, strokeWidth=13)).encode(x2="x2:Q")
+    told = _marks(prices, lambda chart: chart.mark_text(align="left", dx=8, fontSize=13, color=INK)).encode(text="t:N")
+    names = [(noise_box.purpose(step.name), INK, False) for step in release.steps]
+    spoken = "; ".join(f"{visible(name)} {row['t']}" for (name, _, _), row in zip(names, prices, strict=True))
+    return svg(
+        "steps",
+        [*_placed([bars, told], x, len(rows)), _labels(names)],
+        f"Bars of the steps' prices: {shortened(spoken, 400)}.",
+        height=_ROW * len(rows),
+        width=_WIDTH,
+    )
+
+
+def _told(release: Release, at: int) -> str:
+    cost = price(release.steps[at].event)
+    parts = [("epsilon", cost.epsilon), ("rho", cost.rho)]
+    return ", ".join(f"{name} {at_most(value, 3)}" for name, value in parts if value > 0) or "delta alone"
+
+
+def _bars(release: Release, fitted: FitRecord) -> list[Bar]:
+    """Rows in the model's order; the levels of a category below its name."""
+    shown = estimates.drawn(fitted)
+    n_levels: dict[str | None, int] = {}
+    for record in shown:
+        n_levels[record.column] = n_levels.get(record.column, 0) + 1
+    bars: list[Bar] = []
+    headed: set[str | None] = set()
+    for record in shown:
+        grouped = record.level is not None and n_levels[record.column] > 1
+        if grouped and record.column not in headed:
+            headed.add(record.column)
+            bars.append(Bar(str(record.column)))
+        name = str(record.level) if grouped else estimates.label(record)
+        bars.append(_bar(name, record, fitted, release))
+    return bars
+
+
+def _bar(name: str, record: CoefficientRecord, fitted: FitRecord, release: Release) -> Bar:
+    width = estimates.crossing(record, asked.declared(release, record.column))
+    reach = estimates.quantile(fitted.confidence) * math.sqrt(record.sampling_variance)
+    empty = estimates.is_empty(record, fitted, release)
+    label = f"{name} *" if empty else name
+    return Bar(label, record.estimate * width, record.low * width, record.high * width, reach * width, empty)
+
+
+def _domain(bars: list[Bar]) -> tuple[float, float]:
+    """From the lowest to the highest end of an interval, the longest ones cut."""
+    told = [bar for bar in bars if not bar.is_empty]
+    ends = sorted(max(abs(bar.low), abs(bar.high)) for bar in told) or [1.0]
+    most = max([_FAR * ends[len(ends) // 2], *(1.1 * abs(bar.estimate) for bar in told)])
+    low = min([0.0, *(max(bar.low, -most) for bar in bars)])
+    high = max([0.0, *(min(bar.high, most) for bar in bars)])
+    room = 0.04 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def _effects(release: Release, fitted: FitRecord, start: float, end: float) -> alt.Axis:
+    """Units of the target, or ratios on a logarithmic axis."""
+    target = cut(visible(asked.target(release)), 28)
+    if fitted.family == "linear":
+        title = [f"Difference in {target}", "from one end of a column's range to the other"]
+        return alt.Axis(title=title, format="~g", tickCount=6, labelFlush=False, grid=True)
+    what = "Odds ratio" if fitted.family == "logistic" else "Rate ratio"
+    ticks = _ratios(start, end)
+    labels = ", ".join(f"'{number(ratio, 3)}'" for ratio in ticks)
+    places = [math.log(ratio) for ratio in ticks]
+    told = f"[{labels}][indexof({places}, datum.value)]"
+    title = [f"{what} for {target}", "from one end of a column's range to the other"]
+    return alt.Axis(title=title, values=places, labelExpr=told, labelFlush=False, grid=True)
+
+
+def _ratios(start: float, end: float) -> list[float]:
+    """Round ratios between two logarithms, at most nine."""
+    low, high = (max(min(value, 690.0), -690.0) for value in (start, end))
+    powers = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
+    for digits in ((1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0, 9.0), (1.0, 1.5, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0,)):
+        found = [digit * 10.0**power for power in powers for digit in digits]
+        found = [ratio for ratio in found if low <= math.log(ratio) <= high]
+        if len(found) <= 9:
+            return found or [1.0]
+    return found[:: math.ceil(len(found) / 9)]
+
+
+def _intervals(told: list[Bar], bars: list[Bar], start: float, end: float) -> alt.Chart:
+    rows: list[dict[str, Any]] = []
+    place = {id(bar): at for at, bar in enumerate(bars)}
+    for bar in told:
+        rows.append({"part": _BOTH, "x": max(bar.low, start), "x2": min(bar.high, end), "y": place[id(bar)]})
+    for bar in told:
+        low, high = max(bar.estimate - bar.reach, bar.low, start), min(bar.estimate + bar.reach, bar.high, end)
+        if not bar.is_empty and low < high:
+            rows.append({"part": _ALONE, "x": low, "x2": high, "y": place[id(bar)]})
+    colors = alt.Scale(domain=[_ALONE, _BOTH], range=[ACCENT, PALE])
+    legend = alt.Legend(orient="top", title=None, direction="horizontal", symbolType="stroke", symbolStrokeWidth=9)
+    return _marks(rows, lambda chart: chart.mark_rule(strokeWidth=9)).encode(
+        x2="x2:Q", color=alt.Color("part:N", scale=colors, legend=legend)
+    )
+
+
+def _dots(bars: list[Bar]) -> alt.Chart:
+    rows = [
+        {"x": bar.estimate, "y": at} for at, bar in enumerate(bars) if not (math.isnan(bar.estimate) or bar.is_empty)
+    ]
+    return _marks(rows, lambda chart: chart.mark_point(size=70, opacity=1, fill=PAPER, stroke=INK, strokeWidth=1.5))
+
+
+def _arrows(bars: list[Bar], start: float, end: float) -> alt.Chart:
+    """Where an interval goes on beyond the picture."""
+    rows = []
+    for at, bar in enumerate(bars):
+        if bar.low < start:
+            rows.append({"x": start, "y": at, "turn": -90})
+        if bar.high > end:
+            rows.append({"x": end, "y": at, "turn": 90})
+    return _marks(
+        rows, lambda chart: chart.mark_point(shape="triangle-up", size=90, filled=True, color=PALE, opacity=1)
+    ).encode(angle=alt.Angle("turn:Q", scale=None))
+
+
+def _labels(labels: list[tuple[str, str, bool]]) -> alt.Chart:
+    rows = [
+        {"y": at, "t": cut(visible(told), 46), "color": color, "weight": "bold" if bold else "normal"}
+        for at, (told, color, bold) in enumerate(labels)
+    ]
+    chart: alt.Chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_text(align="right", dx=-12, limit=_LABEL, fontSize=13, fontWeight=alt.expr("datum.weight"))
+        .encode(x=alt.value(0), y=_y(len(rows)), text="t:N", color=alt.Color("color:N", scale=None))
+    )
+    return chart
+
+
+def _placed(layers: list[alt.Chart], x: Any, n: int) -> list[alt.Chart]:
+    return [layer.encode(x=x, y=_y(n)) for layer in layers]
+
+
+def _y(n: int) -> Any:
+    return alt.Y("y:Q", scale=alt.Scale(domain=[n - 0.5, -0.5], nice=False), axis=None)
+
+
+def _marks(rows: list[dict[str, Any]], marked: Callable[[alt.Chart], Any]) -> alt.Chart:
+    chart: alt.Chart = marked(alt.Chart(alt.InlineData(values=rows)))
+    return chart
