@@ -137,7 +137,7 @@ def test_charges_a_ledger_when_given_one(frame, tmp_path):
         ({"epsilon": float("nan")}, "epsilon"),
         ({"mechanism": "gaussian"}, "mechanism"),
         ({"l1_radius": -1}, "l1_radius"),
-        ({"model_penalty": "bic"}, "model_penalty"),
+        ({"model_penalty": "cp"}, "model_penalty"),
         ({"max_size": -1}, "max_size"),
         ({"forced": ["nobody"]}, "forced"),
         ({"delta": 1.0}, "delta"),

@@ -60,7 +60,7 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
     if not totals.rho:
         raise UnsupportedEventError("An event must have at least one part with noise. A failure alone has no epsilon.")
     if not asked and not totals.gaussian_rho:
-        return Guarantee(totals.epsilon, totals.failure, neighboring)
+        return Guarantee(totals.pure, totals.failure, neighboring)
     left = asked - totals.failure
     if left < 0 or (totals.gaussian_rho and not left):
         raise _delta_needed(totals, asked)
@@ -69,10 +69,10 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
 
 def _least_epsilon(totals: Totals, delta: Fraction) -> Fraction:
     if totals.gaussian_rho:
-        shift = totals.epsilon + totals.lattice
+        shift = totals.pure + totals.lattice
         first = STEP * steps_of_gaussian(totals.gaussian_rho, delta, shift)
     else:
-        first = totals.epsilon
+        first = totals.pure
     return min([first, *(STEP * steps_of_rho(rho, delta, epsilon) for epsilon, rho in totals.splits() if rho)])
 
 

@@ -147,7 +147,7 @@ class PureFilter(Filter):
                 "A pure cap takes events without delta, but this one has Gaussian noise or may fail. "
                 "Use a filter with a cap on delta."
             )
-        return totals.epsilon, ZERO
+        return totals.pure, ZERO
 
 
 class ApproximateFilter(Filter):

@@ -137,7 +137,7 @@ def gaussian_rho(
             f"Gaussian noise needs delta above what the other parts may fail with, {float(rest.failure):g}, but "
             f"delta={float(delta):g}. Give a larger delta."
         )
-    shift = rest.epsilon + rest.lattice + lattice
+    shift = rest.pure + rest.lattice + lattice
     ways = [_concentrated_rho(steps, left, *split) for split in rest.splits()]
     found = max(_analytic_rho(steps, left, shift, rest.gaussian_rho), *ways)
     if not found:

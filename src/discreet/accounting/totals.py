@@ -28,7 +28,7 @@ class Totals:
 
     Parameters
     ----------
-    pure : tuple of tuple of Fraction
+    pure_parts : tuple of tuple of Fraction
         Parts that have an epsilon without delta, as (epsilon in nats, rho): one pair for all parts of one ratio of the
         two, the least ratio first.
     gaussian_rho : Fraction
@@ -39,20 +39,20 @@ class Totals:
         Probability that a bound fails.
     """
 
-    pure: tuple[tuple[Fraction, Fraction], ...] = ()
+    pure_parts: tuple[tuple[Fraction, Fraction], ...] = ()
     gaussian_rho: Fraction = ZERO
     lattice: Fraction = ZERO
     failure: Fraction = ZERO
 
     @property
-    def epsilon(self) -> Fraction:
+    def pure(self) -> Fraction:
         """Sum of the pure epsilons, in nats."""
-        return sum((epsilon for epsilon, _ in self.pure), ZERO)
+        return sum((epsilon for epsilon, _ in self.pure_parts), ZERO)
 
     @property
     def rho(self) -> Fraction:
         """Rho of all parts."""
-        return sum((rho for _, rho in self.pure), self.gaussian_rho)
+        return sum((rho for _, rho in self.pure_parts), self.gaussian_rho)
 
     def splits(self) -> Iterator[tuple[Fraction, Fraction]]:
         """Give the ways to charge some pure parts as epsilon and all others as rho, as far as one can be the best.
@@ -69,7 +69,7 @@ class Totals:
         """
         epsilon, rho = ZERO, self.rho
         yield epsilon, rho
-        for more, less in self.pure:
+        for more, less in self.pure_parts:
             epsilon, rho = epsilon + more, rho - less
             yield epsilon, rho
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Number, exact, exact_delta
-from discreet.accounting.totals import totals_of
+from discreet.accounting.totals import rho_of_pure, totals_of
 from discreet.errors import InvalidParameterError
 
 STEP = Fraction(1, 10**9)
@@ -133,6 +133,31 @@ def rho_of_epsilon(epsilon: Number, delta: Number) -> Fraction:
     while less < 1 and steps_of_rho(Fraction(found * (1.0 - less)), at) > steps:
         less *= 2.0
     return Fraction(found * (1.0 - less))
+
+
+def pure_of_rho(rho: Fraction) -> Fraction:
+    """Return the largest pure epsilon that costs no more than rho, whatever the mechanism.
+
+    Parameters
+    ----------
+    rho : Fraction
+        What may be spent, 0 or more.
+
+    Returns
+    -------
+    Fraction
+        In nats, rounded down to a multiple of 1e-9, at most 1000; 0 when none is that cheap.
+
+    Examples
+    --------
+    >>> float(pure_of_rho(Fraction(1, 50)))
+    0.200334001
+    """
+    low, high = 0, 1000 * STEP.denominator + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if rho_of_pure(middle * STEP) <= rho else (low, middle)
+    return low * STEP
 
 
 def steps_of_rho(rho: Fraction, delta: Fraction, shift: Fraction = Fraction(0)) -> int:

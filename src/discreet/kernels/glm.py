@@ -104,6 +104,14 @@ def poisson(largest: float, residual_bound: float | None = None) -> Family:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A linear approximation of the mean as a function of the linear predictor: ``constant + slope * eta``."""
+
+    constant: float
+    slope: float
+
+
+@dataclass(frozen=True)
 class RowMap:
     """What one pass over the rows adds up: a public function of a row, as tables.
 
@@ -242,7 +250,7 @@ def linear_map(family: Family, p: int) -> RowMap:
 
 
 def score_map(
-    family: Family, theta: Floats, bounds: tuple[float, float], share: float = 0.0, at: float = 0.0
+    family: Family, theta: Floats, bounds: tuple[float, float], share: float = 0.0, line: Line | None = None
 ) -> RowMap:
     """Return the row map of the score and of the information at a point, less a share of their linear approximation.
 
@@ -255,23 +263,21 @@ def score_map(
     bounds : tuple of float
         Least and largest linear predictor that a row can have; see `predictor_bounds`.
     share : float
-        Of the approximation around the linear predictor `at`, in [0, 1].
-    at : float
-        Where the approximation touches.
+        Of the approximation that is left out, in [0, 1].
+    line : Line, optional
+        The approximation of the mean; needed with a share.
 
     Returns
     -------
     RowMap
-        With ``r = y - mu(eta) - share (y - m - v (eta - at))`` and ``w = mu'(eta) - share v``, m and v being the mean
-        and its derivative at `at`.
+        With ``r = y - mu(eta) - share (y - line(eta))`` and ``w = mu'(eta) - share line'(eta)``.
     """
     rounded = np.rint(theta / THETA_UNIT) * THETA_UNIT
     first, last = (int(np.rint(STEPS * np.clip(b, -LARGEST_PREDICTOR, LARGEST_PREDICTOR))) for b in bounds)
     eta = np.arange(first, last + 1) / STEPS
-    place = np.array([at])
-    m, v = float(family.mean(place)[0]), float(family.weight(place)[0])
-    mean = family.mean(eta) - share * (m + v * (eta - at))
-    weight = family.weight(eta) - share * v
+    constant, slope = (line.constant, line.slope) if line is not None else (0.0, 0.0)
+    mean = family.mean(eta) - share * (constant + slope * eta)
+    weight = family.weight(eta) - share * slope
     ends = (1.0 - share) * np.array([[family.low], [family.high]])
     residual_unit = max(min(float(np.abs(ends - mean).max()), family.residual_bound), 1e-9)
     weight_unit = max(float(np.abs(weight).max()), 1e-9)

@@ -17,8 +17,6 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 TINY = 1e-12
-SUB = False
-BASE = 0.0
 
 
 @dataclass(frozen=True)
@@ -266,6 +264,9 @@ def intervals(
     far = np.linspace(-box, box, 21)
     values = np.sort(np.concatenate([center[:, None] + near * reach[:, None], np.tile(far, (p, 1))], axis=1), axis=1)
     values = np.clip(values, -box, box)
+    own = precision * (1.0 - np.eye(p))
+    base = np.array([minimize(model, center[None], own[j], box)[1][0] for j in range(p)])
+    threshold = (threshold + base)[:, None]
     inside = _profile(model, center, values, precision, box) <= threshold
     ends = []
     for side in (values, values[:, ::-1]):
@@ -288,7 +289,6 @@ def _profile(model: ScoreModel, center: Floats, values: Floats, precision: Float
     start[np.arange(p * k), fixed] = values.ravel()
     reached, found = minimize(model, start, precision, box, fixed)
     found = found - precision[fixed] * values.ravel() ** 2
-    if SUB: found = found - BASE
     return found.reshape(p, k)
 
 
@@ -301,6 +301,6 @@ def _refined(
     outer = np.where(first <= 0, inner, values[rows, np.maximum(first - 1, 0)])
     for _ in range(10):
         middle = (inner + outer) / 2.0
-        hit = _profile(model, center, middle[:, None], precision, box)[:, 0] <= threshold
+        hit = _profile(model, center, middle[:, None], precision, box)[:, 0] <= threshold[:, 0]
         inner, outer = np.where(hit, middle, inner), np.where(hit, outer, middle)
     return (inner + outer) / 2.0

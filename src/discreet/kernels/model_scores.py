@@ -34,6 +34,7 @@ class ModelScores:
         self.problem = problem
         self._gram = np.ascontiguousarray(problem.gram)
         self._xty = np.ascontiguousarray(problem.xty)
+        self._units = problem.units.astype(np.float64)
         self._ridge = ridge_for(problem.gram, problem.radius, problem.tolerance)
         self._walk = importlib.import_module("discreet.kernels.l1_ball_compiled")
         self._space = self._walk.walk_space(len(problem.xty))
@@ -60,7 +61,7 @@ class ModelScores:
         Cost: a few steps on the model's k columns, O(k^3), from the signs of the largest model's optimum.
         """
         d = len(self.problem.units)
-        columns = bits_of(model, d)[:d].astype(np.float64) @ self.problem.units > 0.0
+        columns = bits_of(model, d)[:d] @ self._units > 0.0
         columns |= self.problem.always
         value, gap = self._solve(columns, np.where(columns, self._signs, 0.0))
         if gap <= self.problem.tolerance:

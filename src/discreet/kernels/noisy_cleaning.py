@@ -19,6 +19,9 @@ WIDEST = 1.0 / 3.0
 EM_STEPS = 40
 """The weights of the prior are few, and their influence small, long before they settle."""
 
+NULL_WEIGHT = 9.0
+"""Entries added to those that chance alone explains, before the prior's weights are fitted: as Stephens does."""
+
 FLOOR = 1e-3
 """Smallest eigenvalue of cleaned moments, as a share of their mean diagonal: they have noise far above it."""
 
@@ -176,7 +179,8 @@ def _shrunk(values: Floats, noise: Floats, n_rows: float) -> tuple[Floats, Float
     for _ in range(EM_STEPS):
         belongs = weights * density
         belongs /= belongs.sum(axis=0)
-        weights = belongs.sum(axis=1, keepdims=True) + 1.0 / len(priors)  # as one entry that could be from any
+        weights = belongs.sum(axis=1, keepdims=True)
+        weights[0] += NULL_WEIGHT
         weights /= weights.sum()
     belongs = weights * density
     belongs /= belongs.sum(axis=0)

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.glm import (
-    LARGEST_PREDICTOR,
     Family,
     Groups,
+    Line,
     RowMap,
     linear_map,
     predictor_bounds,
@@ -31,7 +31,8 @@ Floats = npt.NDArray[np.float64]
 PRIOR_SD = 2.5
 """Of a slope per half range, for the point estimate alone: Gelman et al. 2008's scale, with Gaussian tails."""
 
-NUIS = 0.0
+LARGEST_SPREAD = 4.0
+NUIS = 1.0
 BOX = 10.0
 """Largest absolute coefficient per half range."""
 
@@ -155,10 +156,8 @@ def passes(problem: Problem) -> tuple[float, ...]:
     """
     information = problem.n_rows * problem.mu
     if information < 300:
-        return 0.6, 0.4
-    if information < 20_000:
-        return 0.5, 0.05, 0.45
-    return 0.3, 0.05, 0.05, 0.6
+        return 0.5, 0.1, 0.4
+    return 0.4, 0.05, 0.1, 0.45
 
 
 def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
@@ -185,15 +184,15 @@ def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
     row_map = linear_map(problem.family, p)
     request = _requested(problem, row_map, shares[0], TYPICAL * quadratic * (1.0 + 1.0 / p) / 2.0)
     first = _answered(problem, request, (yield request), known=problem.replace)
-    at = _base(problem, first)
-    model = _first_model(problem, first, at)
+    line = _line(problem, first)
+    model = _first_model(problem, first, line)
     for share in shares[1:]:
-        theta = _estimate(problem, model, at)
-        theta = _within_reach(problem, theta, at)
-        request, kept = _best_request(problem, model, first, theta, at, share)
+        theta = _estimate(problem, model)
+        theta = _within_reach(problem, theta)
+        request, kept = _best_request(problem, model, first, theta, line, share)
         current = _answered(problem, request, (yield request))
-        model = _combined(problem, first, current, request.row_map.theta, kept, at)
-    return _fit(problem, model, at)
+        model = _combined(problem, first, current, request.row_map.theta, kept, line)
+    return _fit(problem, model)
 
 
 def _requested(problem: Problem, row_map: RowMap, share: float, weight: float) -> Request:
@@ -234,37 +233,68 @@ def _answered(problem: Problem, request: Request, sums: Floats, known: bool = Fa
     return _Pass(gradient, gram, variance, variances)
 
 
-def _base(problem: Problem, first: _Pass) -> float:
-    """Return the linear predictor of the mean response, drawn to the middle of its range as noise grows."""
-    family = problem.family
-    n = max(float(first.gram[0, 0]), first.variances[0, 0] ** 0.5, first.variance**0.5, 1.0)
-    trust = 1.0 / (1.0 + first.variance / (0.2 * family.half * n) ** 2)
-    mean = family.middle + trust * float(first.gradient[0]) / n
-    margin = 0.02 * (family.high - family.low)
-    return float(family.link(np.array([np.clip(mean, family.low + margin, family.high - margin)]))[0])
+def _line(problem: Problem, first: _Pass) -> Line:
+    """Return the line that fits the mean best if linear predictors were Gaussian, from the linear model of the rows.
+
+    With beta the linear model's slopes and theta the family's, Cov(x, y) = Cov(x) theta E mu'(eta) = Cov(x) beta for a
+    Gaussian x, so theta = beta / slope where slope = E mu'(eta) (Brillinger 1982).
+    """
+    family, p = problem.family, problem.n_coefficients
+    n = max(float(first.gram[0, 0]), float(first.variances.max()) ** 0.5, first.variance**0.5, 1.0)
+    scale = np.full(p, PRIOR_SD * family.half / 2.0)
+    scale[0] = family.half / 2.0
+    sampling = (family.half**2 / 2.0) * _positive(first.gram)
+    linear = ScoreModel(first.gradient, first.gram, sampling, first.variance, (NoiseTerm(first.variances, 1.0, np.zeros(p)),))
+    beta = minimize(linear, np.zeros((1, p)), scale**-2.0, 2.0 * family.half)[0][0]
+    moments = _positive(first.gram) / n
+    center = np.append(1.0, np.clip(moments[0, 1:], -1.0, 1.0))
+    mean = float(np.clip(family.middle + center @ beta, family.low + 0.04 * family.half, family.high - 0.04 * family.half))
+    spread = np.clip(float(beta[1:] @ (moments - np.outer(center, center))[1:, 1:] @ beta[1:]), 0.0, None) ** 0.5
+    at, slope = _matched(family, mean, spread)
+    return Line(mean - slope * at, slope)
 
 
-def _tangent(problem: Problem, at: float) -> tuple[float, Floats]:
-    """Return alpha, beta of f = alpha theta + beta: the linear score around a constant is X'(y - middle) - X'X f."""
-    place = np.array([at])
-    m, v = float(problem.family.mean(place)[0]), float(problem.family.weight(place)[0])
+def _matched(family: Family, mean: float, spread: float) -> tuple[float, float]:
+    """Return the mean of a Gaussian linear predictor and E mu' such that the means are spread as the linear model's."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(31)
+    weights = weights / weights.sum()
+    middle = float(family.link(np.array([mean]))[0])
+
+    def at_of(sd: float) -> float:
+        low, high = middle - 3.0 * sd * (1.0 + sd), middle + 3.0 * sd * (1.0 + sd)
+        for _ in range(40):
+            at = (low + high) / 2.0
+            low, high = (at, high) if weights @ family.mean(at + sd * nodes) < mean else (low, at)
+        return (low + high) / 2.0
+
+    low, high = 0.0, LARGEST_SPREAD
+    for _ in range(30):
+        sd = (low + high) / 2.0
+        slope = float(weights @ family.weight(at_of(sd) + sd * nodes))
+        low, high = (sd, high) if sd * slope < spread else (low, sd)
+    sd = (low + high) / 2.0
+    at = at_of(sd)
+    return at, float(weights @ family.weight(at + sd * nodes))
+
+
+def _offset(problem: Problem, line: Line) -> Floats:
+    """Return beta of f = slope theta + beta: the linear score is X'(y - middle) - X'X f."""
     offset = np.zeros(problem.n_coefficients)
-    offset[0] = m - problem.family.middle - v * at
-    return v, offset
+    offset[0] = line.constant - problem.family.middle
+    return offset
 
 
-def _first_model(problem: Problem, first: _Pass, at: float) -> ScoreModel:
-    v, offset = _tangent(problem, at)
-    slope = v * first.gram
-    term = NoiseTerm(first.variances, v, offset)
+def _first_model(problem: Problem, first: _Pass, line: Line) -> ScoreModel:
+    offset, slope = _offset(problem, line), line.slope * first.gram
+    term = NoiseTerm(first.variances, line.slope, offset)
     return ScoreModel(first.gradient - first.gram @ offset, slope, _positive(slope), first.variance, (term,))
 
 
 def _combined(
-    problem: Problem, first: _Pass, current: _Pass, theta: Floats, kept: float, at: float
+    problem: Problem, first: _Pass, current: _Pass, theta: Floats, kept: float, line: Line
 ) -> ScoreModel:
     """Return the score at theta and its slope: this pass's sums and the share of the first's that they leave out."""
-    v, offset = _tangent(problem, at)
+    v, offset = line.slope, _offset(problem, line)
     slope = current.gram + kept * v * first.gram
     constant = current.gradient + current.gram @ theta + kept * (first.gradient - first.gram @ offset)
     terms = (NoiseTerm(current.variances, 1.0, -theta), NoiseTerm(kept**2 * first.variances, v, offset))
@@ -284,10 +314,9 @@ def _precision(problem: Problem) -> Floats:
     return precision
 
 
-def _estimate(problem: Problem, model: ScoreModel, at: float) -> Floats:
+def _estimate(problem: Problem, model: ScoreModel) -> Floats:
     """Return the posterior mode."""
     start = np.zeros((2, problem.n_coefficients))
-    start[:, 0] = at
     covariance = model.sampling + model.privacy(start)[0]
     curvature = model.slope @ np.linalg.solve(covariance + 1e-300 * np.eye(len(covariance)), model.slope)
     pull = model.slope @ np.linalg.solve(covariance, model.constant)
@@ -304,30 +333,27 @@ def _spread(problem: Problem, model: ScoreModel, theta: Floats) -> Floats:
     return found
 
 
-def _within_reach(problem: Problem, theta: Floats, at: float) -> Floats:
-    """Draw a point towards the constant model until no row's linear predictor is far out."""
-    origin = np.zeros(len(theta))
-    origin[0] = at
-    move = theta - origin
-    low, high = predictor_bounds(move, problem.groups)
-    far = max(high, -low)
-    return origin + move * min(1.0, REACH / max(far, 1e-300))
+def _within_reach(problem: Problem, theta: Floats) -> Floats:
+    """Draw a point's slopes towards zero until no row's linear predictor is far from the constant."""
+    slopes = np.append(0.0, theta[1:])
+    low, high = predictor_bounds(slopes, problem.groups)
+    slopes *= min(1.0, REACH / max(high, -low, 1e-300))
+    slopes[0] = theta[0]
+    return slopes
 
 
 def _best_request(
-    problem: Problem, model: ScoreModel, first: _Pass, theta: Floats, at: float, share: float
+    problem: Problem, model: ScoreModel, first: _Pass, theta: Floats, line: Line, share: float
 ) -> tuple[Request, float]:
     """Choose how much of the first pass to rely on, by the noise that the estimate would have."""
     p = problem.n_coefficients
-    v, offset = _tangent(problem, at)
+    v, offset = line.slope, _offset(problem, line)
     spread = float(np.trace(_spread(problem, model, theta)))
     own = 2.0 * spread * (1.0 + 1.0 / p) / 2.0
-    f = v * theta + offset
     kept_noise = first.variance + float(np.trace(NoiseTerm(first.variances, v, offset).covariance(theta))) / p
-    del f
     best, least = None, np.inf
     for kept in SHARES:
-        row_map = score_map(problem.family, theta, predictor_bounds(theta, problem.groups), kept, at)
+        row_map = score_map(problem.family, theta, predictor_bounds(theta, problem.groups), kept, line)
         request = _requested(problem, row_map, share, own)
         loss = _loss(request, own) + kept**2 * kept_noise
         if loss < least:
@@ -336,10 +362,10 @@ def _best_request(
     return best
 
 
-def _fit(problem: Problem, model: ScoreModel, at: float) -> Fit:
+def _fit(problem: Problem, model: ScoreModel) -> Fit:
     from scipy.special import ndtri
 
-    coef = _estimate(problem, model, at)
+    coef = _estimate(problem, model)
     slope = _regular(model)
     inverse = np.linalg.inv(slope)
     sampling = inverse @ model.sampling @ inverse

@@ -23,6 +23,7 @@ STEPS = (1.0, 0.4, 0.1)
 ITERATIONS = 8
 WIDENINGS = 16
 ROOT_STEPS = 12
+TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def profile(score: Score, directions: Floats, values: Floats, start: Floats) -> 
         step *= np.minimum(1.0, score.box / length)[:, None]
         before = found
         coef, found = _descend(score, coef, found, step)
-        if np.max(before - found) <= 1e-9 * (1.0 + np.max(found)):
+        if np.max(before - found) <= TOLERANCE * (1.0 + np.max(found)):
             break
         found, residual, variance, weight = score.at(coef)
     return found, coef
@@ -281,7 +282,7 @@ def _roots(
         t = inside[places] - low[places] * (outside - inside)[places] / (high - low)[places]
         value, found = profile(score, batch[places], t, coef[places])
         above = np.sqrt(value) - root[places]
-        met = np.abs(above) <= 1e-10
+        met = np.abs(above) <= TOLERANCE
         below = (above <= 0) | met
         kept, cut = places[below], places[~below]
         inside[kept], low[kept], coef[kept] = t[below], above[below], found[below]

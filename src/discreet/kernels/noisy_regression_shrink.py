@@ -29,7 +29,7 @@ class Shrunken(NamedTuple):
     gram: Floats
 
 
-def shrunken_coefficients(moments: NoisyGram, constant: int | None = None) -> Shrunken:
+def shrunken_coefficients(moments: NoisyGram, constant: int | None = None, dummies: Bools | None = None) -> Shrunken:
     """Return coefficients shrunk by as much as the noise asks for, and no more.
 
     Parameters
@@ -38,6 +38,8 @@ def shrunken_coefficients(moments: NoisyGram, constant: int | None = None) -> Sh
         Of the columns of the model alone.
     constant : int, optional
         Index of the column of ones, whose coefficient has a prior of its own.
+    dummies : ndarray of bool, shape (n_categories, p), optional
+        Columns of each category whose levels are all there.
 
     Returns
     -------
@@ -46,47 +48,46 @@ def shrunken_coefficients(moments: NoisyGram, constant: int | None = None) -> Sh
 
     Notes
     -----
-    With G the shrunken Gram matrix, coefficients b ~ N(0, T), T = diag(tau^2), and X'y = G b + sampling + noise, the
-    estimate is T G (G T G + N)^-1 X'y, N the variance of the noise; the sampling part, which least squares bears
-    without shrinkage, is left out of it. tau^2 maximizes the likelihood of X'y. Cost: one p by p
-    factorization for each of 61 values of tau^2.
+    With G the cleaned Gram matrix, coefficients b ~ N(0, T), T = diag(tau^2), and X'y = G b + sampling + noise, the
+    estimate is T G (G T G + N)^-1 X'y. N is the variance of the noise in X'y and of what cleaning left in G b; the
+    sampling part, which least squares bears without shrinkage, is not in it. tau^2 maximizes the likelihood of X'y.
+    Cost: one p by p eigenvalue problem for each of 61 values of tau^2.
 
     References
     ----------
-    Efron and Morris 1973; Bernstein and Sheldon 2019 (Bayes from noisy moments).
+    Efron and Morris 1973 (the size of the shrinkage from the data); Bernstein and Sheldon 2019 (noisy moments).
     """
-    gram = shrunken_gram(moments.gram, moments.gram_variance, constant)
+    clean = cleaned(moments, constant, dummies)
     if not (moments.gram_variance.any() or moments.xty_variance.any()):
-        inverse = np.linalg.pinv(gram, rcond=1e-13, hermitian=True)
-        return Shrunken(inverse @ moments.xty, inverse, gram)
-    n_rows = max(moments.n_rows, 1.0)
-    mean_square = float(np.clip(moments.yty / n_rows, 0.0, 1.0))
-    size = float(np.trace(gram)) / n_rows
-    found, best = -np.inf, 0.0
-    for tau2 in PRIOR_VARIANCES:
-        prior, noise = _prior(moments, float(tau2), constant)
-        # What the coefficients do not explain of y'y/n is the variance of one row's error.
+        inverse: Floats = np.linalg.pinv(clean.gram, rcond=1e-13, hermitian=True)
+        return Shrunken(inverse @ moments.xty, inverse, clean.gram)
+    mean_square = float(np.clip(moments.yty / clean.n_rows, 0.0, 1.0))
+    size = float(np.trace(clean.gram)) / clean.n_rows
+    highest, best = -np.inf, 0.0
+    for tau2 in PRIOR_VARIANCES.tolist():
+        prior, noise = _prior(moments, clean, tau2, constant)
+        # What the coefficients do not explain of y'y / n is the variance of one row's error.
         error = max(mean_square - tau2 * size, 0.02 * mean_square)
-        total = gram * prior @ gram + noise + error * gram
-        likelihood = _log_likelihood(moments.xty, total)
-        if likelihood > found:
-            found, best = likelihood, float(tau2)
-    prior, noise = _prior(moments, best, constant)
-    inner = gram * prior @ gram + noise
-    linear = (prior[:, None] * gram) @ np.linalg.pinv(inner, rcond=1e-14, hermitian=True)
-    return Shrunken(linear @ moments.xty, linear, gram)
+        likelihood = _log_likelihood(moments.xty, (clean.gram * prior) @ clean.gram + noise + error * clean.gram)
+        if likelihood > highest:
+            highest, best = likelihood, tau2
+    prior, noise = _prior(moments, clean, best, constant)
+    inner = (clean.gram * prior) @ clean.gram + noise
+    linear = (prior[:, None] * clean.gram) @ np.linalg.pinv(inner, rcond=1e-15, hermitian=True)
+    return Shrunken(linear @ moments.xty, linear, clean.gram)
 
 
-def _prior(moments: NoisyGram, tau2: float, constant: int | None) -> tuple[Floats, Floats]:
-    """Return the coefficients' prior variances and the noise in X'y - G b that goes with them."""
+def _prior(moments: NoisyGram, clean: CleanGram, tau2: float, constant: int | None) -> tuple[Floats, Floats]:
+    """Return the coefficients' prior variances, and the noise in X'y - G b that goes with them."""
     prior = np.full(len(moments.xty), tau2)
     if constant is not None:
         prior[constant] = CONSTANT_PRIOR_VARIANCE
-    return prior, np.diag(moments.xty_variance + moments.gram_variance @ np.minimum(prior, tau2))
+    # The intercept is smaller than its prior allows, and its column's noise with it.
+    return prior, np.diag(moments.xty_variance + clean.error @ np.minimum(prior, tau2))
 
 
 def _log_likelihood(xty: Floats, total: Floats) -> float:
-    """Return the Gaussian log likelihood of X'y up to a constant, or minus infinity where it has none."""
+    """Return the Gaussian log likelihood of X'y, up to a constant."""
     values, vectors = np.linalg.eigh(total)
-    values = np.maximum(values, 1e-14 * max(float(values[-1]), 1e-300))
+    values = np.maximum(values, max(1e-14 * float(values[-1]), 1e-300))
     return -0.5 * float(np.sum(np.log(values) + (vectors.T @ xty) ** 2 / values))

@@ -156,7 +156,7 @@ def selection_shares(relation: Relation, public_gram: bool = False) -> Shares:
     Returns
     -------
     Shares
-        Of cost 1.
+        Of cost 1, or .98 where the rest is kept for the number of rows: declared X'X under add or remove.
 
     Notes
     -----
@@ -171,7 +171,7 @@ def selection_shares(relation: Relation, public_gram: bool = False) -> Shares:
     """
     if relation == "replace_one":
         return Shares(1.0, 0.0, 0.5) if public_gram else Shares(1.0, 0.25, 0.5)
-    return Shares(0.98, 0.0, 0.02) if public_gram else Shares(0.73, 0.25, 0.02)
+    return Shares(0.96, 0.0, 0.02) if public_gram else Shares(0.73, 0.25, 0.02)
 
 
 def clip_level(noise: float, n_rows: float, square: float) -> float:

@@ -20,7 +20,6 @@ from discreet.kernels.separable_plain import plain_bound
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-MU = 1.0
 CLOSE = 1.0
 """A bound this many nats below the scores on average is not improved at all."""
 
@@ -113,12 +112,14 @@ class _Fit:
         """Minimize over the included columns: what is left is a quadratic form in the others. Put these in blocks."""
         gram, problem = self.problem.gram_ridged, self.problem
         free = np.concatenate([problem.columns[j] for j in units])
-        form = gram[np.ix_(free, free)]
+        # Nothing is copied where all columns are free and in order; what follows reads only.
+        in_order = np.array_equal(free, np.arange(len(gram)))
+        form = gram if in_order else gram[np.ix_(free, free)]
         half = np.empty((len(self.included), len(free)))
         if self.included.size:
             self.factor = np.linalg.cholesky(gram[np.ix_(self.included, self.included)])
             half = np.linalg.solve(self.factor, gram[np.ix_(self.included, free)])
-            form -= half.T @ half
+            form = form - half.T @ half
         if self.parent is None:
             groups = similar_units(problem, form, units)
         else:
@@ -158,8 +159,6 @@ class _Fit:
             return self._below(restricted(self.parent, self.layout, self.inside))
         # Gershgorin on the inverse: S^-1 is at most the diagonal of its absolute row sums.
         packed = np.zeros((len(self.free), self.layout.width))
-        if self.layout.n_subsets > 4:
-            return self._improve(packed, MU, first_time=True)
         packed[self.diagonal] = 0.95 / np.abs(_inverse(self.form)).sum(axis=1)
         if self.layout.n_subsets <= 4:
             # Columns are hardly correlated: this may do.
@@ -169,7 +168,7 @@ class _Fit:
     def _improve(self, packed: Floats, mu: float, first_time: bool = False) -> Floats:
         """One sweep over the blocks."""
         spare = self.form - self._dense(packed)
-        spare[np.diag_indices_from(spare)] += 2.0 * self.problem.rounding
+        spare.flat[:: len(spare) + 1] += 2.0 * self.problem.rounding
         layout = self.layout
         return self._below(
             balancing().balance(_inverse(spare), packed, self.covariance, layout.starts, layout.blocks, mu, first_time)
@@ -181,7 +180,7 @@ class _Fit:
         while True:
             try:
                 left = self.form - self._dense(packed)
-                left[np.diag_indices_from(left)] += 3.0 * self.problem.rounding
+                left.flat[:: len(left) + 1] += 3.0 * self.problem.rounding
                 np.linalg.cholesky(left)
             except np.linalg.LinAlgError:
                 packed, step = (1.0 - step) * packed, min(4.0 * step, 0.5)

@@ -105,6 +105,12 @@ def suffixes(logs):  # type: ignore[no-untyped-def] # pragma: no cover - compile
         Logs.
     """
     n_blocks = len(logs)
+    if logs.shape[1] == 1:
+        # A sum of logs, in the same order.
+        total = np.zeros((n_blocks + 1, 1))
+        for block in range(n_blocks - 1, -1, -1):
+            total[block, 0] = total[block + 1, 0] + logs[block, 0]
+        return total
     out = np.full((n_blocks + 1, logs.shape[1]), -np.inf)
     out[n_blocks, 0] = 0.0
     for block in range(n_blocks - 1, -1, -1):

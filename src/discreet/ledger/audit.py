@@ -8,11 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, select
 
 from discreet.errors import VerificationError
+from discreet.ledger import costs
 from discreet.ledger.chain import BEFORE, GENESIS, entry_hash, text_sha256
-from discreet.ledger.records import Verification
+from discreet.ledger.records import Accounting, Verification
 from discreet.ledger.schema import accounts, entries, head, releases
 
-_SUMS = ("unit", "neighboring", "epsilon_cap", "epsilon_spent", "delta_cap", "delta_spent")
+_AMOUNTS = ("epsilon", "delta", "rho", "failure")
+_SUMS = ("unit", "neighboring", "accounting", *(f"{name}_{of}" for name in _AMOUNTS for of in ("cap", "spent")))
 
 
 @dataclass
@@ -114,9 +116,13 @@ def _apply(replay: Replay, row: RowMapping) -> None:
 
 
 def _apply_grant(replay: Replay, row: RowMapping) -> None:
-    fresh = dict.fromkeys(_SUMS) | {"epsilon_spent": 0, "delta_spent": 0}
+    fresh = dict.fromkeys(_SUMS) | {f"{name}_spent": 0 for name in _AMOUNTS}
     account = replay.accounts.setdefault(row["dataset"], fresh)
-    account |= {"epsilon_cap": row["epsilon"], "delta_cap": row["delta"]}
+    if account["epsilon_spent"]:
+        _check_accounting(account, row)
+    if row["rho"] is not None and not costs.follows(dict(row)):
+        raise _misfit(f"entry {row['seq']} has a cap on rho that its epsilon and delta do not allow")
+    account |= {"accounting": _accounting(row).value} | {f"{name}_cap": row[name] or 0 for name in _AMOUNTS}
     _settle(account, row)
 
 
@@ -125,7 +131,7 @@ def _apply_step(replay: Replay, row: RowMapping) -> None:
     if reserved is None or BEFORE.get(row["kind"]) != kind or not _same(row, reserved):
         raise _misfit(f"entry {row['seq']} ({row['kind']}) is no step that its reservation could take")
     refund = -1 if row["kind"] == "cancel" else 0
-    if (row["epsilon"], row["delta"]) != (refund * reserved["epsilon"], refund * reserved["delta"]):
+    if any((row[name] or 0) != refund * (reserved[name] or 0) for name in _AMOUNTS):
         raise _misfit(f"entry {row['seq']} ({row['kind']}) does not give back what was reserved")
     replay.reservations[row["reservation"]] = (row["kind"], reserved)
     if row["kind"] == "release":
@@ -139,9 +145,20 @@ def _same(row: RowMapping, reserved: RowMapping) -> bool:
 
 def _charge(replay: Replay, row: RowMapping) -> None:
     account = replay.accounts[row["dataset"]]
-    account["epsilon_spent"] += row["epsilon"]
-    account["delta_spent"] += row["delta"]
+    if row["kind"] == "reserve":
+        _check_accounting(account, row)
+    for name in _AMOUNTS:
+        account[f"{name}_spent"] += row[name] or 0
     _settle(account, row)
+
+
+def _accounting(row: RowMapping) -> Accounting:
+    return Accounting.BASIC if row["rho"] is None else Accounting.ZCDP
+
+
+def _check_accounting(account: dict[str, Any], row: RowMapping) -> None:
+    if account["accounting"] != _accounting(row):
+        raise _misfit(f"entry {row['seq']} adds up another amount than its data set")
 
 
 def _settle(account: dict[str, Any], row: RowMapping) -> None:
@@ -149,7 +166,8 @@ def _settle(account: dict[str, Any], row: RowMapping) -> None:
         if row[name] is not None and account[name] not in (None, row[name]):
             raise _misfit(f"entry {row['seq']} is under another {name} than its data set")
         account[name] = account[name] or row[name]
-    if account["epsilon_spent"] > account["epsilon_cap"] or account["delta_spent"] > account["delta_cap"]:
+    held = ("rho", "failure") if account["accounting"] == Accounting.ZCDP else ("epsilon", "delta")
+    if any(account[f"{name}_spent"] > account[f"{name}_cap"] for name in held):
         raise _misfit(f"entry {row['seq']} spends more than the cap")
 
 

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, RowMapping, Select, func, or_, select
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import VerificationError
 from discreet.ledger.chain import STATES, text_sha256
-from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, as_decimal
-from discreet.ledger.records import Account, Entry
+from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN, as_decimal
+from discreet.ledger.records import Account, Accounting, Entry
 from discreet.ledger.schema import accounts, entries, releases
 
 
@@ -146,15 +146,24 @@ def _accounts() -> Select[Any]:
 
 
 def _account(row: RowMapping) -> Account:
+    epsilon_spent, delta_spent = row["epsilon_spent"], row["delta_spent"]
+    if epsilon_spent > row["epsilon_cap"] or delta_spent > row["delta_cap"]:
+        # Under zCDP the sums may outgrow the cap, which is then the better bound, as a pair.
+        epsilon_spent, delta_spent = row["epsilon_cap"], row["delta_cap"]
     return Account(
         dataset=row["dataset"],
         unit=row["unit"],
         neighboring=_relation(row),
         epsilon_cap=row["epsilon_cap"] * EPSILON_GRAIN,
-        epsilon_spent=row["epsilon_spent"] * EPSILON_GRAIN,
+        epsilon_spent=epsilon_spent * EPSILON_GRAIN,
         delta_cap=row["delta_cap"] * DELTA_GRAIN,
-        delta_spent=row["delta_spent"] * DELTA_GRAIN,
+        delta_spent=delta_spent * DELTA_GRAIN,
         n_releases=row["n_releases"],
+        accounting=Accounting(row["accounting"]),
+        rho_cap=row["rho_cap"] * RHO_GRAIN,
+        rho_spent=row["rho_spent"] * RHO_GRAIN,
+        failure_cap=row["failure_cap"] * DELTA_GRAIN,
+        failure_spent=row["failure_spent"] * DELTA_GRAIN,
     )
 
 
@@ -164,6 +173,8 @@ def _entry(row: RowMapping, state: str | None) -> Entry:
         neighboring=_relation(row),
         epsilon=_decimal(row["epsilon"], EPSILON_GRAIN),
         delta=_decimal(row["delta"], DELTA_GRAIN),
+        rho=None if row["rho"] is None else _decimal(row["rho"], RHO_GRAIN),
+        failure=None if row["failure"] is None else _decimal(row["failure"], DELTA_GRAIN),
         facts=json.loads(row["facts"]),
         hash=row["hash"],
         state=state if row["kind"] == "reserve" else None,

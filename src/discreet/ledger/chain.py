@@ -26,7 +26,10 @@ STATES = {
 BEFORE = {"touch": "reserve", "cancel": "reserve", "release": "touch", "lost": "touch"}
 """The kind of entry that each step must follow."""
 
-_HASHED = tuple(column.name for column in entries.columns if column.name != "hash")
+_LATER = ("rho", "failure")
+"""Columns that entries of the first schema do not have: they are hashed where they hold something."""
+
+_HASHED = tuple(column.name for column in entries.columns if column.name not in ("hash", *_LATER))
 
 
 def entry_hash(row: Mapping[Any, Any]) -> str:
@@ -42,7 +45,8 @@ def entry_hash(row: Mapping[Any, Any]) -> str:
     str
         64 hexadecimal digits.
     """
-    return canonical_sha256({name: row[name] for name in _HASHED})
+    later = [name for name in _LATER if row[name] is not None]
+    return canonical_sha256({name: row[name] for name in (*_HASHED, *later)})
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:
@@ -143,7 +147,7 @@ def append(connection: Connection, **values: Any) -> tuple[int, str]:
         Place and hash of the new entry.
     """
     last, previous = lock(connection)
-    row = dict.fromkeys(_HASHED) | {"epsilon": 0, "delta": 0, "facts": "{}", "time": time_text()} | values
+    row = dict.fromkeys((*_HASHED, *_LATER)) | {"epsilon": 0, "delta": 0, "facts": "{}", "time": time_text()} | values
     row |= {"seq": last + 1, "prev": previous}
     digest = entry_hash(row)
     connection.execute(insert(entries).values(row | {"hash": digest}))

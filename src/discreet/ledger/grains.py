@@ -10,6 +10,9 @@ EPSILON_GRAIN = Fraction(1, 10**9)
 DELTA_GRAIN = Fraction(1, 10**18)
 """Smallest delta the ledger tells apart."""
 
+RHO_GRAIN = Fraction(1, 10**12)
+"""Smallest rho the ledger tells apart: a small epsilon's rho is about its square."""
+
 
 def charged(value: Fraction, grain: Fraction) -> int:
     """Return a cost in grains, rounded up.
@@ -17,9 +20,9 @@ def charged(value: Fraction, grain: Fraction) -> int:
     Parameters
     ----------
     value : Fraction
-        Epsilon or delta.
+        Epsilon, delta or rho.
     grain : Fraction
-        `EPSILON_GRAIN` or `DELTA_GRAIN`.
+        `EPSILON_GRAIN`, `DELTA_GRAIN` or `RHO_GRAIN`.
 
     Returns
     -------
@@ -40,9 +43,9 @@ def granted(value: Fraction, grain: Fraction) -> int:
     Parameters
     ----------
     value : Fraction
-        Epsilon or delta.
+        Epsilon, delta or rho.
     grain : Fraction
-        `EPSILON_GRAIN` or `DELTA_GRAIN`.
+        `EPSILON_GRAIN`, `DELTA_GRAIN` or `RHO_GRAIN`.
 
     Returns
     -------

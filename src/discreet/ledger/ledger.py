@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
+from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.errors import BudgetError, InvalidParameterError
-from discreet.ledger import audit, books, chain, postings, refusals, terms
-from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, charged
-from discreet.ledger.records import Account, Entry, Verification
+from discreet.errors import InvalidParameterError
+from discreet.ledger import audit, books, chain, costs, postings, refusals, terms
+from discreet.ledger.records import Account, Accounting, Entry, Verification
 from discreet.ledger.reservation import Reservation
 from discreet.ledger.store import Store
 
@@ -79,6 +79,7 @@ class Ledger:
         *,
         unit: str | None = None,
         neighboring: NeighboringRelation | str | None = None,
+        accounting: Accounting | str | None = None,
     ) -> Account:
         """Set a data set's lifetime cap, or change it; each change is an entry of its own.
 
@@ -94,6 +95,10 @@ class Ledger:
             Who is protected; fixed from then on. None leaves it to the first reservation.
         neighboring : NeighboringRelation, str or None
             The relation of all guarantees; fixed from then on. None leaves it to the first reservation.
+        accounting : Accounting, str or None
+            "basic" adds up epsilon and delta. "zcdp" adds up rho below the one that converts to this epsilon at nine
+            tenths of this delta, and keeps a tenth for bounds that may fail. Fixed once something is spent. None keeps
+            what the account has, at first "basic".
 
         Returns
         -------
@@ -105,9 +110,10 @@ class Ledger:
         InvalidParameterError
             When a value is outside its range, or the cap is below what is spent.
         BudgetError
-            When the unit or the relation is another than the account's, or the ledger cannot be reached.
+            When the unit, the relation or the accounting is another than the account's, or the ledger cannot be
+            reached.
         """
-        grains = terms.check_cap(epsilon, delta)
+        kind = None if accounting is None else terms.check_accounting(accounting)
         relation = None if neighboring is None else terms.check_neighboring(neighboring)
         wanted = {
             "dataset": terms.check_dataset(dataset),
@@ -116,8 +122,11 @@ class Ledger:
         }
         with self._store.write() as connection:
             chain.lock(connection)
-            if postings.set_cap(connection, wanted, relation, grains):
-                chain.append(connection, kind="grant", epsilon=grains[0], delta=grains[1], **wanted)
+            before = books.find_account(connection, dataset)
+            kind = kind or (before.accounting if before else Accounting.BASIC)
+            amounts = costs.cap_of(kind, epsilon, delta)
+            if postings.set_cap(connection, wanted, relation, kind, amounts):
+                chain.append(connection, kind="grant", **amounts, **wanted)
             return self._account(connection, dataset)
 
     def reserve(
@@ -129,6 +138,7 @@ class Ledger:
         neighboring: NeighboringRelation,
         guarantee: Guarantee,
         facts: dict[str, Any],
+        event: Event | None = None,
     ) -> Reservation:
         """Take a cost from a data set's budget, before its data are opened.
 
@@ -146,6 +156,9 @@ class Ledger:
             The most that the computation can cost; rounded up to whole grains.
         facts : dict
             Public facts of the request, nothing that the rows decide.
+        event : Event or None
+            What the computation does to the data, whose guarantee this is: it tells the rho that an account under zcdp
+            is charged. None has a pure guarantee charged as the worst mechanism of its epsilon.
 
         Returns
         -------
@@ -159,7 +172,7 @@ class Ledger:
         BudgetError
             When the data set has no cap, its unit or relation is another, or the ledger cannot be reached.
         InvalidParameterError
-            When a parameter is malformed.
+            When a parameter is malformed, or an account under zcdp needs an event.
         """
         relation = terms.check_neighboring(neighboring)
         if relation is not guarantee.neighboring:
@@ -173,13 +186,17 @@ class Ledger:
             "unit": terms.check_unit(unit),
             "neighboring": relation.value,
             "facts": terms.check_facts(facts),
-            "epsilon": charged(guarantee.epsilon, EPSILON_GRAIN),
-            "delta": charged(guarantee.delta, DELTA_GRAIN),
         }
         with self._store.write() as connection:
             chain.lock(connection)
-            if not postings.charge(connection, values):
-                raise self._refusal(connection, values, guarantee)
+            account = books.find_account(connection, dataset)
+            if account is None:
+                raise refusals.no_cap(self._store, dataset, guarantee)
+            refusals.check_terms(account, unit, relation)
+            cost = costs.cost_of(account.accounting, guarantee, event)
+            values |= cost
+            if not postings.charge(connection, account.accounting, values):
+                raise refusals.exceeded(self._store, account, guarantee, cost)
             entry, head = chain.append(connection, kind="reserve", **values)
             return Reservation(entry, head, self._account(connection, dataset), self._move)
 
@@ -308,13 +325,6 @@ class Ledger:
         if account is None:
             raise refusals.no_cap(self._store, dataset)
         return account
-
-    def _refusal(self, connection: Connection, values: dict[str, Any], guarantee: Guarantee) -> BudgetError:
-        account = books.find_account(connection, values["dataset"])
-        if account is None:
-            return refusals.no_cap(self._store, values["dataset"], guarantee)
-        refusals.check_terms(account, values["unit"], guarantee.neighboring)
-        return refusals.exceeded(self._store, account, guarantee)
 
     def _move(self, entry: int, kind: str, text: str | None) -> None:
         with self._store.write() as connection:

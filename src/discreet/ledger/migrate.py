@@ -10,7 +10,7 @@ from sqlalchemy import Connection, column, func, inspect, select, table
 
 from discreet.errors import BudgetError
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision; compared first, so that Alembic is imported only when there is something to do."""
 
 VERSION_TABLE = "ledger_version"

@@ -8,16 +8,20 @@ from sqlalchemy import Connection, and_, func, insert, select, update
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError
 from discreet.ledger import books, chain, refusals
-from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN
-from discreet.ledger.records import Account
+from discreet.ledger.costs import Amounts
+from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN
+from discreet.ledger.records import Account, Accounting
 from discreet.ledger.schema import accounts, entries, releases
+
+_SPENT = ("epsilon", "delta", "rho", "failure")
 
 
 def set_cap(
     connection: Connection,
     wanted: dict[str, str | None],
     relation: NeighboringRelation | None,
-    grains: tuple[int, int],
+    accounting: Accounting,
+    amounts: Amounts,
 ) -> bool:
     """Write a lifetime cap.
 
@@ -29,8 +33,10 @@ def set_cap(
         Columns dataset, unit and neighboring; None leaves a column as it is.
     relation : NeighboringRelation or None
         The relation in `wanted`.
-    grains : tuple of int
-        Epsilon and delta.
+    accounting : Accounting
+        What adds up.
+    amounts : dict
+        The cap in grains.
 
     Returns
     -------
@@ -42,28 +48,32 @@ def set_cap(
     InvalidParameterError
         When the cap is below what is spent.
     BudgetError
-        When the unit or the relation is another than the account's.
+        When the unit, the relation or the accounting is another than that of what is spent.
     """
     dataset = str(wanted["dataset"])
-    cap = {"epsilon_cap": grains[0], "delta_cap": grains[1]}
+    cap = {"accounting": accounting.value} | {f"{name}_cap": amounts[name] or 0 for name in _SPENT}
     before = books.find_account(connection, dataset)
     if before is None:
-        connection.execute(insert(accounts).values(**wanted, **cap, epsilon_spent=0, delta_spent=0))
+        connection.execute(insert(accounts).values(**wanted, **cap, **{f"{name}_spent": 0 for name in _SPENT}))
         return True
     refusals.check_terms(before, wanted["unit"], relation)
-    _check_covers(before, grains)
+    if before.accounting is not accounting and before.epsilon_spent:
+        raise refusals.other_accounting(before, accounting)
+    _check_covers(before, amounts)
     fixed = {name: wanted[name] for name in ("unit", "neighboring") if wanted[name] is not None}
     connection.execute(update(accounts).where(accounts.c.dataset == dataset).values(**cap, **fixed))
     return books.find_account(connection, dataset) != before
 
 
-def charge(connection: Connection, values: dict[str, Any]) -> bool:
+def charge(connection: Connection, accounting: Accounting, values: dict[str, Any]) -> bool:
     """Add a cost to what is spent, in one conditional update.
 
     Parameters
     ----------
     connection : Connection
         In a writing transaction.
+    accounting : Accounting
+        What adds up, as the account says.
     values : dict
         Columns of the reserve entry.
 
@@ -72,11 +82,12 @@ def charge(connection: Connection, values: dict[str, Any]) -> bool:
     bool
         False when the account does not allow it; then nothing changed.
     """
-    epsilon, delta = values["epsilon"], values["delta"]
+    held = ("rho", "failure") if accounting is Accounting.ZCDP else ("epsilon", "delta")
+    costs = {name: values[name] or 0 for name in _SPENT}
     allowed = and_(
         accounts.c.dataset == values["dataset"],
-        accounts.c.epsilon_spent + epsilon <= accounts.c.epsilon_cap,
-        accounts.c.delta_spent + delta <= accounts.c.delta_cap,
+        accounts.c.accounting == accounting.value,
+        *(accounts.c[f"{name}_spent"] + costs[name] <= accounts.c[f"{name}_cap"] for name in held),
         func.coalesce(accounts.c.unit, values["unit"]) == values["unit"],
         func.coalesce(accounts.c.neighboring, values["neighboring"]) == values["neighboring"],
     )
@@ -84,8 +95,7 @@ def charge(connection: Connection, values: dict[str, Any]) -> bool:
         update(accounts)
         .where(allowed)
         .values(
-            epsilon_spent=accounts.c.epsilon_spent + epsilon,
-            delta_spent=accounts.c.delta_spent + delta,
+            **{f"{name}_spent": accounts.c[f"{name}_spent"] + costs[name] for name in _SPENT},
             unit=values["unit"],
             neighboring=values["neighboring"],
         )
@@ -157,20 +167,23 @@ def touched_before(connection: Connection, older_than_s: float | None) -> list[i
     return [row.reservation for row in connection.execute(query.order_by(entries.c.reservation))]
 
 
-def _check_covers(account: Account, grains: tuple[int, int]) -> None:
-    epsilon, delta = grains[0] * EPSILON_GRAIN, grains[1] * DELTA_GRAIN
-    if epsilon < account.epsilon_spent or delta < account.delta_spent:
-        raise refusals.below_spent(account, epsilon, delta)
+def _check_covers(account: Account, amounts: Amounts) -> None:
+    epsilon, delta, rho, failure = (amounts[name] or 0 for name in _SPENT)
+    if account.accounting is Accounting.ZCDP:
+        if rho * RHO_GRAIN < account.rho_spent or failure * DELTA_GRAIN < account.failure_spent:
+            raise refusals.below_spent_rho(account, rho * RHO_GRAIN, failure * DELTA_GRAIN)
+    elif epsilon * EPSILON_GRAIN < account.epsilon_spent or delta * DELTA_GRAIN < account.delta_spent:
+        raise refusals.below_spent(account, epsilon * EPSILON_GRAIN, delta * DELTA_GRAIN)
 
 
 def _give_back(connection: Connection, reserved: Any, row: dict[str, Any]) -> None:
-    epsilon, delta = reserved["epsilon"], reserved["delta"]
+    back = {name: None if reserved[name] is None else -reserved[name] for name in _SPENT}
     connection.execute(
         update(accounts)
         .where(accounts.c.dataset == reserved["dataset"])
-        .values(epsilon_spent=accounts.c.epsilon_spent - epsilon, delta_spent=accounts.c.delta_spent - delta)
+        .values(**{f"{name}_spent": accounts.c[f"{name}_spent"] + (back[name] or 0) for name in _SPENT})
     )
-    chain.append(connection, **row, epsilon=-epsilon, delta=-delta)
+    chain.append(connection, **row, **back)
 
 
 def _store_release(connection: Connection, row: dict[str, Any], text: str | None) -> None:

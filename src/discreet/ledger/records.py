@@ -2,10 +2,25 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.neighbors import NeighboringRelation
+from discreet.accounting.zcdp import pure_of_rho
+
+
+class Accounting(StrEnum):
+    """What of a data set's releases adds up below its cap.
+
+    Notes
+    -----
+    ``BASIC``: epsilon and delta. ``ZCDP``: rho, and the probability that a bound fails; the cap on rho is the one that
+    converts to the cap on epsilon at the cap on delta.
+    """
+
+    BASIC = "basic"
+    ZCDP = "zcdp"
 
 
 @dataclass(frozen=True)
@@ -21,11 +36,18 @@ class Account:
     neighboring : NeighboringRelation or None
         The relation of its guarantees; None until fixed.
     epsilon_cap, epsilon_spent : Fraction
-        In nats.
+        In nats. Under zCDP what was spent is the sum while the sums of epsilon and delta are below their caps, and the
+        cap from then on: both are bounds that hold at any time, which the running rho, converted, would not be.
     delta_cap, delta_spent : Fraction
-        Probabilities.
+        Probabilities, in the same way.
     n_releases : int
         Number of releases recorded.
+    accounting : Accounting
+        What adds up.
+    rho_cap, rho_spent : Fraction
+        Under zCDP, else 0.
+    failure_cap, failure_spent : Fraction
+        Under zCDP the part of delta for bounds that may fail, else 0.
     """
 
     dataset: str
@@ -36,16 +58,38 @@ class Account:
     delta_cap: Fraction
     delta_spent: Fraction
     n_releases: int
+    accounting: Accounting = Accounting.BASIC
+    rho_cap: Fraction = Fraction(0)
+    rho_spent: Fraction = Fraction(0)
+    failure_cap: Fraction = Fraction(0)
+    failure_spent: Fraction = Fraction(0)
 
     @property
     def epsilon_left(self) -> Fraction:
-        """Epsilon that can still be spent, in nats."""
+        """Epsilon that can still be spent, in nats; under zCDP by a pure request of any kind, many take less."""
+        if self.accounting is Accounting.ZCDP:
+            return pure_of_rho(self.rho_left)
         return self.epsilon_cap - self.epsilon_spent
 
     @property
     def delta_left(self) -> Fraction:
-        """Delta that can still be spent."""
+        """Delta that can still be spent; under zCDP by bounds that may fail, as Gaussian noise spends none."""
+        if self.accounting is Accounting.ZCDP:
+            return self.failure_cap - self.failure_spent
         return self.delta_cap - self.delta_spent
+
+    @property
+    def rho_left(self) -> Fraction:
+        """Rho that can still be spent."""
+        return self.rho_cap - self.rho_spent
+
+    @property
+    def share_spent(self) -> Fraction:
+        """Part of the cap that is spent, in [0, 1]: of rho under zCDP, else of epsilon."""
+        spent, cap = (self.epsilon_spent, self.epsilon_cap)
+        if self.accounting is Accounting.ZCDP:
+            spent, cap = (self.rho_spent, self.rho_cap)
+        return spent / cap if cap else Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -73,6 +117,8 @@ class Entry:
     epsilon, delta : Decimal
         For a grant the new cap. Else what it adds to the sum spent: the cost when reserved, its negative when
         cancelled, 0 otherwise.
+    rho, failure : Decimal or None
+        The same under zCDP; None where nothing of the kind is added.
     facts : dict
         Public facts of the request.
     hash : str
@@ -92,6 +138,8 @@ class Entry:
     neighboring: NeighboringRelation | None
     epsilon: Decimal
     delta: Decimal
+    rho: Decimal | None
+    failure: Decimal | None
     facts: dict[str, Any]
     hash: str
     state: str | None

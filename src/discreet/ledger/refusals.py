@@ -6,8 +6,9 @@ from fractions import Fraction
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, BudgetExceededError, InvalidParameterError
-from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, as_text, charged
-from discreet.ledger.records import Account
+from discreet.ledger.costs import Amounts
+from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN, as_text, charged
+from discreet.ledger.records import Account, Accounting
 from discreet.ledger.store import Store
 
 
@@ -83,7 +84,29 @@ def check_terms(account: Account, unit: str | None, neighboring: NeighboringRela
             raise other_terms(account, name, str(found))
 
 
-def exceeded(store: Store, account: Account, guarantee: Guarantee) -> BudgetExceededError:
+def other_accounting(account: Account, found: Accounting) -> BudgetError:
+    """Return the error for a change of what adds up, after something was spent.
+
+    Parameters
+    ----------
+    account : Account
+        The data set's account.
+    found : Accounting
+        What was asked for.
+
+    Returns
+    -------
+    BudgetError
+        It says that the two sums do not convert.
+    """
+    return BudgetError(
+        f"What is spent was added up as {account.accounting.value}, which does not convert, so "
+        f"dataset={account.dataset!r} keeps accounting={account.accounting.value!r}, but accounting={found.value!r}. "
+        f"Leave --accounting out, or give {account.accounting.value}."
+    )
+
+
+def exceeded(store: Store, account: Account, guarantee: Guarantee, cost: Amounts) -> BudgetExceededError:
     """Return the error for a cost that does not fit below the cap.
 
     Parameters
@@ -94,6 +117,8 @@ def exceeded(store: Store, account: Account, guarantee: Guarantee) -> BudgetExce
         The data set's account.
     guarantee : Guarantee
         What was asked for.
+    cost : dict
+        Its amounts in grains.
 
     Returns
     -------
@@ -101,17 +126,19 @@ def exceeded(store: Store, account: Account, guarantee: Guarantee) -> BudgetExce
         Its text holds what was asked, what is left and the cap.
     """
     epsilon, delta = _cost(guarantee)
-    parts = []
-    if epsilon > account.epsilon_left:
-        parts.append(_too_much("epsilon", epsilon, account.epsilon_left, account.epsilon_cap))
-    if delta > account.delta_left:
-        parts.append(_too_much("delta", delta, account.delta_left, account.delta_cap))
-    command = _grant_command(
-        store,
-        account.dataset,
-        max(account.epsilon_cap, account.epsilon_spent + epsilon),
-        max(account.delta_cap, account.delta_spent + delta),
-    )
+    if account.accounting is Accounting.ZCDP:
+        parts, command = _too_much_rho(cost, account), _grant_more(store, account)
+    else:
+        parts = [
+            *_too_much("epsilon", epsilon, account.epsilon_left, account.epsilon_cap),
+            *_too_much("delta", delta, account.delta_left, account.delta_cap),
+        ]
+        command = _grant_command(
+            store,
+            account.dataset,
+            max(account.epsilon_cap, account.epsilon_spent + epsilon),
+            max(account.delta_cap, account.delta_spent + delta),
+        )
     return BudgetExceededError(
         f"A request must fit in what is left of the lifetime cap of dataset={account.dataset!r}, but "
         f"{' and '.join(parts)}. Ask for less; only the owner of the data may raise the cap: `{command}`.",
@@ -142,8 +169,38 @@ def below_spent(account: Account, epsilon: Fraction, delta: Fraction) -> Invalid
     )
 
 
-def _too_much(name: str, asked: Fraction, left: Fraction, cap: Fraction) -> str:
-    return f"{name}={as_text(asked)} is asked, and {as_text(left)} of {as_text(cap)} is left"
+def below_spent_rho(account: Account, rho: Fraction, failure: Fraction) -> InvalidParameterError:
+    """Return the error for a cap under zCDP whose rho is below what is spent.
+
+    Parameters
+    ----------
+    account : Account
+        The data set's account.
+    rho, failure : Fraction
+        The cap asked for.
+
+    Returns
+    -------
+    InvalidParameterError
+        Its text holds what is spent.
+    """
+    return InvalidParameterError(
+        f"The lifetime cap of dataset={account.dataset!r} must cover what is spent, rho={as_text(account.rho_spent)} "
+        f"and failures of {as_text(account.failure_spent)}, but it converts to rho={as_text(rho)} and failures of "
+        f"{as_text(failure)}. Give a larger epsilon or delta."
+    )
+
+
+def _too_much(name: str, asked: Fraction, left: Fraction, cap: Fraction) -> list[str]:
+    return [f"{name}={as_text(asked)} is asked, and {as_text(left)} of {as_text(cap)} is left"] if asked > left else []
+
+
+def _too_much_rho(cost: Amounts, account: Account) -> list[str]:
+    rho, failure = (cost["rho"] or 0) * RHO_GRAIN, (cost["failure"] or 0) * DELTA_GRAIN
+    return [
+        *_too_much("rho", rho, account.rho_left, account.rho_cap),
+        *_too_much("delta of failure", failure, account.delta_left, account.failure_cap),
+    ]
 
 
 def _cost(guarantee: Guarantee) -> tuple[Fraction, Fraction]:
@@ -151,6 +208,12 @@ def _cost(guarantee: Guarantee) -> tuple[Fraction, Fraction]:
         charged(guarantee.epsilon, EPSILON_GRAIN) * EPSILON_GRAIN,
         charged(guarantee.delta, DELTA_GRAIN) * DELTA_GRAIN,
     )
+
+
+def _grant_more(store: Store, account: Account) -> str:
+    """The command without its epsilon: the running rho is not to be converted."""
+    words = ["discreet", "budget", "grant", account.dataset, "--epsilon", "E", "--delta", as_text(account.delta_cap)]
+    return shlex.join(words if store.is_default else [*words, "--ledger", store.shown])
 
 
 def _grant_command(store: Store, dataset: str, epsilon: Fraction, delta: Fraction) -> str:

@@ -26,12 +26,23 @@ accounts = Table(
     Column("epsilon_spent", BigInteger, nullable=False),
     Column("delta_cap", BigInteger, nullable=False),
     Column("delta_spent", BigInteger, nullable=False),
+    Column("accounting", String(10), nullable=False),
+    Column("rho_cap", BigInteger, nullable=False),
+    Column("rho_spent", BigInteger, nullable=False),
+    Column("failure_cap", BigInteger, nullable=False),
+    Column("failure_spent", BigInteger, nullable=False),
     CheckConstraint("epsilon_cap >= 0", name="epsilon_cap_not_negative"),
     CheckConstraint("epsilon_spent >= 0", name="epsilon_spent_not_negative"),
-    CheckConstraint("epsilon_spent <= epsilon_cap", name="epsilon_spent_within_cap"),
+    # Under zCDP epsilon and delta only inform: rho and failures are what the cap holds.
+    CheckConstraint("accounting = 'zcdp' OR epsilon_spent <= epsilon_cap", name="epsilon_spent_within_cap"),
     CheckConstraint("delta_cap >= 0", name="delta_cap_not_negative"),
     CheckConstraint("delta_spent >= 0", name="delta_spent_not_negative"),
-    CheckConstraint("delta_spent <= delta_cap", name="delta_spent_within_cap"),
+    CheckConstraint("accounting = 'zcdp' OR delta_spent <= delta_cap", name="delta_spent_within_cap"),
+    CheckConstraint("accounting IN ('basic', 'zcdp')", name="accounting_is_known"),
+    CheckConstraint("rho_spent >= 0", name="rho_spent_not_negative"),
+    CheckConstraint("rho_spent <= rho_cap", name="rho_spent_within_cap"),
+    CheckConstraint("failure_spent >= 0", name="failure_spent_not_negative"),
+    CheckConstraint("failure_spent <= failure_cap", name="failure_spent_within_cap"),
 )
 """What each data set may spend and has spent: the sum of its entries, kept for the one conditional update."""
 
@@ -51,6 +62,9 @@ entries = Table(
     Column("facts", Text, nullable=False),
     Column("prev", String(64), nullable=False),
     Column("hash", String(64), nullable=False, unique=True),
+    # Only where an account is kept in zCDP; the hash of an entry without them is that of the first schema.
+    Column("rho", BigInteger),
+    Column("failure", BigInteger),
     # One reservation is touched, released, lost or cancelled at most once each.
     UniqueConstraint("reservation", "kind", name="entries_once_each"),
     Index("entries_dataset", "dataset"),

@@ -9,6 +9,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError
 from discreet.ledger.chain import facts_text
 from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, as_text, granted
+from discreet.ledger.records import Accounting
 
 DATASET_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Names of data sets; the same as in the metadata, which stands above the ledger."""
@@ -93,6 +94,33 @@ def check_neighboring(neighboring: str) -> NeighboringRelation:
         names = " or ".join(NeighboringRelation)
         raise InvalidParameterError(
             f"neighboring must be {names}, but neighboring={str(neighboring)[:40]!r}. Use the one in the metadata."
+        ) from None
+
+
+def check_accounting(accounting: str) -> Accounting:
+    """Return the accounting of a name, or refuse it.
+
+    Parameters
+    ----------
+    accounting : str
+        An accounting or its name.
+
+    Returns
+    -------
+    Accounting
+        The accounting.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is none of this name.
+    """
+    try:
+        return Accounting(accounting)
+    except ValueError:
+        raise InvalidParameterError(
+            f"accounting must be {' or '.join(Accounting)}, but accounting={str(accounting)[:40]!r}. "
+            "Under basic epsilon adds up, under zcdp rho."
         ) from None
 
 

@@ -30,6 +30,7 @@ class ModelSpace:
     max_size: int
     listed: tuple[int, ...] | None
     include_empty: bool
+    one_by_one: bool = False
 
     @classmethod
     def plan(
@@ -40,6 +41,7 @@ class ModelSpace:
         max_size: int | None = None,
         models: tuple[tuple[str, ...], ...] | None = None,
         include_empty: bool = True,
+        one_by_one: bool = False,
     ) -> "ModelSpace":
         """Lay out the models of a request, or say what to change when they are too many.
 
@@ -57,6 +59,8 @@ class ModelSpace:
             The models themselves, instead of all subsets.
         include_empty : bool
             Whether the model without any free column is a candidate.
+        one_by_one : bool
+            Whether the method must score every model.
 
         Returns
         -------
@@ -81,6 +85,7 @@ class ModelSpace:
             len(units) if max_size is None else min(max_size, len(units)),
             None,
             include_empty,
+            one_by_one,
         )
         if models is not None:
             if max_size is not None:
@@ -99,7 +104,7 @@ class ModelSpace:
             masks.append(sum(1 << j for j, unit in enumerate(self.units) if unit in inside))
         if len(set(masks)) < len(masks):
             raise InvalidParameterError("Listed models must differ. Leave out the ones that repeat.")
-        return ModelSpace(self.candidates, self.forced, self.units, len(self.units), tuple(masks), True)
+        return ModelSpace(self.candidates, self.forced, self.units, len(self.units), tuple(masks), True, self.one_by_one)
 
     def _check_size(self) -> None:
         d = len(self.units)
@@ -120,8 +125,8 @@ class ModelSpace:
 
     @property
     def must_be_listed(self) -> bool:
-        """Whether the models are scored one by one whatever their number: a given list, or the paper's own loop."""
-        return self.listed is not None or not self.include_empty
+        """Whether the models are scored one by one whatever their number: a given list, or a method's own loop."""
+        return self.listed is not None or not self.include_empty or self.one_by_one
 
     @property
     def n_models(self) -> int:

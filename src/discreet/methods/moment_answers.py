@@ -1,1 +1,242 @@
-"""What noisy moments tell: the best model, and coefficients of any model, without the rows."""
+"""What noisy moments tell: the best models, and coefficients of any model, without the rows and for free."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidParameterError
+from discreet.kernels.noisy_cleaning import CleanGram, cleaned
+from discreet.kernels.noisy_gram import NoisyGram
+from discreet.kernels.noisy_regression import coefficients, own_units
+from discreet.kernels.noisy_selection import (
+    Penalty,
+    WeightedMoments,
+    best_models,
+    lasso_path,
+    r_squared,
+    unit_penalties,
+    weighted,
+)
+from discreet.methods.model_space import MAX_LISTED_UNITS, ModelSpace
+from discreet.methods.noisy_sums import noisy_gram
+from discreet.release import CoefficientRecord, FitRecord, MomentsRecord, SizeRecord
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+class MomentAnswers:
+    """Answers from released moments; whatever is asked, nothing is spent.
+
+    Parameters
+    ----------
+    record : MomentsRecord
+        As it stands in a release.
+
+    Notes
+    -----
+    Post-processing: the guarantee is that of the release.
+    """
+
+    def __init__(self, record: MomentsRecord) -> None:
+        self.record = record
+
+    @cached_property
+    def candidates(self) -> tuple[str, ...]:
+        """Names of the columns that models may have."""
+        return tuple(dict.fromkeys(owner for owner in self.record.owners if owner is not None))
+
+    @cached_property
+    def _constant(self) -> int | None:
+        return 0 if self.record.owners[:1] == (None,) else None
+
+    @cached_property
+    def _dummies(self) -> Bools:
+        """Columns of each category."""
+        owned = [self._owned((name,)) for name in self.candidates]
+        return np.array([columns for columns in owned if columns.sum() > 1]).reshape(-1, len(self.record.owners))
+
+    def _owned(self, names: Sequence[str]) -> Bools:
+        return np.array([owner in names for owner in self.record.owners], dtype=np.bool_)
+
+    @cached_property
+    def _moments(self) -> NoisyGram:
+        return noisy_gram(self.record)
+
+    @cached_property
+    def _clean(self) -> CleanGram:
+        return cleaned(self._moments, self._constant, self._dummies)
+
+    @cached_property
+    def _weighted(self) -> WeightedMoments:
+        return weighted(self._moments, self._clean)
+
+    def select(
+        self,
+        model_penalty: Penalty = "auto",
+        max_size: int | None = None,
+        forced: Sequence[str] = (),
+        groups: Sequence[Sequence[str]] = (),
+    ) -> tuple[tuple[str, ...], tuple[SizeRecord, ...]]:
+        """Return the best model, and the best of each size.
+
+        Parameters
+        ----------
+        model_penalty : {"auto", "aic", "bic"} or float
+            Price of a column in units of chi-squared: 2, log n or a number; "auto" lets a column that does not matter
+            enter in at most 2% of releases.
+        max_size : int, optional
+            The most columns besides the forced ones.
+        forced : sequence of str
+            Columns in every model.
+        groups : sequence of sequences of str
+            Columns that enter and leave together.
+
+        Returns
+        -------
+        selected : tuple of str
+            Columns of the best model.
+        by_size : tuple of SizeRecord
+            The best model of each size, with its R^2 corrected for the noise.
+
+        Raises
+        ------
+        InvalidParameterError
+            When names or sizes do not fit.
+        """
+        space = ModelSpace.plan(
+            self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None
+        )
+        if len(space.units) > MAX_LISTED_UNITS:
+            raise InvalidParameterError(
+                f"At most {MAX_LISTED_UNITS} columns can be free to enter, but there are {len(space.units)}. "
+                "Force or group columns, or name fewer candidates."
+            )
+        units = np.array([self._owned(unit) for unit in space.units]).reshape(-1, len(self.record.owners))
+        always = self._owned((*space.forced, None))  # type: ignore[arg-type]
+        penalties = unit_penalties(model_penalty, units, self._clean.n_rows)
+        best = best_models(self._weighted, units, always, penalties, space.max_size)
+        models = [self._owned(space.names(int(mask))) | always for mask in best.masks]
+        values, errors = r_squared(self._moments, self._clean, self._weighted, models, always)
+        z = NormalDist().inv_cdf(0.975)
+        by_size = tuple(
+            SizeRecord(
+                size=int(mask).bit_count(),
+                columns=space.names(int(mask)),
+                criterion=float(criterion),
+                r_squared=float(value),
+                r_squared_low=float(max(value - z * error, 0.0)),
+                r_squared_high=float(min(value + z * error, 1.0)),
+            )
+            for mask, criterion, value, error in zip(best.masks, best.criteria, values, errors, strict=True)
+        )
+        return space.names(best.mask), by_size
+
+    def fit(self, columns: Sequence[str] | None = None, confidence: float = 0.95) -> FitRecord:
+        """Return the coefficients of a model in the columns' own units.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Columns of the model; default all candidates. The intercept is in it if the moments have a constant, and
+            then the first level of each category is what its other levels are compared with.
+        confidence : float
+            Level of the intervals, in (0, 1).
+
+        Returns
+        -------
+        FitRecord
+            Estimates, and intervals that hold the sampling and the privacy noise.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a column is none of the moments', or the level is out of range.
+        """
+        names = tuple(columns) if columns is not None else self.candidates
+        unknown = [name for name in names if name not in self.candidates]
+        if unknown or len(set(names)) < len(names):
+            raise InvalidParameterError(
+                "A model must have columns of the moments, each once, but "
+                f"{repr(unknown[0][:60]) + ' is none' if unknown else 'one repeats'}. Choose among "
+                f"{', '.join(self.candidates)[:200]}."
+            )
+        if not 0.0 < confidence < 1.0:
+            raise InvalidParameterError(f"confidence must lie in (0, 1), but confidence={confidence}.")
+        at = self._model(names)
+        record = self.record
+        if not at:
+            return FitRecord(family="linear", confidence=confidence, coefficients=())
+        constant = 0 if self._constant is not None else None
+        rows, offset = own_units(
+            np.array([record.half_widths[j] for j in at]),
+            np.array([record.centers[j] for j in at]),
+            record.y_bound,
+            record.y_center,
+            constant,
+        )
+        found = coefficients(
+            self._moments,
+            at,
+            confidence,
+            combinations=rows,
+            offset=offset,
+            constant=self._constant,
+            dummies=self._dummies,
+        )
+        sampling, privacy = np.diagonal(found.covariance_sampling), np.diagonal(found.covariance_privacy)
+        listed = tuple(
+            CoefficientRecord(
+                name=record.labels[j],
+                column=record.owners[j],
+                level=record.labels[j].removeprefix(f"{record.owners[j]}=") if self._is_dummy(j) else None,
+                estimate=float(found.coef[k]),
+                low=float(found.low[k]),
+                high=float(found.high[k]),
+                sampling_variance=max(float(sampling[k]), 0.0),
+                privacy_variance=max(float(privacy[k]), 0.0),
+            )
+            for k, j in enumerate(at)
+        )
+        return FitRecord(
+            family="linear",
+            confidence=confidence,
+            coefficients=listed,
+            residual_sd=float(found.sigma2**0.5 * record.y_bound),
+            r_squared=self._r_squared(at),
+        )
+
+    def lasso_path(self) -> tuple[Floats, Floats]:
+        """Return the lasso's path on the scaled columns, the noise weighed in.
+
+        Returns
+        -------
+        penalties : ndarray of float, shape (n_knots,)
+            Decreasing.
+        coefficients : ndarray of float, shape (n_knots, p)
+            Of the columns ``record.labels``, in units of y's bound per half range.
+        """
+        return lasso_path(self._weighted, self._owned((None,)))  # type: ignore[arg-type]
+
+    def _model(self, names: Sequence[str]) -> list[int]:
+        """Places of a model's columns: with a constant, a category's first level is its reference."""
+        seen: set[str] = set()
+        places = []
+        for j, owner in enumerate(self.record.owners):
+            first = owner is not None and owner not in seen
+            seen.add(owner or "")
+            if owner is None or (owner in names and not (first and self._constant is not None and self._is_dummy(j))):
+                places.append(j)
+        return places
+
+    def _is_dummy(self, j: int) -> bool:
+        return bool(self._dummies[:, j].any())
+
+    def _r_squared(self, at: Sequence[int]) -> float:
+        model = np.zeros(len(self.record.owners), dtype=np.bool_)
+        model[list(at)] = True
+        always = self._owned((None,))  # type: ignore[arg-type]
+        return float(r_squared(self._moments, self._clean, self._weighted, [model], always)[0][0])

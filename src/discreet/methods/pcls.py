@@ -1,51 +1,62 @@
 """Penalized constrained least squares: the private choice of a regression model (Lei et al. 2018, Algorithm 1)."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, ValidationInfo, field_validator
 
-from discreet.accounting.events import Event, SelectionEvent
-from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
+from discreet.accounting.events import Event, SelectionEvent, event_record
+from discreet.accounting.guarantee import exact, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
-from discreet.kernels.moments import GRID
+from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.errors import InvalidParameterError
 from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
-from discreet.mechanisms.selection import NOISE_OF_MECHANISM, noisy_min
+from discreet.mechanisms.selection import noisy_min
 from discreet.mechanisms.subset_search import ENUMERATED, noisy_min_subset
-from discreet.methods.base import Method, Outcome, Preparation, Progress
-from discreet.methods.calibration import Calibration
-from discreet.methods.model_space import MAX_MODELS, Masks, ModelSpace
-from discreet.release import NoiseRecord, PublicColumn
+from discreet.methods.base import Outcome, Progress
+from discreet.methods.calibration import MAX_PENALTY, Calibration, Sensitivity, bounded_penalty, noise_penalty
+from discreet.methods.model_space import Masks
+from discreet.methods.penalty import covering_penalty
+from discreet.methods.setting import Integers, Setting
+from discreet.methods.subset_regression import (
+    PreparedSelection,
+    SubsetSelection,
+    events_of,
+    largest_target,
+    models_progress,
+    rows_progress,
+)
+from discreet.methods.tuning import Tuned, Tuning
+from discreet.release import NoiseRecord, StepRecord
 
-Integers = npt.NDArray[np.int64]
 
-
-class PenalizedLeastSquares(Method):
+class PenalizedLeastSquares(SubsetSelection):
     """Which columns belong in a linear regression: the noisy minimum of constrained least squares plus a penalty.
 
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000].
+        In nats, in (0, 1000]: of all parts together.
     delta : float
         Accepted for the sake of other methods: this one spends none.
     mechanism : {"permute_and_flip", "exponential", "laplace"}
-        Law of the noise; the first is never worse than the second.
-    l1_radius : float, optional
+        Law of the noise of every choice; the first is never worse than the second.
+    l1_radius : float or "private", optional
         R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
-        intercept included. Public. Default twice `y_bound`.
-    model_penalty : float or "auto"
-        phi: added for each selected column, in squared units of the target; a category counts as one. "auto" is
-        log(2 d) times the scale of the noise, d the number of free columns: if none of them mattered, the exponential
-        mechanism would select half a column on average.
+        intercept included. Public, or bought. Default twice `y_bound`.
+    l1_grid : tuple of float, optional
+        What a bought R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
+    model_penalty : float, "aic", "bic" or "auto"
+        phi: added for each selected column, in squared units of the target; a category counts as one. "aic" is
+        2 sigma^2 and "bic" sigma^2 log n, with a bought residual variance. "auto" is log(2 d) times the scale of the
+        noise, d the number of free columns: if none of them mattered, the exponential mechanism would select half a
+        column on average. Where the number of rows is public and epsilon so large that sampling can matter beside the
+        noise, r^2 log(n) / 4 being at least half of that, "auto" buys sigma^2 and weighs both.
     max_size : int, optional
         The most columns that may be selected besides the forced ones.
     forced : tuple of str
@@ -54,66 +65,29 @@ class PenalizedLeastSquares(Method):
         Candidates that enter and leave together.
     models : tuple of tuples of str, optional
         The candidate models themselves, instead of all subsets.
-    y_bound : float, optional
-        r: the target is clipped to within this of its center, in its unit. Public. Default the furthest of its bounds.
+    y_bound : float or "private", optional
+        r: the target is clipped to within this of its center, in its unit. Public, or bought. Default the furthest of
+        its bounds.
+    y_quantile : float, optional
+        The quantile of the target's distance from its center that a bought `y_bound` aims at; default 0.95.
     y_center : float, optional
         The target's zero, in its unit. Public. Default the middle of its bounds.
     fit_intercept : bool
         Whether every model has a constant, which shares the l1 bound.
+    n0 : int, optional
+        A public guess of the number of rows, where it is private; without it, a penalty that needs it buys it.
+    shares : dict of str to float, optional
+        Shares of epsilon of the parts that are bought: "bounds" (together), "y_bound", "n_rows", "l1_radius",
+        "sigma2". The choice of the model has the rest.
     as_published : bool
         Run Algorithm 1 as printed, its errors included, for study: gives no guarantee.
 
     References
     ----------
-    Lei, Charest, Slavkovic, Smith, Fienberg 2018, section 3 and Algorithm 1; privacy specification 1.
+    Lei, Charest, Slavkovic, Smith, Fienberg 2018, section 3 and Algorithm 1; privacy specification 1 and 3.
     """
 
     name: ClassVar[str] = "pcls"
-
-    epsilon: float = 1.0
-    delta: float = 0.0
-    mechanism: Literal["permute_and_flip", "exponential", "laplace"] = "permute_and_flip"
-    l1_radius: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    model_penalty: float | Literal["auto"] = Field(default="auto")
-    max_size: int | None = Field(default=None, ge=0)
-    forced: tuple[str, ...] = ()
-    groups: tuple[tuple[str, ...], ...] = ()
-    models: tuple[tuple[str, ...], ...] | None = Field(default=None, min_length=1, max_length=MAX_MODELS)
-    y_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    y_center: float | None = Field(default=None, allow_inf_nan=False)
-    fit_intercept: bool = True
-    as_published: bool = False
-
-    @field_validator("epsilon")
-    @classmethod
-    def _epsilon_in_range(cls, value: float) -> float:
-        exact_epsilon(value)
-        return value
-
-    @field_validator("delta")
-    @classmethod
-    def _delta_in_range(cls, value: float) -> float:
-        exact_delta(value)
-        return value
-
-    @field_validator("model_penalty", mode="before")
-    @classmethod
-    def _penalty_in_range(cls, value: Any) -> Any:
-        if value == "auto" or (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0):
-            return value
-        hint = " It needs a private residual variance, which cannot be bought yet." if value in ("aic", "bic") else ""
-        found = str(value)[:40]
-        raise ValueError(f"model_penalty must be a number of at least 0, or auto, but it is {found!r}.{hint}")
-
-    @field_validator("models", "groups", mode="before")
-    @classmethod
-    def _lists_of_names(cls, value: Any, info: ValidationInfo) -> Any:
-        nested = isinstance(value, (list, tuple)) and all(
-            isinstance(one, (list, tuple)) and all(isinstance(name, str) for name in one) for one in value
-        )
-        if value is not None and not (nested and (value or info.field_name == "groups")):
-            raise ValueError(f'{info.field_name} must be a list of lists of columns, such as [["a"], ["a", "b"]].')
-        return value
 
     def prepare(
         self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None
@@ -141,58 +115,87 @@ class PenalizedLeastSquares(Method):
         MetadataError
             When a column lacks bounds or levels.
         """
-        center = 0.0 if self.as_published and self.y_center is None else self.y_center
-        design = Design.plan(metadata, target, candidates, center, self.y_bound)
-        space = ModelSpace.plan(
-            design.candidates, self.forced, self.groups, self.max_size, self.models, not self.as_published
-        )
-        radius = self.l1_radius if self.l1_radius is not None else 2.0 * design.bound
-        ratio = exact(radius, "l1_radius") / exact(design.bound, "y_bound")
-        noise = NOISE_OF_MECHANISM[self.mechanism]
-        calibration = Calibration.of(
-            design, ratio, len(space.units), exact_epsilon(self.epsilon), noise, self.model_penalty
-        )
-        return PreparedLeastSquares(self, design, space, radius, calibration)
+        if self.as_published and self.model_penalty in ("aic", "bic"):
+            raise InvalidParameterError(
+                f"as_published must have a number as model_penalty, but it is {self.model_penalty}: the paper does not "
+                "say where sigma^2 comes from. Give phi."
+            )
+        setting = self.setting(metadata, target, candidates)
+        tuning = self.tuning(metadata, setting)
+        if not self.as_published and self._buys_variance(setting, tuning):
+            tuning = self.tuning(metadata, setting, variance=True)
+        return PreparedLeastSquares(self, setting, tuning)
+
+    def _buys_variance(self, setting: Setting, tuning: Tuning) -> bool:
+        """Whether sampling can matter beside the noise: sigma^2 is hardly above r^2 / 4 (a public rule)."""
+        if self.model_penalty != "auto" or tuning.n_public is None:
+            return self.model_penalty in ("aic", "bic")
+        scale = Sensitivity.of(setting.design, setting.ratio).range / tuning.left
+        return math.log(tuning.n_public) / 4.0 >= 0.5 * float(noise_penalty(scale, setting.n_units))
+
+    def penalty(self, setting: Setting, scale: Fraction, sigma2: float | None, n_rows: int) -> Fraction:
+        """Return phi in squared target bounds.
+
+        Parameters
+        ----------
+        setting : Setting
+            Whose target bound is the unit.
+        scale : Fraction
+            Of the selection's noise.
+        sigma2 : float or None
+            The residual variance, where it was bought.
+        n_rows : int
+            The number of rows, where the penalty needs one.
+
+        Returns
+        -------
+        Fraction
+            At least 0.
+        """
+        if isinstance(self.model_penalty, float):
+            return exact(self.model_penalty, "model_penalty") / exact(setting.design.bound, "y_bound") ** 2
+        if sigma2 is None:
+            return noise_penalty(scale, setting.n_units)
+        if self.model_penalty == "auto":
+            return Fraction(covering_penalty(sigma2, float(scale), setting.n_units, n_rows))
+        return Fraction(sigma2 * (2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2))))
 
 
-class PreparedLeastSquares(Preparation):
+class PreparedLeastSquares(PreparedSelection):
     """A request of `PenalizedLeastSquares` with its noise fixed.
 
     Parameters
     ----------
     method : PenalizedLeastSquares
         The parameters.
-    design : Design
-        The row map.
-    space : ModelSpace
-        The candidate models.
-    radius : float
-        R, in units of the target.
-    calibration : Calibration
-        The noise.
+    setting : Setting
+        The widest that can come out.
+    tuning : Tuning
+        What is bought first.
     """
 
-    def __init__(
-        self,
-        method: PenalizedLeastSquares,
-        design: Design,
-        space: ModelSpace,
-        radius: float,
-        calibration: Calibration,
-    ) -> None:
-        self.method, self.design, self.space = method, design, space
-        self.radius, self.calibration = radius, calibration
-        self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
-        self.event: Event | None = (
-            None if method.as_published else SelectionEvent(calibration.epsilon, calibration.noise)
+    def __init__(self, method: PenalizedLeastSquares, setting: Setting, tuning: Tuning) -> None:
+        super().__init__(method, setting, tuning)
+        self.method = method
+        # As it will be, or with the most noise and penalty that the parts bought before it can lead to.
+        variance = 1.0 if "sigma2" in tuning.budget else None
+        self.calibration = self._calibrated(setting, variance, MAX_ROWS)
+        if not tuning.budget:
+            bounded_penalty(self.calibration.penalty)
+        selection = SelectionEvent(self.calibration.epsilon, self.calibration.noise)
+        parts = tuning.parts
+        self.event: Event | None = None if method.as_published else events_of(*(p.event for p in parts), selection)
+        self.noise = self._noise(setting, self.calibration)
+        self.steps = (*(part.record() for part in parts), self.selection_record(self.noise)) if parts else ()
+        fixed = not tuning.budget.keys() & {"y_bound", "l1_radius", "sigma2", "bounds"}
+        unit = setting.design.bound**2
+        named = isinstance(method.model_penalty, str)
+        self.parameters = self._common_parameters(
+            float(self.calibration.penalty) * unit if fixed or not named else method.model_penalty
         )
-        self.parameters = self._parameters()
-        self.noise = self._noise(float(calibration.gamma), float(calibration.inflation))
-        self.public = tuple(self._public())
-        self.not_protected = _not_protected(design.metadata)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Add up the moments, draw the noisy minimum of the models' scores.
+        """Buy what was asked for, add up the moments, draw the noisy minimum of the models' scores.
 
         Parameters
         ----------
@@ -210,29 +213,32 @@ class PreparedLeastSquares(Preparation):
 
         Notes
         -----
-        Claim: ``pcls.privacy.md``. Cost: one pass over the rows; then every model's score up to 2^20 models, a lazy
-        search beyond, whose time depends on the rows.
+        Claim: ``pcls.privacy.md``. Cost: one pass over the rows, and those of ``tuning.py``; then every model's score
+        up to 2^20 models, a lazy search beyond, whose time depends on the rows.
         """
         if self.method.as_published:
             return self._run_as_published(table, rng)
-        moments = table.moments(self.design, _rows_progress(progress, table))
-        law = (
-            self.calibration.gamma + self.calibration.inflation,
-            self.calibration.epsilon,
-            rng,
-            self.calibration.noise,
-        )
+        tuned = self.tuning.run(table, rng, rows_progress(progress, table))
+        calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
+        law = (calibration.gamma + calibration.inflation, calibration.epsilon, rng, calibration.noise)
         if self.space.listed is not None:
             masks = self.space.masks()
-            chosen = int(masks[noisy_min(self.scores(moments, masks, progress), *law)])
+            scores = self._scores(tuned.setting, calibration, tuned.moments, masks, progress)
+            chosen = int(masks[noisy_min(scores, *law)])
         else:
             if progress is not None and self.space.n_models > ENUMERATED:
                 progress("Searching models", 0, None)  # its length depends on the rows
-            told = _models_progress(progress, self.space.n_models)
-            chosen = noisy_min_subset(self._problem(moments), self._penalties(), self.space.max_size, *law, told)
-        return Outcome(self.space.names(chosen), self.noise)
+            told = models_progress(progress, self.space.n_models)
+            problem = tuned.setting.problem(tuned.moments, float(calibration.tolerance))
+            penalties = float(calibration.penalty) * tuned.setting.sizes()
+            chosen = noisy_min_subset(problem, penalties, self.space.max_size, *law, told)
+        noise = self._noise(tuned.setting, calibration)
+        steps = (*tuned.steps, self.selection_record(noise)) if tuned.steps else ()
+        return Outcome(self.space.names(chosen), noise, steps)
 
-    def scores(self, moments: Integers, masks: Masks, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+    def scores(
+        self, moments: Integers, masks: Masks, progress: Progress | None = None
+    ) -> npt.NDArray[np.float64]:
         """Return penalized scores in squared target bounds. Not releasable.
 
         Parameters
@@ -253,136 +259,92 @@ class PreparedLeastSquares(Preparation):
         ----------
         Lei et al. 2018, Algorithm 1, lines 2 and 3; privacy specification 1.1.
         """
-        problem = self._problem(moments)
-        found, gaps = constrained_scores(problem, masks, _models_progress(progress, len(masks)))
-        if not (gaps <= problem.tolerance).all():
-            raise ArithmeticError("a score has no certificate")
-        bits = (masks[:, None] >> np.arange(len(self.space.units), dtype=np.uint64)) & np.uint64(1)
-        scores: npt.NDArray[np.float64] = found + bits @ self._penalties()
-        return scores
+        return self._scores(self.setting, self.calibration, moments, masks, progress)
+
+    def selection_record(self, noise: NoiseRecord) -> StepRecord:
+        """Return the choice of the model as a step.
+
+        Parameters
+        ----------
+        noise : NoiseRecord
+            Its noise box.
+
+        Returns
+        -------
+        StepRecord
+            The last step.
+        """
+        event = SelectionEvent(self.calibration.epsilon, self.calibration.noise)
+        return StepRecord(name="selection", event=event_record(event), noise=noise)
+
+    def _scores(
+        self, setting: Setting, calibration: Calibration, moments: Integers, masks: Masks, progress: Progress | None
+    ) -> npt.NDArray[np.float64]:
+        told = models_progress(progress, len(masks))
+        found = setting.scores(moments, masks, float(calibration.tolerance), told)
+        return found + float(calibration.penalty) * setting.counted(masks)
 
     def _problem(self, moments: Integers) -> SubsetProblem:
         """The models' least squares in units of the target's bound."""
-        first = 0 if self.method.fit_intercept and not self.method.as_published else 1
-        matrix = moments.astype(np.float64) / float(GRID) ** 2
-        column_of = dict(zip(self.candidates, self.design.units(), strict=True))
-        none = np.zeros(matrix.shape[0] - 1, dtype=np.bool_)
-        units = np.array([np.any([column_of[n] for n in unit], axis=0) for unit in self.space.units] or [none])
-        always = np.any([none, *(column_of[n] for n in self.space.forced)], axis=0)
-        always[0] = True
-        return SubsetProblem(
-            matrix[first:-1, first:-1],
-            matrix[first:-1, -1],
-            float(matrix[-1, -1]),
-            self.radius / self.design.bound,
-            units[: len(self.space.units), first:],
-            always[first:],
-            float(self.calibration.tolerance),
-        )
+        return self.setting.problem(moments, float(self.calibration.tolerance))
 
-    def _penalties(self) -> npt.NDArray[np.float64]:
-        """What each unit adds to a score: phi for each of its columns."""
-        return float(self.calibration.penalty) * np.array([len(unit) for unit in self.space.units], dtype=np.float64)
+    def _tuned(self, tuned: Tuned) -> Calibration:
+        return self._calibrated(tuned.setting, tuned.sigma2, tuned.n_rows or 2)
+
+    def _calibrated(self, setting: Setting, sigma2: float | None, n_rows: int) -> Calibration:
+        """The noise of the choice, from public facts and from what was released before it."""
+        sensitivity = Sensitivity.of(setting.design, setting.ratio)
+        epsilon = self.tuning.left if not self.method.as_published else exact_epsilon(self.method.epsilon)
+        penalty = self.method.penalty(setting, sensitivity.range / epsilon, sigma2, n_rows)
+        if self.tuning.budget:  # a penalty is no reason to refuse once something was bought; above this it is infinite
+            penalty = min(penalty, Fraction(MAX_PENALTY))
+        return Calibration.of(setting.design, sensitivity, epsilon, self.method.noise_law, penalty)
 
     def _run_as_published(self, table: Table, rng: Source) -> Outcome:
         """Algorithm 1 to the letter: y's bound is the largest y observed, which is what makes it not private."""
         moments = table.moments(self.design)
         masks = self.space.masks()
         scores = self.scores(moments, masks)
-        # [L] 5.1 and 5.2 set r to the largest Y of the table, which must bound |Y|; in units of the declared bound.
-        counts = table.map_reduce(self.design, _target_counts, np.zeros(GRID + 1, dtype=np.int64))
-        largest = int(np.flatnonzero(counts).max(initial=0)) / GRID
-        gamma = 2.0 * (largest + self.radius / self.design.bound) ** 2
+        gamma = 2.0 * (largest_target(table, self.design) + self.radius / self.design.bound) ** 2
         chosen = noisy_min(scores, gamma, self.calibration.epsilon, rng, "laplace")
-        return Outcome(self.space.names(int(masks[chosen])), self._noise(gamma, 0.0))
+        return Outcome(self.space.names(int(masks[chosen])), self._published_noise(gamma))
 
     # ---- what is public about the request
 
-    def _parameters(self) -> dict[str, Any]:
-        stated = self.method.model_dump(mode="json", exclude_none=True)
-        return {
-            **stated,
-            "l1_radius": self.radius,
-            "model_penalty": float(self.calibration.penalty) * self.design.bound**2,
-            "y_bound": self.design.bound,
-            "y_center": self.design.center,
-            "fit_intercept": self.method.fit_intercept and not self.method.as_published,
-            "n_candidates": self.space.n_models,
-        }
-
-    def _noise(self, gamma: float, inflation: float) -> NoiseRecord:
-        unit = self.design.bound**2
-        relation = self.design.metadata.neighboring
-        factor = 2 if relation is NeighboringRelation.REPLACE_ONE else 1
-        rows = self.design.metadata.rows_per_unit
+    def _noise(self, setting: Setting, calibration: Calibration) -> NoiseRecord:
+        if self.method.as_published:
+            return self._published_noise(float(calibration.gamma + calibration.inflation))
+        metadata, unit = self.tuning.metadata, setting.design.bound**2
+        factor, rows = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1, metadata.rows_per_unit
         formula = " x ".join([*([str(factor)] if factor > 1 else []), *([f"{rows} rows"] if rows > 1 else [])])
         spread = "(r + R)^2 - max(r - R, 0)^2"
-        published = self.method.as_published
+        gamma, inflation = float(calibration.gamma), float(calibration.inflation)
         return NoiseRecord(
-            mechanism="laplace" if published else self.method.mechanism,
-            noise="laplace" if published else self.calibration.noise,
+            mechanism=self.method.mechanism,
+            noise=calibration.noise,
             n_candidates=self.space.n_models,
             sensitivity=gamma * unit,
             inflation=inflation * unit,
-            scale=(gamma + inflation) * unit / float(self.calibration.epsilon),
-            formula="2 (r + R)^2, r the largest |y| observed"
-            if published
-            else (f"{formula} x [{spread}]" if formula else spread),
-            numerics="as published" if published else f"{self._draw()}; score errors counted in the inflation",
-            claim="none" if published else "methods/pcls.privacy.md",
+            scale=(gamma + inflation) * unit / float(calibration.epsilon),
+            formula=f"{formula} x [{spread}]" if formula else spread,
+            numerics=f"{self._draw()}; score errors counted in the inflation",
+            claim="methods/pcls.privacy.md",
+        )
+
+    def _published_noise(self, gamma: float) -> NoiseRecord:
+        unit = self.design.bound**2
+        return NoiseRecord(
+            mechanism="laplace",
+            noise="laplace",
+            n_candidates=self.space.n_models,
+            sensitivity=gamma * unit,
+            scale=gamma * unit / float(self.calibration.epsilon),
+            formula="2 (r + R)^2, r the largest |y| observed",
+            numerics="as published",
+            claim="none",
         )
 
     def _draw(self) -> str:
         """How the law is drawn from: decided by public facts."""
         lazy = not self.space.must_be_listed and self.space.n_models > ENUMERATED
         return "exact draw, by a lazy search whose time depends on the rows" if lazy else "exact draw"
-
-    def _public(self) -> Iterator[PublicColumn]:
-        metadata = self.design.metadata
-        for name in self.design.columns:
-            column = metadata.declared(name)
-            yield PublicColumn(
-                name=name,
-                role="target" if name == self.design.target else "candidate",
-                type=column.type,
-                lower=column.lower if isinstance(column, NumericColumn) else None,
-                upper=column.upper if isinstance(column, NumericColumn) else None,
-                levels=column.levels if isinstance(column, CategoryColumn) else None,
-                source=column.source or "not stated",
-            )
-        if metadata.unit_id is not None:
-            source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
-            yield PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source)
-
-
-def _target_counts(cells: npt.NDArray[np.int16]) -> Integers:
-    """How often each absolute value of the target occurs."""
-    return np.bincount(np.abs(cells[:, -1].astype(np.int64)), minlength=GRID + 1)
-
-
-def _rows_progress(progress: Progress | None, table: Table) -> Any:
-    """Rows are counted only where their number is public, and all of them are sure to be read."""
-    if progress is None or table.metadata.n_rows is None or table.row_count() is None:
-        return None
-    return lambda count: progress("Reading rows", count, table.metadata.n_rows)
-
-
-def _models_progress(progress: Progress | None, n_models: int) -> Callable[[int], None] | None:
-    return None if progress is None else lambda count: progress("Scoring models", count, n_models)
-
-
-def _not_protected(metadata: Metadata) -> tuple[str, ...]:
-    facts = [
-        "the metadata: bounds, levels and their sources",
-        "the request: target, candidates, parameters",
-        "that the computation took place, and how long it took",
-        "facts about groups of people that one unit more or less does not change",
-    ]
-    if metadata.neighboring is NeighboringRelation.REPLACE_ONE:
-        facts.insert(1, "the number of rows")
-    if metadata.unit.lower() not in ("person", "individual", "patient", "participant"):
-        facts.append(
-            f"a person with several rows as a person: the unit is one {metadata.unit}, so c rows of one person are "
-            "protected with c times epsilon"
-        )
-    return tuple(facts)

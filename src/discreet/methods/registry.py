@@ -10,7 +10,7 @@ _HOMES = {
     "pcls": ("discreet.methods.pcls", "PenalizedLeastSquares"),
     "pcpl": ("discreet.methods.pcpl", "ProfileLikelihood"),
     "moments": ("discreet.methods.noisy_moments", "SufficientStatistics"),
-    "linear": ("discreet.methods.linear", "LinearModel"),
+    "linear": ("discreet.methods.noisy_moments", "LinearModel"),
     "logistic": ("discreet.methods.generalized_linear", "LogisticModel"),
     "poisson": ("discreet.methods.generalized_linear", "PoissonModel"),
     "run": ("discreet.methods.select_then_fit", "SelectThenFit"),

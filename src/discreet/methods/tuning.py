@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.accounting.events import Event, LaplaceEvent, SelectionEvent, event_record
+from discreet.accounting.events import LaplaceEvent, SelectionEvent
 from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.bound_grid import bound_grid
@@ -26,8 +26,10 @@ from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import Noise, noisy_min
 from discreet.methods.calibration import Sensitivity
+from discreet.methods.part import Part
 from discreet.methods.private_bounds import buy_bounds, sides_of, with_design
 from discreet.methods.setting import Setting
+from discreet.methods.sum_of_squares import noisy_squares, squares_part
 from discreet.release import NoiseRecord, StepRecord
 
 Integers = npt.NDArray[np.int64]
@@ -45,47 +47,8 @@ RADII = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
 WIDE = 30
 """From this ratio of the largest to the smallest R on, their sensitivities are too different to be treated as one."""
 
-STEPS = 2**20
-"""A published sum of squares is a multiple of its sensitivity over this."""
-
 LEAST_VARIANCE = Fraction(1, 10**6)
 """s_min^2 / r^2."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part that is bought: its price, and its noise or the largest that it can have.
-
-    Parameters
-    ----------
-    name : str
-        Such as "y_bound".
-    event : Event
-        What is done to the data.
-    noise : NoiseRecord
-        The noise box.
-    """
-
-    name: str
-    event: Event
-    noise: NoiseRecord
-
-    def record(self, value: float | None = None, noise: NoiseRecord | None = None) -> StepRecord:
-        """Return the part as it stands in a release.
-
-        Parameters
-        ----------
-        value : float, optional
-            The number released.
-        noise : NoiseRecord, optional
-            The noise box, where earlier parts decided it.
-
-        Returns
-        -------
-        StepRecord
-            With the part's price.
-        """
-        return StepRecord(name=self.name, event=event_record(self.event), noise=noise or self.noise, value=value)
 
 
 @dataclass(frozen=True)
@@ -415,101 +378,3 @@ class Tuning:
         found = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
         steps.append(self._variance_part(setting).record(found * setting.design.bound**2))
         return found
-
-
-def squares_step(sensitivity: Sensitivity) -> Fraction:
-    """Return the grid of a published sum of squares.
-
-    Parameters
-    ----------
-    sensitivity : Sensitivity
-        Of the scores.
-
-    Returns
-    -------
-    Fraction
-        In squared target bounds.
-    """
-    return sensitivity.size / STEPS
-
-
-def squares_scale(sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
-    """Return the scale of a published sum of squares' noise, in steps of its grid.
-
-    Parameters
-    ----------
-    sensitivity : Sensitivity
-        Of the scores.
-    epsilon : Fraction
-        In nats.
-
-    Returns
-    -------
-    Fraction
-        (Delta + tau + eta + one step) / epsilon, in steps (privacy specification 14).
-    """
-    step = squares_step(sensitivity)
-    return (sensitivity.size + sensitivity.error + step) / (epsilon * step)
-
-
-def noisy_squares(value: float, sensitivity: Sensitivity, epsilon: Fraction, rng: Source) -> Fraction:
-    """Return a constrained residual sum of squares with noise, on its grid.
-
-    Parameters
-    ----------
-    value : float
-        As computed, in squared target bounds.
-    sensitivity : Sensitivity
-        Of the scores.
-    epsilon : Fraction
-        In nats.
-    rng : Source
-        Where the noise comes from.
-
-    Returns
-    -------
-    Fraction
-        In squared target bounds; may be negative.
-
-    Notes
-    -----
-    Claim: ``tuning.privacy.md``.
-    """
-    step = squares_step(sensitivity)
-    whole = math.floor(Fraction(value) / step)
-    return discrete_laplace([whole], squares_scale(sensitivity, epsilon), rng)[0] * step
-
-
-def squares_part(name: str, setting: Setting, epsilon: Fraction, what: str) -> Part:
-    """Return the purchase of a residual sum of squares.
-
-    Parameters
-    ----------
-    name : str
-        Of the part.
-    setting : Setting
-        Whose bounds set the noise.
-    epsilon : Fraction
-        Its price.
-    what : str
-        The sum, in words.
-
-    Returns
-    -------
-    Part
-        Price and noise.
-    """
-    sensitivity, unit = Sensitivity.of(setting.design, setting.ratio), setting.design.bound**2
-    step = squares_step(sensitivity)
-    rows = setting.design.metadata.rows_per_unit
-    box = NoiseRecord(
-        mechanism="discrete_laplace",
-        noise="laplace",
-        sensitivity=float(sensitivity.size) * unit,
-        inflation=float(sensitivity.error + step) * unit,
-        scale=float(squares_scale(sensitivity, epsilon) * step) * unit,
-        formula=(f"{rows} rows x " if rows > 1 else "") + f"(r + R)^2; {what}",
-        numerics="exact draw on a grid; score errors counted in the inflation",
-        claim="methods/tuning.privacy.md",
-    )
-    return Part(name, LaplaceEvent(epsilon), box)

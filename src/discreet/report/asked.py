@@ -76,7 +76,9 @@ def forced(release: Release) -> tuple[str, ...]:
     tuple of str
         Perhaps none.
     """
-    return names(parameters(release).get("forced"))
+    given = parameters(release)
+    first = given.get("select")
+    return names(given.get("forced") or (first.get("forced") if isinstance(first, dict) else None))
 
 
 def parameters(release: Release) -> dict[str, Any]:
@@ -94,6 +96,45 @@ def parameters(release: Release) -> dict[str, Any]:
     """
     given = release.request.get("parameters")
     return {str(name): value for name, value in given.items()} if isinstance(given, dict) else {}
+
+
+def settings(release: Release) -> dict[str, Any]:
+    """Return the public parameters, those of the steps of a run one by one.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    dict
+        By name; a step's parameter is named like ``fit: steps``.
+    """
+    found: dict[str, Any] = {}
+    for name, value in parameters(release).items():
+        inner = value if name in ("select", "fit") and isinstance(value, dict) else None
+        found |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
+    return found
+
+
+def is_of_selection(release: Release) -> bool:
+    """Tell whether the columns of a fit were selected from the same rows.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    bool
+        True when they were selected in this release, or by the moments that it was computed from.
+    """
+    if release.fit is None or kind(release) == "both":
+        return release.fit is not None
+    fitted = {one.column for one in release.fit.coefficients} - {None}
+    return release.provenance.derived_from is not None and fitted == set(release.selected)
 
 
 def epsilon(release: Release) -> float:

@@ -130,7 +130,7 @@ def text(row: dict[str, float], told: str, color: str, **style: Any) -> alt.Char
     return chart
 
 
-def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, width: int = WIDTH) -> str:
+def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, width: int = WIDTH, left: int = 4) -> str:
     """Return layers drawn as an element of a page.
 
     Parameters
@@ -145,13 +145,17 @@ def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, wid
         Of the plot, in pixels.
     width : int
         Of the plot, in pixels.
+    left : int
+        Room at the left, in pixels, beside what the texts are measured to need: a page's font may be wider.
 
     Returns
     -------
     str
         An SVG element.
     """
-    chart = alt.layer(*layers).properties(width=width, height=height, padding=4)
+    chart = alt.layer(*layers).properties(
+        width=width, height=height, padding={"left": left, "right": 8, "top": 4, "bottom": 4}
+    )
     drawn = vl_convert.vegalite_to_svg(chart.to_dict() | {"config": _STYLE}, allowed_base_urls=[])
     drawn = re.sub(r"<[^>]*>", lambda tag: _tidy(tag[0], name), drawn)
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(told)}" ', 1)

@@ -11,9 +11,9 @@ from discreet.release import CoefficientRecord, FitRecord, Release
 from discreet.report import asked, estimates, noise_box
 from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, svg
 from discreet.report.price import price
-from discreet.report.words import at_most, cut, number, shortened, visible
+from discreet.report.words import at_most, cells, cut, number, shortened, visible
 
-_WIDTH, _ROW, _LABEL = 360, 24, 210
+_WIDTH, _ROW, _LABEL, _LONGEST = 360, 24, 240, 34
 _BOTH, _ALONE = "with privacy noise", "sampling alone"
 _FAR = 4.0
 """An interval longer than this many times the middle one is cut, so that the others can be seen."""
@@ -61,6 +61,7 @@ def coefficients(release: Release, fitted: FitRecord) -> str:
         f"Intervals of {len(told)} coefficients, {crossing} of them on both sides of no difference.",
         height=_ROW * len(bars),
         width=_WIDTH,
+        left=_room([bar.label for bar in bars]),
     )
 
 
@@ -106,6 +107,7 @@ def sizes(release: Release) -> str:
         f"R squared of the best models of {len(records)} sizes{chosen_text}.",
         height=_ROW * len(rows),
         width=_WIDTH,
+        left=_room([told for told, _, _ in labels]),
     )
 
 
@@ -139,6 +141,7 @@ def steps(release: Release) -> str | None:
         f"Bars of the steps' prices: {shortened(spoken, 400)}.",
         height=_ROW * len(rows),
         width=_WIDTH,
+        left=_room([told for told, _, _ in names]),
     )
 
 
@@ -250,7 +253,7 @@ def _arrows(bars: list[Bar], start: float, end: float) -> alt.Chart:
 
 def _labels(labels: list[tuple[str, str, bool]]) -> alt.Chart:
     rows = [
-        {"y": at, "t": cut(visible(told), 46), "color": color, "weight": "bold" if bold else "normal"}
+        {"y": at, "t": cut(visible(told), _LONGEST), "color": color, "weight": "bold" if bold else "normal"}
         for at, (told, color, bold) in enumerate(labels)
     ]
     chart: alt.Chart = (
@@ -259,6 +262,11 @@ def _labels(labels: list[tuple[str, str, bool]]) -> alt.Chart:
         .encode(x=alt.value(0), y=_y(len(rows)), text="t:N", color=alt.Color("color:N", scale=None))
     )
     return chart
+
+
+def _room(labels: list[str]) -> int:
+    """A fifth of what the longest label takes: fonts differ by so much."""
+    return 6 + int(1.5 * max(min(cells(visible(label)), _LONGEST) for label in labels))
 
 
 def _placed(layers: list[alt.Chart], x: Any, n: int) -> list[alt.Chart]:

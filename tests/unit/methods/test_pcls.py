@@ -68,7 +68,7 @@ def test_auto_penalty_is_the_stated_multiple_of_the_noise():
     auto = PenalizedLeastSquares().prepare(metadata(), "y")
     assert auto.parameters["model_penalty"] == pytest.approx(np.log(4) * auto.noise.scale, rel=1e-6)
     assert PenalizedLeastSquares(model_penalty=7.5).prepare(metadata(), "y").parameters["model_penalty"] == 7.5
-    for wrong in (-1.0, float("inf"), 1e300, "bic"):
+    for wrong in (-1.0, float("inf"), 1e300, "cp"):
         with pytest.raises(InvalidParameterError, match="model_penalty"):
             PenalizedLeastSquares.of(model_penalty=wrong).prepare(metadata(), "y")
 

@@ -18,7 +18,7 @@ from discreet.data.metadata import MAX_ROWS, Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
-from discreet.methods import pcls
+from discreet.methods import pcls, setting
 from discreet.methods.pcls import PenalizedLeastSquares
 
 N = 300
@@ -180,7 +180,7 @@ def test_the_mechanism_and_epsilon_reach_the_noise_and_the_event(mechanism, nois
 @pytest.mark.parametrize("chosen", [{}, {"models": [["a"], ["b"]]}])
 def test_a_score_without_a_certificate_is_never_used(chosen, monkeypatch):
     """When the solver claims more than the tolerance, the run ends instead of drawing."""
-    blocks, scores = subset_search.score_blocks, pcls.constrained_scores
+    blocks, scores = subset_search.score_blocks, setting.constrained_scores
 
     def loose_blocks(*arguments: Any) -> Any:
         return ((masks, found, gaps + 1.0) for masks, found, gaps in blocks(*arguments))
@@ -190,7 +190,7 @@ def test_a_score_without_a_certificate_is_never_used(chosen, monkeypatch):
         return found, gaps + 1.0
 
     monkeypatch.setattr(subset_search, "score_blocks", loose_blocks)
-    monkeypatch.setattr(pcls, "constrained_scores", loose)
+    monkeypatch.setattr(setting, "constrained_scores", loose)
     prepared = PenalizedLeastSquares.of(**chosen).prepare(declared(), "y")
     with pytest.raises(ArithmeticError):
         prepared.run(FrameTable(rows(), declared()), Source.seeded(0))
@@ -291,7 +291,7 @@ def test_selected_columns_come_in_the_order_of_the_candidates(names):
         ({"l1_radius": float("nan")}, "l1_radius"),
         ({"model_penalty": -0.1}, "model_penalty"),
         ({"model_penalty": float("nan")}, "model_penalty"),
-        ({"model_penalty": "aic"}, "residual variance"),
+        ({"model_penalty": "aicc"}, "model_penalty"),
         ({"max_size": -1}, "max_size"),
         ({"y_bound": 0.0}, "y_bound"),
         ({"y_center": float("inf")}, "y_center"),

@@ -25,7 +25,7 @@ ATTRIBUTES = {
     "h2": {"id"},
     "th": {"scope", "class"},
     "svg": {"role", "aria-label", "xmlns", "xmlns:xlink", "version", "width", "height", "viewbox"},
-    **{tag: {"class"} for tag in ("p", "dl", "li", "table", "td", "span")},
+    **{tag: {"class"} for tag in ("p", "dl", "li", "table", "tr", "td", "span", "figure")},
 }
 DRAWING = {"g", "path", "line", "text", "rect", "tspan", "defs", "clippath"}
 DRAWN = {

@@ -1,0 +1,536 @@
+"""Noisy moments: sums of products bought once, then any model, coefficient or criterion for free."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from discreet.accounting.events import ComposedEvent, Event, event_record
+from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Design
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata, NumericColumn, half_width
+from discreet.errors import InvalidParameterError
+from discreet.kernels.moments import GRID
+from discreet.kernels.noisy_regression import coefficient_shares
+from discreet.kernels.noisy_shares import clip_level, selection_shares
+from discreet.mechanisms.rng import Source
+from discreet.methods.base import Fitter, Outcome, Preparation, Progress
+from discreet.methods.model_space import ModelSpace
+from discreet.methods.moment_answers import MomentAnswers
+from discreet.methods.noise_budget import NoiseBudget
+from discreet.methods.noisy_sums import CLAIM, NoisySums
+from discreet.methods.private_bounds import sides_of, widest
+from discreet.methods.setting import Setting
+from discreet.methods.subset_regression import not_protected, public_columns, rows_progress
+from discreet.methods.tuning import Tuning
+from discreet.release import MomentsRecord, StepRecord
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
+
+TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(1, 20)}
+"""Of epsilon, for each part that is bought before the moments."""
+
+COUNT_SHARE = Fraction(1, 50)
+"""Of the budget for the moments, for the number of rows where it is private."""
+
+
+class MomentsMethod(Fitter):
+    """A method that buys noisy moments. Its subclasses document the parameters, and say what they make of them."""
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    y_bound: Positive | Literal["private"] | None = None
+    y_quantile: float | None = Field(default=None, gt=0, lt=1)
+    y_center: float | None = Field(default=None, allow_inf_nan=False)
+    row_norm: Positive | None = None
+    fit_intercept: bool = True
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+
+    @field_validator("epsilon")
+    @classmethod
+    def _epsilon_in_range(cls, value: float) -> float:
+        exact_epsilon(value)
+        return value
+
+    @field_validator("delta")
+    @classmethod
+    def _delta_in_range(cls, value: float) -> float:
+        exact_delta(value)
+        return value
+
+    @property
+    @abstractmethod
+    def question(self) -> str:
+        """What the budget inside the moments is split for: "selection" or "coefficients"."""
+
+    @abstractmethod
+    def check(self, candidates: tuple[str, ...]) -> None:
+        """Refuse what the answers would refuse, before anything is spent.
+
+        Parameters
+        ----------
+        candidates : tuple of str
+            Columns of the moments.
+        """
+
+    @abstractmethod
+    def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return what the method makes of its moments.
+
+        Parameters
+        ----------
+        record : MomentsRecord
+            The released moments.
+        names : tuple of str
+            Their columns.
+
+        Returns
+        -------
+        dict
+            Fields of an `Outcome`.
+        """
+
+    def declared_moments(self, design: Design) -> dict[str, tuple[float, float]]:
+        """Return mean and variance, on the scaled columns, of what is declared public.
+
+        Parameters
+        ----------
+        design : Design
+            The row map.
+
+        Returns
+        -------
+        dict of str to (float, float)
+            By candidate.
+        """
+        del design
+        return {}
+
+    uncorrelated: bool = False
+
+    def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
+        """Return the sums that would be bought.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the moments; default all declared ones but the target.
+
+        Returns
+        -------
+        NoisySums
+            With the widest bounds that can come out, where bounds are bought.
+        """
+        bound = None if self.y_bound == "private" else self.y_bound
+        names = tuple(columns or ()) or None
+        design = Design.plan(widest(metadata), target, names, self.y_center, bound)
+        if columns is not None and not names:  # a selection may select nothing: the intercept is left
+            design = replace(design, candidates=())
+        if self.row_norm is not None:
+            design = replace(design, row_norm=self.row_norm)
+        return NoisySums(design, self.fit_intercept, self.declared_moments(design), self.uncorrelated)
+
+    def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
+        """Return what a noise budget must know before the columns of a later selection are known.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str, optional
+            The most columns there can be.
+
+        Returns
+        -------
+        tuple of int
+            The most numbers that are released, and the least l2 sensitivity of a vector of them in whole steps.
+        """
+        return self.sums(metadata, target, columns).n_numbers, GRID**2
+
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedMoments":
+        """Check the request and calibrate its noise, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, numeric.
+        candidates : sequence of str, optional
+            Columns of the moments; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedMoments
+            The cost, the noise, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When names or parameters do not fit.
+        MetadataError
+            When a column lacks bounds or levels.
+        """
+        sums = self.sums(metadata, target, candidates)
+        bought = self._bought(metadata, sums.design)
+        epsilon = exact_epsilon(self.epsilon)
+        tuning = self._tuning(metadata, sums, {name: epsilon * TUNING_SHARES[name] for name in bought})
+        others = tuple(part.event for part in tuning.parts)
+        budget = NoiseBudget.of(epsilon, exact_delta(self.delta), sums.n_numbers, GRID**2, others)
+        return PreparedMoments(self, sums, tuning, budget)
+
+    def prepare_within(
+        self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
+    ) -> "PreparedMoments":
+        """Check a request and fix its noise so that it spends a given budget.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the moments.
+        budget : NoiseBudget
+            What it may spend.
+
+        Returns
+        -------
+        PreparedMoments
+            The noise, and a `run`.
+        """
+        sums = self.sums(metadata, target, columns)
+        if self._bought(metadata, sums.design):
+            raise InvalidParameterError(
+                "A later step must have public bounds: declare the bounds of its columns, and give y_bound a number."
+            )
+        return PreparedMoments(self, sums, self._tuning(metadata, sums, {}), budget)
+
+    def _bought(self, metadata: Metadata, design: Design) -> list[str]:
+        wanted = {"bounds": bool(sides_of(metadata, design.columns)), "y_bound": self.y_bound == "private"}
+        return [name for name in TUNING_SHARES if wanted[name]]
+
+    def _tuning(self, metadata: Metadata, sums: NoisySums, budget: dict[str, Fraction]) -> Tuning:
+        # The exponential mechanism: it costs an eighth of epsilon^2 beside Gaussian noise (privacy specification 7.1).
+        setting = Setting(sums.design, ModelSpace.plan(sums.design.candidates[:1]), 1.0, self.fit_intercept)
+        bound = None if self.y_bound == "private" else self.y_bound
+        return Tuning(
+            metadata,
+            setting,
+            "gumbel",
+            "exponential",
+            budget,
+            exact_epsilon(self.epsilon) - sum(budget.values(), Fraction(0)),
+            self.y_center,
+            bound,
+            1.0,
+            self._clip_level(metadata, sums),
+            None,
+            metadata.n_rows,
+        )
+
+    def _clip_level(self, metadata: Metadata, sums: NoisySums) -> Fraction:
+        """Which quantile of |y - y_center| the target is clipped to, where that is bought."""
+        if self.y_quantile is not None:
+            return exact(self.y_quantile, "y_quantile")
+        if self.question == "coefficients" or metadata.n_rows is None:
+            return Fraction(95 if self.question == "coefficients" else 70, 100)
+        noise = 4.0 * math.sqrt(len(sums.columns)) / self.epsilon
+        return min(exact(clip_level(noise, metadata.n_rows, 0.2), "y_quantile"), Fraction(99, 100))
+
+    def shares(self, relation: NeighboringRelation, sums: NoisySums, pure: bool) -> Shares4:
+        """Return how the budget inside the moments is split.
+
+        Parameters
+        ----------
+        relation : NeighboringRelation
+            Of the metadata.
+        sums : NoisySums
+            What is bought.
+        pure : bool
+            Whether the noise is Laplace's, for which nothing is free.
+
+        Returns
+        -------
+        tuple of Fraction
+            Of X'y, X'X, y'y and the number of rows.
+        """
+        replaces = relation is NeighboringRelation.REPLACE_ONE and not pure
+        name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
+        public = not sums.paid.any()
+        found = coefficient_shares(name) if self.question == "coefficients" else selection_shares(name, public)
+        xty, gram, yty = (exact(share, "share") for share in found)
+        if replaces:
+            return xty, gram, yty, Fraction(0)
+        count = COUNT_SHARE if sums.design.metadata.n_rows is None else Fraction(0)
+        total = (xty + gram + yty) / (1 - count)
+        return xty / total, gram / total, yty / total, count
+
+
+class PreparedMoments(Preparation):
+    """A request of a `MomentsMethod` with its noise fixed.
+
+    Parameters
+    ----------
+    method : MomentsMethod
+        The parameters.
+    sums : NoisySums
+        What is bought.
+    tuning : Tuning
+        What is bought before.
+    budget : NoiseBudget
+        Of the sums.
+    """
+
+    def __init__(self, method: MomentsMethod, sums: NoisySums, tuning: Tuning, budget: NoiseBudget) -> None:
+        self.method, self.sums, self.tuning, self.budget = method, sums, tuning, budget
+        design, metadata = sums.design, tuning.metadata
+        method.check(design.candidates)
+        self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
+        events: tuple[Event, ...] = (*(part.event for part in tuning.parts), budget.event())
+        self.event = events[0] if len(events) == 1 else ComposedEvent(events)
+        self.delta = exact_delta(method.delta)
+        self.purchases = sums.purchases(method.shares(metadata.neighboring, sums, budget.rho is None))
+        self.noise = self.purchases[0].noise(budget, CLAIM)
+        self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
+        self.parameters = {
+            **method.model_dump(mode="json", exclude_none=True, by_alias=True),
+            "y_bound": method.y_bound or design.bound,
+            "y_center": design.center,
+        }
+        self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
+
+    def _moments_steps(self) -> tuple[StepRecord, ...]:
+        """One price for all sums: what one row does to them together."""
+        record = StepRecord(name="moments", event=event_record(self.budget.event()), noise=self.noise)
+        return (record,)
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Add up the moments, add the noise, and compute what was asked from the result alone.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of the rows where their number is public.
+
+        Returns
+        -------
+        Outcome
+            The moments, and what the method makes of them.
+
+        Notes
+        -----
+        Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of bought bound.
+        """
+        tuned = self.tuning.run(table, rng, rows_progress(progress, table))
+        sums = replace(self.sums, design=tuned.setting.design)
+        record = sums.draw(tuned.moments, self.purchases, self.budget, rng)
+        found = self.method.outcome(record, self.candidates)
+        return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **found)
+
+
+class SufficientStatistics(MomentsMethod):
+    """Noisy moments of all candidates, and the best model by them.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in (0, 1000].
+    delta : float
+        With a positive one the noise is Gaussian and much smaller; 0 is pure privacy, by Laplace noise.
+    y_bound : float, "private" or None
+        The target is clipped to within this of its center, in its unit. "private" buys the quantile that serves the
+        question best. Default the furthest of its bounds.
+    y_quantile : float, optional
+        Which quantile is bought.
+    y_center : float, optional
+        The target's zero, in its unit. Public. Default the middle of its bounds.
+    row_norm : float, optional
+        Rows whose scaled columns have a larger l2 norm are shrunk to it.
+    fit_intercept : bool
+        Whether the constant is a column.
+    confidence : float
+        Level of the intervals of `fit`.
+    question : {"selection", "coefficients"}
+        What the budget inside the moments is split for.
+    model_penalty : {"auto", "aic", "bic"} or float
+        Price of a column in units of chi-squared.
+    max_size : int, optional
+        The most columns that may be selected besides the forced ones.
+    forced : tuple of str
+        Candidates in every model.
+    groups : tuple of tuples of str
+        Candidates that enter and leave together.
+    design_moments : dict of str to dict, optional
+        ``mean`` and ``sd`` of candidates whose distribution is public, in their own units: what is declared is not
+        paid for.
+    uncorrelated : bool
+        Whether those candidates are known to be uncorrelated.
+    fit : bool
+        Whether the release gives the coefficients of the selected model, too.
+
+    References
+    ----------
+    Privacy specification 6.1.
+    """
+
+    name: ClassVar[str] = "moments"
+
+    asked: Literal["selection", "coefficients"] = Field(default="selection", alias="question")
+    model_penalty: Positive | Literal["auto", "aic", "bic"] = "auto"
+    max_size: int | None = Field(default=None, ge=0)
+    forced: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    design_moments: dict[str, dict[Literal["mean", "sd"], float]] | None = None
+    uncorrelated: bool = False
+    fit: bool = False
+
+    @property
+    def question(self) -> str:
+        """What the budget inside the moments is split for."""
+        return self.asked
+
+    def check(self, candidates: tuple[str, ...]) -> None:
+        """Refuse models that do not fit the candidates.
+
+        Parameters
+        ----------
+        candidates : tuple of str
+            Columns of the moments.
+        """
+        ModelSpace.plan(candidates, self.forced, self.groups, self.max_size, None)
+
+    def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the best models.
+
+        Parameters
+        ----------
+        record : MomentsRecord
+            The released moments.
+        names : tuple of str
+            Their columns.
+
+        Returns
+        -------
+        dict
+            The selection, the best models by size, and the coefficients if they were asked for.
+        """
+        del names
+        answers = MomentAnswers(record)
+        selected, by_size = answers.select(self.model_penalty, self.max_size, self.forced, self.groups)
+        fit = answers.fit(selected, self.confidence) if self.fit else None
+        return {"selected": selected, "by_size": by_size, "fit": fit}
+
+    def declared_moments(self, design: Design) -> dict[str, tuple[float, float]]:
+        """Return mean and variance, on the scaled columns, of what is declared public.
+
+        Parameters
+        ----------
+        design : Design
+            The row map.
+
+        Returns
+        -------
+        dict of str to (float, float)
+            By candidate.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a name or a number does not fit.
+        """
+        found = {}
+        for name, stated in (self.design_moments or {}).items():
+            column = design.metadata.columns.get(name)
+            if name not in design.candidates or not isinstance(column, NumericColumn) or set(stated) != {"mean", "sd"}:
+                raise InvalidParameterError(
+                    f"design_moments must give mean and sd of numeric candidates, but not so for {name[:60]!r}."
+                )
+            middle, half = half_width(column)
+            mean, variance = (stated["mean"] - middle) / half, (stated["sd"] / half) ** 2
+            if not (abs(mean) <= 1.0 and 0.0 < variance <= 1.0 - mean**2):
+                raise InvalidParameterError(
+                    f"design_moments must be possible within the column's bounds, but those of {name[:60]!r} are not."
+                )
+            found[name] = (mean, variance)
+        return found
+
+
+class LinearModel(MomentsMethod):
+    """Coefficients of a linear regression with intervals that hold the sampling and the privacy noise.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in (0, 1000].
+    delta : float
+        With a positive one the noise is Gaussian and much smaller; 0 is pure privacy, by Laplace noise.
+    y_bound : float, "private" or None
+        The target is clipped to within this of its center, in its unit. "private" buys its .95 quantile. Default the
+        furthest of its bounds.
+    y_quantile : float, optional
+        Which quantile is bought.
+    y_center : float, optional
+        The target's zero, in its unit. Public. Default the middle of its bounds.
+    row_norm : float, optional
+        Rows whose scaled columns have a larger l2 norm are shrunk to it.
+    fit_intercept : bool
+        Whether the model has a constant.
+    confidence : float
+        Level of the intervals.
+
+    References
+    ----------
+    Privacy specification 6.1; Wang 2018 (AdaSSP).
+    """
+
+    name: ClassVar[str] = "linear"
+
+    @property
+    def question(self) -> str:
+        """What the budget inside the moments is split for."""
+        return "coefficients"
+
+    def check(self, candidates: tuple[str, ...]) -> None:
+        """Accept any columns.
+
+        Parameters
+        ----------
+        candidates : tuple of str
+            Columns of the model.
+        """
+
+    def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the coefficients.
+
+        Parameters
+        ----------
+        record : MomentsRecord
+            The released moments.
+        names : tuple of str
+            Columns of the model.
+
+        Returns
+        -------
+        dict
+            The columns and their coefficients.
+        """
+        return {"selected": names, "fit": MomentAnswers(record).fit(names, self.confidence)}

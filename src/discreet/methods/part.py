@@ -1,0 +1,42 @@
+"""One priced part of a request, before and after it is drawn."""
+
+from dataclasses import dataclass
+
+from discreet.accounting.events import Event, event_record
+from discreet.release import NoiseRecord, StepRecord
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that is bought: its price, and its noise or the largest that it can have.
+
+    Parameters
+    ----------
+    name : str
+        Such as "y_bound".
+    event : Event
+        What is done to the data.
+    noise : NoiseRecord
+        The noise box.
+    """
+
+    name: str
+    event: Event
+    noise: NoiseRecord
+
+    def record(self, value: float | None = None, noise: NoiseRecord | None = None) -> StepRecord:
+        """Return the part as it stands in a release.
+
+        Parameters
+        ----------
+        value : float, optional
+            The number released.
+        noise : NoiseRecord, optional
+            The noise box, where earlier parts decided it.
+
+        Returns
+        -------
+        StepRecord
+            With the part's price.
+        """
+        return StepRecord(name=self.name, event=event_record(self.event), noise=noise or self.noise, value=value)
