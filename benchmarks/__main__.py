@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,6 +17,7 @@ from sklearn.linear_model import lars_path_gram
 from benchmarks.lazy import lazy_search
 from benchmarks.subsets import every_subset
 from benchmarks.tables import FREMTPL_METADATA, SHARED
+from benchmarks.timing import seconds
 from discreet.kernels.moments import exact_moments
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
@@ -25,17 +25,6 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 
 console = Console(width=110)
-
-
-def seconds(work: Callable[[], Any], repeats: int = 5) -> float:
-    """Median wall time of a call after one that is not counted."""
-    work()
-    found = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - start)
-    return median(found)
 
 
 def show(title: str, columns: list[str], rows: list[list[str]]) -> None:

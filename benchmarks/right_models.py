@@ -129,7 +129,9 @@ def noisy_moments(
     elif relation == "add_or_remove_one":  # unit rows: each adds 1 to the trace
         n_rows, n_noise = (gram.trace(), gram_noise[0, 0] * p**0.5) if unit else (gram[0, 0], gram_noise[0, 0])
     moments = NoisyGram(gram, xty, yty, gram_noise**2, np.full(p, xty_noise**2), yty_noise**2, n_rows, n_noise**2)
-    clean = declared(max(n_rows, 1.0) * population(unit, p), max(n_rows, 1.0)) if public_gram else of_table(moments, unit)
+    clean = (
+        declared(max(n_rows, 1.0) * population(unit, p), max(n_rows, 1.0)) if public_gram else of_table(moments, unit)
+    )
     columns = np.eye(p, dtype=np.bool_)
     return best_models(
         weighted(moments, clean), columns[1:], columns[0], unit_penalties(penalty, columns[1:], clean.n_rows)
@@ -205,7 +207,10 @@ def right_models(tables: int = 500, contestants: tuple[Contestant, ...] = CONTES
         caption=f"standard error at .9: {(0.09 / tables) ** 0.5:.3f}; {time.perf_counter() - start:.0f} s",
         title_justify="left",
     )
-    for column in ("method", *(f"{r.split('_')[0]}, {'/'.join(f'{b:g}' for b in beta[:3])}" for r in RELATIONS for beta in BETAS)):
+    for column in (
+        "method",
+        *(f"{r.split('_')[0]}, {'/'.join(f'{b:g}' for b in beta[:3])}" for r in RELATIONS for beta in BETAS),
+    ):
         shown.add_column(column, justify="left" if column == "method" else "right")
     for name, shares in found.items():
         shown.add_row(name, *(f"{value:.3f}" for value in shares))

@@ -5,14 +5,13 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.timing import seconds
 from discreet.kernels.l1_ball import solve_on_l1_ball
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import score_blocks
@@ -112,18 +111,6 @@ def differences(problem: SubsetProblem, rss: Any) -> tuple[float, float]:
             values, _, _ = solve_on_l1_ball(problem.gram, problem.xty, problem.radius, columns, start, sharp.tolerance)
             worst = max(worst, np.abs(scores[:: max(1, len(masks) // 256)] - problem.yty - values).max())
     return worst / problem.yty, active / 2 ** len(problem.units)
-
-
-def seconds(work: Callable[[], Any], repeats: int) -> float:
-    """Median wall time of a call after one that is not counted, where there are several."""
-    if repeats > 1:
-        work()
-    found = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - start)
-    return median(found)
 
 
 def peak_mb(d: int, share: float) -> int:

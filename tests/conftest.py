@@ -3,7 +3,5 @@
 from hypothesis import HealthCheck, settings
 
 # The same examples on every machine, however busy it is: a failure is a failure of the code.
-settings.register_profile(
-    "discreet", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("discreet", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("discreet")

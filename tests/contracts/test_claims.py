@@ -28,7 +28,7 @@ def registered():
                     for parameter in inspect.signature(thing).parameters.values()
                 ):
                     found.add(f"{info.name}.{name}")
-                if inspect.isclass(thing) and issubclass(thing, Preparation) and thing is not Preparation:
+                if inspect.isclass(thing) and issubclass(thing, Preparation) and not inspect.isabstract(thing):
                     found.add(f"{info.name}.{name}.run")
     return found
 

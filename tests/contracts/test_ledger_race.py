@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.accounting.events import SelectionEvent
 from discreet.accounting.guarantee import Guarantee, exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetExceededError
@@ -18,7 +19,7 @@ from discreet.ledger import Ledger
 RELATION = NeighboringRelation.REPLACE_ONE
 
 
-def grants(path, asks, *, ledger=None):
+def grants(path, asks, *, ledger=None, event=None):
     """Ask for 0.1 some times, each time anew from disk unless a ledger is shared; count the grants."""
     granted = 0
     for _ in range(asks):
@@ -30,6 +31,7 @@ def grants(path, asks, *, ledger=None):
                 neighboring=RELATION,
                 guarantee=Guarantee(exact(0.1, "epsilon"), Fraction(0), RELATION),
                 facts={},
+                event=event,
             )
             granted += 1
         except BudgetExceededError:
@@ -37,13 +39,13 @@ def grants(path, asks, *, ledger=None):
     return granted
 
 
-def grants_of_threads(path, threads, asks=1, *, ledger=None):
+def grants_of_threads(path, threads, asks=1, *, ledger=None, event=None):
     """Let threads that start together ask; any other error than a full budget is one grant of -1000."""
     barrier, counts = threading.Barrier(threads), [-1000] * threads
 
     def run(number):
         barrier.wait()
-        counts[number] = grants(path, asks, ledger=ledger)
+        counts[number] = grants(path, asks, ledger=ledger, event=event)
 
     workers = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
     for worker in workers:
@@ -94,6 +96,20 @@ def test_forty_threads(path, shared):
     with Ledger(path) as ledger:
         granted = grants_of_threads(path, 40, ledger=ledger if shared else None)
     _check(path, granted)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize(("event", "most"), [(SelectionEvent(Fraction(1, 10), "gumbel"), 19), (None, 4)])
+def test_forty_threads_under_zcdp(path, shared, event, most):
+    """Forty threads get exactly as many tenths as the cap on rho holds: 0.02413 over 0.00125, or over 0.005."""
+    with Ledger(path) as ledger:
+        cap = ledger.grant("toy", 1, "1e-6", accounting="zcdp").rho_cap
+        granted = grants_of_threads(path, 40, ledger=ledger if shared else None, event=event)
+        account, kinds = ledger.account("toy"), [entry.kind for entry in ledger.history()]
+        ledger.verify()
+    each = account.rho_spent / most
+    assert granted == most == cap // each
+    assert kinds == ["grant"] * 2 + ["reserve"] * most
 
 
 @pytest.mark.parametrize(("threads", "asks"), [(1, 5), (5, 1)])

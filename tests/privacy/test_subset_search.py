@@ -11,9 +11,9 @@ from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
 from discreet.mechanisms import reals, subset_race
 from discreet.mechanisms.rng import Source
+from discreet.mechanisms.selection import NOISE_OF_MECHANISM
 from discreet.mechanisms.subset_points import draw_exactly
 from discreet.mechanisms.subset_search import noisy_min_subset
-from discreet.methods import pcls
 from tests.privacy.laws import law, log_law, max_log_ratio
 from tests.privacy.pairs import pinned, table_of
 from tests.privacy.searches import Counted, Search, Steps, draws, p_value, search, searches
@@ -23,7 +23,8 @@ NOISES = ["exponential", "gumbel", "laplace"]
 SAMPLE_SIZE = 400
 CONTROL_SIZE = 2_500
 EXACT_SIZE = 40
-P_THRESHOLD = 1e-5
+P_THRESHOLD = 1e-9
+"""Cells of few draws have heavy tails: 1e-9 by the chi-square law can be 1e-7 in truth."""
 SEARCHES = {
     f"{one.name}, {len(one.penalty)}": one
     for one in [*searches(8), *(each for each in searches(10) if each.tight == 0.0)]
@@ -85,21 +86,21 @@ class Boastful(Counted):
         return dataclasses.replace(bound, table=bound.table + 0.3 * sizes) if parent is None else bound
 
 
-CONTROL = "at most one, divided, 8"
+CONTROL = "at most one, divided, 10"
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_comparison_accepts_the_search_itself(noise):
     """With as many draws as the controls below."""
     one = SEARCHES[CONTROL]
-    assert p_value(draws(one, noise, CONTROL_SIZE, Source.seeded(3))[0], one.law(noise)) > P_THRESHOLD
+    assert p_value(draws(one, noise, 2 * CONTROL_SIZE, Source.seeded(3))[0], one.law(noise)) > P_THRESHOLD
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_wrong_scale_is_rejected(noise):
-    """Noise ten per cent too small."""
+    """Noise fifteen per cent too small."""
     one = SEARCHES["far apart, 8"]
-    counts, _ = draws(one, noise, 4 * CONTROL_SIZE, Source.seeded(4), epsilon=1.1)
+    counts, _ = draws(one, noise, 4 * CONTROL_SIZE, Source.seeded(4), epsilon=1.15)
     assert p_value(counts, one.law(noise)) < P_THRESHOLD
 
 
@@ -107,7 +108,7 @@ def test_a_wrong_scale_is_rejected(noise):
 def test_points_drawn_twice_are_rejected(noise):
     """Without the check of what was explored, a region's models get a second chance."""
     one = SEARCHES[CONTROL]
-    counts, _ = draws(one, noise, CONTROL_SIZE, Source.seeded(5), Forgetful)
+    counts, _ = draws(one, noise, 2 * CONTROL_SIZE, Source.seeded(5), Forgetful)
     assert p_value(counts, one.law(noise)) < P_THRESHOLD
 
 
@@ -222,7 +223,7 @@ def test_neighbors_lose_at_most_epsilon(relation, mechanism, bound, radius):
         assert found[0][1] == found[1][1]
         # Thirty digits of Laplace's law take a second.
         for epsilon in (1.0,) if mechanism == "laplace" else (0.1, 1.0, 4.0):
-            laws = [log_law(scores, gamma / epsilon, pcls.NOISE_OF_MECHANISM[mechanism]) for scores, gamma in found]
+            laws = [log_law(scores, gamma / epsilon, NOISE_OF_MECHANISM[mechanism]) for scores, gamma in found]
             assert max_log_ratio(*laws) <= epsilon + 1e-9
 
 

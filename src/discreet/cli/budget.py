@@ -9,6 +9,8 @@ from discreet import workflow
 from discreet.cli.console import as_json, number, result, say
 from discreet.errors import BudgetError, InvalidParameterError
 
+ZCDP = "zcdp"
+
 app = typer.Typer(
     no_args_is_help=True, help="The ledger: what each data set may spend for its lifetime, and has spent."
 )
@@ -26,6 +28,10 @@ def grant(
     dataset_: Annotated[str | None, typer.Option("--dataset", help="The data set's key.")] = None,
     unit: Annotated[str | None, typer.Option(help="Who is protected. Default: fixed by the first charge.")] = None,
     neighboring: Annotated[str | None, typer.Option(help="The relation. Default: fixed by the first charge.")] = None,
+    accounting: Annotated[
+        str | None,
+        typer.Option(help="What adds up: basic (epsilon and delta) or zcdp (rho). Default: as it is, at first basic."),
+    ] = None,
     ledger: LedgerOption = None,
     json_: Json = False,
 ) -> None:
@@ -34,6 +40,7 @@ def grant(
     \b
     Example:
       discreet budget grant rand-hie --epsilon 4
+      discreet budget grant rand-hie --epsilon 4 --delta 1e-6 --accounting zcdp
     """
     relation, keys = neighboring, {key for key in (dataset, dataset_) if key}
     if metadata is not None:
@@ -44,12 +51,14 @@ def grant(
             "One data set and --epsilon are needed, such as: discreet budget grant rand-hie --epsilon 4"
         )
     with workflow.Ledger(ledger) as book:
-        account = book.grant(keys.pop(), epsilon, delta, unit=unit, neighboring=relation)
+        account = book.grant(keys.pop(), epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)
         where = book.location
     if json_:
         as_json("discreet/account@1", **_account(account))
     else:
-        result(f"{account.dataset} may spend epsilon {number(account.epsilon_cap)} for its lifetime.")
+        result(f"{account.dataset} may spend {_cap(account)} for its lifetime.")
+        if account.accounting == ZCDP:
+            result(f"{_converted(account).capitalize()}.")
         say(f"Ledger: {where}")
 
 
@@ -97,6 +106,7 @@ def history(
     for entry in entries:
         state = f" ({entry.state})" if entry.state else ""
         amount = f"epsilon {number(entry.epsilon)}" if entry.epsilon else ""
+        amount = amount if entry.rho is None else f"rho {number(entry.rho)}"
         result(
             f"{entry.seq:>5}  {entry.time}  {entry.kind + state:<20} {entry.dataset:<20} {amount:<16} {entry.hash[:12]}"
         )
@@ -116,6 +126,7 @@ def verify(
     """
     with _existing(ledger) as book:
         found = workflow.verify(book, releases or [])
+        concentrated = [account for account in book.accounts() if account.accounting == ZCDP]
     if json_:
         as_json(
             "discreet/verification@1",
@@ -126,6 +137,9 @@ def verify(
         )
     else:
         result(f"The ledger fits: {found.n_entries} entries, {found.n_releases} releases, head {found.head[:16]}.")
+        for account in concentrated:
+            spent = f"rho {number(account.rho_spent)} of {number(account.rho_cap)} is spent"
+            result(f"{account.dataset}: {spent}, and {_converted(account)}.")
 
 
 def _existing(location: str | None) -> workflow.Ledger:
@@ -150,7 +164,18 @@ def _account(account: workflow.Account) -> dict[str, Any]:
             "spent": float(account.delta_spent),
             "left": float(account.delta_left),
         },
+        "accounting": account.accounting,
+        "rho": _rho(account) if account.accounting == ZCDP else None,
         "releases": account.n_releases,
+    }
+
+
+def _rho(account: workflow.Account) -> dict[str, Any]:
+    return {
+        "cap": float(account.rho_cap),
+        "spent": float(account.rho_spent),
+        "left": float(account.rho_left),
+        "failure": {"cap": float(account.failure_cap), "spent": float(account.failure_spent)},
     }
 
 
@@ -163,14 +188,32 @@ def _entry(entry: workflow.Entry) -> dict[str, Any]:
         "neighboring": entry.neighboring,
         "epsilon": float(entry.epsilon),
         "delta": float(entry.delta),
+        "rho": None if entry.rho is None else float(entry.rho),
+        "failure": None if entry.failure is None else float(entry.failure),
         "facts": entry.facts,
     }
 
 
 def _bar(account: workflow.Account) -> str:
-    share = float(account.epsilon_spent / account.epsilon_cap) if account.epsilon_cap else 1.0
-    filled = round(30 * share)
+    filled = round(30 * float(account.share_spent))
+    bar = f"{account.dataset:<20} [{'#' * filled}{'.' * (30 - filled)}]"
+    if account.accounting == ZCDP:
+        return (
+            f"{bar} rho {number(account.rho_spent)} of {number(account.rho_cap)} spent, {number(account.rho_left)} "
+            f"left, {account.n_releases} releases; {_converted(account)}"
+        )
     return (
-        f"{account.dataset:<20} [{'#' * filled}{'.' * (30 - filled)}] {number(account.epsilon_spent)} of "
-        f"{number(account.epsilon_cap)} spent, {number(account.epsilon_left)} left, {account.n_releases} releases"
+        f"{bar} {number(account.epsilon_spent)} of {number(account.epsilon_cap)} spent, "
+        f"{number(account.epsilon_left)} left, {account.n_releases} releases"
     )
+
+
+def _cap(account: workflow.Account) -> str:
+    if account.accounting != ZCDP:
+        return f"epsilon {number(account.epsilon_cap)}"
+    return f"rho {number(account.rho_cap)}"
+
+
+def _converted(account: workflow.Account) -> str:
+    """The cap's epsilon: that of the running rho would be no bound."""
+    return f"the cap converts to epsilon {number(account.epsilon_cap)} at delta {number(account.delta_cap)}"

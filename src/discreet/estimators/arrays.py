@@ -151,3 +151,29 @@ def _unit_box(names: list[str], target: str, y: Any, observed_bound: bool) -> Me
             "columns": columns,
         }
     )
+
+
+def feature_columns(estimator: Any, X: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return the features of new rows by name, as they were in the fit.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Fitted.
+    X : DataFrame or array_like, shape (n_samples, n_features)
+        Features.
+    names : sequence of str
+        Those of the fit, in order.
+
+    Returns
+    -------
+    dict of str to array or series
+        A column each.
+    """
+    if nw.dependencies.is_into_dataframe(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        frame = nw.from_native(X, eager_only=True)
+        return {name: frame[name] for name in names}
+    given = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
+    matrix = validate_data(estimator, given, reset=False, dtype=None, ensure_all_finite=False)
+    return {name: matrix[:, i] for i, name in enumerate(names)}

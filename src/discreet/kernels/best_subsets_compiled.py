@@ -11,6 +11,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from discreet.kernels.small_matrices_compiled import factor_small, solve_factor, squared_length
+
 Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
@@ -29,7 +31,6 @@ LOST = 1e-9
 
 WORTH = 1024.0
 """It is left as it is when a new one would not be so many times more exact."""
-
 EPSILON = 2.0**-52
 
 NODES = 2**18
@@ -163,8 +164,8 @@ def _drop(parent, unit, place, left, new_coef, rise, small):  # type: ignore[no-
     for x in range(width):
         for y in range(x + 1):
             block[x, y] = inverse[origin + x, origin + y]
-    _cholesky(block, width)
-    _solve(block, width, coef, origin, shift)
+    factor_small(block, width, block)
+    solve_factor(block, width, coef, origin, shift)
     kept = True
     for j in range(left):
         p, h = place[j], starts[unit[j] + 1] - starts[unit[j]]
@@ -194,7 +195,7 @@ def _drop(parent, unit, place, left, new_coef, rise, small):  # type: ignore[no-
                 inner[x, y] = v
             if _lost(inner[x, x], first[i]):
                 kept = False
-        rise[j] = _length(inner, h, new_coef, p, inner_side)
+        rise[j] = squared_length(inner, h, new_coef, p, inner_side)
     return kept
 
 
@@ -268,44 +269,6 @@ def _sort(rise, unit, place, n):  # type: ignore[no-untyped-def] # pragma: no co
 
 
 @_compile
-def _cholesky(block, g):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Lower factor of the first g rows, in place."""
-    for x in range(g):
-        for y in range(x):
-            v = block[x, y]
-            for z in range(y):
-                v -= block[x, z] * block[y, z]
-            block[x, y] = v / block[y, y]
-        v = block[x, x]
-        for z in range(x):
-            v -= block[x, z] * block[x, z]
-        block[x, x] = np.sqrt(max(v, 1e-300))
-
-
-@_compile
-def _solve(factor, g, side, o, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Solve factor @ found = side[o:o + g]."""
-    for x in range(g):
-        v = side[o + x]
-        for z in range(x):
-            v -= factor[x, z] * found[z]
-        found[x] = v / factor[x, x]
-
-
-@_compile
-def _length(block, g, side, o, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Squared length of side[o:o + g] in the metric of the block's inverse; the block is overwritten."""
-    if g == 1:
-        return side[o] * side[o] / max(block[0, 0], 1e-300)
-    _cholesky(block, g)
-    _solve(block, g, side, o, found)
-    total = 0.0
-    for x in range(g):
-        total += found[x] * found[x]
-    return total
-
-
-@_compile
 def _refresh(  # type: ignore[no-untyped-def]
     problem, model, unit, n, place, inverse, coef, first, rise, work, small
 ):  # fmt: skip # pragma: no cover - compiled
@@ -366,7 +329,7 @@ def _refresh(  # type: ignore[no-untyped-def]
         for x in range(h):
             for y in range(x + 1):
                 inner[x, y] = inverse[p + x, p + y]
-        rise[j] = _length(inner, h, coef, p, inner_side)
+        rise[j] = squared_length(inner, h, coef, p, inner_side)
     return max(rss, 0.0)
 
 

@@ -18,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 
 TINY = 1e-12
 
+BISECTIONS = 8
+
 
 @dataclass(frozen=True)
 class NoiseTerm:
@@ -160,7 +162,7 @@ def minimize(
         Gives Q.
     start : ndarray of float, shape (m, p)
         Where to start.
-    precision : ndarray of float, shape (p,)
+    precision : ndarray of float, shape (p,) or (m, p)
         Of the prior, non-negative.
     box : float
         Largest absolute coefficient.
@@ -184,6 +186,7 @@ def minimize(
     held = np.zeros((m, p), dtype=bool)
     if fixed is not None:
         held[np.arange(m), fixed] = True
+    precision = np.broadcast_to(precision, (m, p))
     value, gradient, curvature = _penalized(model, theta, precision)
     damping = np.full(m, 1e-3)
     going = np.ones(m, dtype=bool)
@@ -194,7 +197,7 @@ def minimize(
         stuck = held[at] | ((np.abs(theta[at]) >= box) & (gradient[at] * theta[at] < 0.0))
         step = _damped_step(gradient[at], curvature[at], damping[at], stuck)
         trial = np.where(held[at], theta[at], np.clip(theta[at] - step, -box, box))
-        new_value, new_gradient, new_curvature = _penalized(model, trial, precision)
+        new_value, new_gradient, new_curvature = _penalized(model, trial, precision[at])
         gain = value[at] - new_value
         better = gain > 0.0
         moved = at[better]
@@ -207,8 +210,9 @@ def minimize(
 
 def _penalized(model: ScoreModel, theta: Floats, precision: Floats) -> tuple[Floats, Floats, Floats]:
     value, gradient, curvature = model.distance(theta)
-    value = value + (theta * theta) @ precision
-    return value, gradient + 2.0 * precision * theta, curvature + np.diag(precision)
+    place = np.arange(theta.shape[1])
+    curvature[:, place, place] += precision
+    return value + (theta * theta * precision).sum(axis=1), gradient + 2.0 * precision * theta, curvature
 
 
 def _damped_step(gradient: Floats, curvature: Floats, damping: Floats, stuck: npt.NDArray[np.bool_]) -> Floats:
@@ -259,48 +263,39 @@ def intervals(
     coefficients may be badly determined.
     """
     p = len(center)
-    reach = np.clip(sd, 1e-12, box)
-    near = np.linspace(-5.0, 5.0, 21)
-    far = np.linspace(-box, box, 21)
-    values = np.sort(np.concatenate([center[:, None] + near * reach[:, None], np.tile(far, (p, 1))], axis=1), axis=1)
-    values = np.clip(values, -box, box)
-    own = precision * (1.0 - np.eye(p))
-    base = np.array([minimize(model, center[None], own[j], box)[1][0] for j in range(p)])
-    threshold = (threshold + base)[:, None]
-    inside = _profile(model, center, values, precision, box) <= threshold
-    ends = []
-    for side in (values, values[:, ::-1]):
-        order = inside if side is values else inside[:, ::-1]
-        first = np.where(order.any(axis=1), order.argmax(axis=1), -1)
-        ends.append(_refined(model, center, side, first, precision, box, threshold))
-    return ends[0], ends[1]
-
-
-def _profile(model: ScoreModel, center: Floats, values: Floats, precision: Floats, box: float) -> Floats:
-    """Return the least Q with each coefficient at each of its values."""
-    p, k = values.shape
-    fixed = np.repeat(np.arange(p), k)
-    curvature = model.distance(center[None])[2][0] + 1e-12 * np.eye(p)
-    start = np.tile(center, (p * k, 1))
-    for j in range(p):  # along the ridge of the quadratic approximation
-        others = np.delete(np.arange(p), j)
-        direction = -np.linalg.lstsq(curvature[np.ix_(others, others)], curvature[others, j], rcond=1e-9)[0]
-        start[j * k : (j + 1) * k, others] += np.outer(values[j] - center[j], direction)
-    start[np.arange(p * k), fixed] = values.ravel()
-    reached, found = minimize(model, start, precision, box, fixed)
-    found = found - precision[fixed] * values.ravel() ** 2
-    return found.reshape(p, k)
-
-
-def _refined(
-    model: ScoreModel, center: Floats, values: Floats, first: npt.NDArray[np.intp], precision: Floats, box: float, threshold: float
-) -> Floats:
-    """Bisect between the first value inside and the one before it; a row with none inside is its center."""
-    rows = np.arange(len(center))
-    inner = np.where(first < 0, center, values[rows, first])
-    outer = np.where(first <= 0, inner, values[rows, np.maximum(first - 1, 0)])
-    for _ in range(10):
+    every = np.arange(p)
+    _, base = minimize(model, np.tile(center, (p, 1)), precision * (1.0 - np.eye(p)), box)
+    limit = threshold + base
+    near = center[:, None] + np.linspace(-5.0, 5.0, 21) * np.clip(sd, 1e-12, box)[:, None]
+    values = np.column_stack([near, np.tile(np.linspace(-box, box, 21), (p, 1))])
+    values = np.sort(np.clip(values, -box, box), axis=1)
+    k = values.shape[1]
+    found = _profile(model, center, np.repeat(every, k), values.ravel(), precision, box)
+    inside = found.reshape(p, k) <= limit[:, None]
+    both = np.concatenate([values, values[:, ::-1]])  # the lower ends, then the upper ones
+    order = np.concatenate([inside, inside[:, ::-1]])
+    first = order.argmax(axis=1)
+    rows, fixed = np.arange(2 * p), np.tile(every, 2)
+    inner = np.where(order.any(axis=1), both[rows, first], np.tile(center, 2))
+    outer = np.where(first > 0, both[rows, np.maximum(first - 1, 0)], inner)
+    for _ in range(BISECTIONS):
         middle = (inner + outer) / 2.0
-        hit = _profile(model, center, middle[:, None], precision, box)[:, 0] <= threshold[:, 0]
+        hit = _profile(model, center, fixed, middle, precision, box) <= np.tile(limit, 2)
         inner, outer = np.where(hit, middle, inner), np.where(hit, outer, middle)
-    return (inner + outer) / 2.0
+    ends = (inner + outer) / 2.0
+    return ends[:p], ends[p:]
+
+
+def _profile(
+    model: ScoreModel, center: Floats, fixed: npt.NDArray[np.intp], values: Floats, precision: Floats, box: float
+) -> Floats:
+    """Return the least Q, penalized for the others, with one coefficient at a value."""
+    p = len(center)
+    curvature = model.distance(center[None])[2][0] + np.diag(precision)
+    along = np.zeros((p, p))  # the ridge of the quadratic approximation
+    for j in range(p):
+        others = np.delete(np.arange(p), j)
+        along[j, others] = -np.linalg.lstsq(curvature[np.ix_(others, others)], curvature[others, j], rcond=1e-9)[0]
+    start = center + along[fixed] * (values - center[fixed])[:, None]
+    start[np.arange(len(values)), fixed] = values
+    return minimize(model, start, precision * (1.0 - np.eye(p))[fixed], box, fixed)[1]

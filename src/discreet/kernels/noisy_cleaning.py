@@ -19,8 +19,8 @@ WIDEST = 1.0 / 3.0
 EM_STEPS = 40
 """The weights of the prior are few, and their influence small, long before they settle."""
 
-NULL_WEIGHT = 9.0
-"""Entries added to those that chance alone explains, before the prior's weights are fitted: as Stephens does."""
+NULL_WEIGHT = 4.0
+"""Entries added to those that chance alone explains, before the prior's weights are fitted (Stephens adds 9)."""
 
 FLOOR = 1e-3
 """Smallest eigenvalue of cleaned moments, as a share of their mean diagonal: they have noise far above it."""

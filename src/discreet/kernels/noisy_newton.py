@@ -42,7 +42,7 @@ REACH = 8.0
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Of the linear approximation that a pass may leave out."""
 
-TYPICAL = 1.5
+TYPICAL = 5.0
 """Squared norm of the coefficients that the first pass is tuned for."""
 
 
@@ -155,9 +155,9 @@ def passes(problem: Problem) -> tuple[float, ...]:
         With sum 1.
     """
     information = problem.n_rows * problem.mu
-    if information < 300:
-        return 0.5, 0.1, 0.4
-    return 0.4, 0.05, 0.1, 0.45
+    if information < 4000:
+        return 0.5, 0.5
+    return 0.35, 0.1, 0.55
 
 
 def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
@@ -244,11 +244,15 @@ def _line(problem: Problem, first: _Pass) -> Line:
     scale = np.full(p, PRIOR_SD * family.half / 2.0)
     scale[0] = family.half / 2.0
     sampling = (family.half**2 / 2.0) * _positive(first.gram)
-    linear = ScoreModel(first.gradient, first.gram, sampling, first.variance, (NoiseTerm(first.variances, 1.0, np.zeros(p)),))
+    linear = ScoreModel(
+        first.gradient, first.gram, sampling, first.variance, (NoiseTerm(first.variances, 1.0, np.zeros(p)),)
+    )
     beta = minimize(linear, np.zeros((1, p)), scale**-2.0, 2.0 * family.half)[0][0]
     moments = _positive(first.gram) / n
     center = np.append(1.0, np.clip(moments[0, 1:], -1.0, 1.0))
-    mean = float(np.clip(family.middle + center @ beta, family.low + 0.04 * family.half, family.high - 0.04 * family.half))
+    mean = float(
+        np.clip(family.middle + center @ beta, family.low + 0.04 * family.half, family.high - 0.04 * family.half)
+    )
     spread = np.clip(float(beta[1:] @ (moments - np.outer(center, center))[1:, 1:] @ beta[1:]), 0.0, None) ** 0.5
     at, slope = _matched(family, mean, spread)
     return Line(mean - slope * at, slope)
@@ -262,13 +266,13 @@ def _matched(family: Family, mean: float, spread: float) -> tuple[float, float]:
 
     def at_of(sd: float) -> float:
         low, high = middle - 3.0 * sd * (1.0 + sd), middle + 3.0 * sd * (1.0 + sd)
-        for _ in range(40):
+        for _ in range(24):
             at = (low + high) / 2.0
             low, high = (at, high) if weights @ family.mean(at + sd * nodes) < mean else (low, at)
         return (low + high) / 2.0
 
     low, high = 0.0, LARGEST_SPREAD
-    for _ in range(30):
+    for _ in range(16):
         sd = (low + high) / 2.0
         slope = float(weights @ family.weight(at_of(sd) + sd * nodes))
         low, high = (sd, high) if sd * slope < spread else (low, sd)
@@ -290,9 +294,7 @@ def _first_model(problem: Problem, first: _Pass, line: Line) -> ScoreModel:
     return ScoreModel(first.gradient - first.gram @ offset, slope, _positive(slope), first.variance, (term,))
 
 
-def _combined(
-    problem: Problem, first: _Pass, current: _Pass, theta: Floats, kept: float, line: Line
-) -> ScoreModel:
+def _combined(problem: Problem, first: _Pass, current: _Pass, theta: Floats, kept: float, line: Line) -> ScoreModel:
     """Return the score at theta and its slope: this pass's sums and the share of the first's that they leave out."""
     v, offset = line.slope, _offset(problem, line)
     slope = current.gram + kept * v * first.gram

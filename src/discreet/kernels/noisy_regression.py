@@ -97,14 +97,12 @@ def coefficients(
     part, at, groups = _part(moments, columns, constant, dummies)
     p = len(columns)
     rows = np.eye(p) if combinations is None else np.asarray(combinations, dtype=np.float64).reshape(-1, p)
-    limits = np.broadcast_to(np.asarray(box, dtype=np.float64), (p,))
+    limits = np.maximum(np.broadcast_to(np.asarray(box, dtype=np.float64), (p,)), 1e-9)
     shrunken = shrunken_coefficients(part, at, groups)
     privacy = gram_noise(part.gram_variance, shrunken.coef[None])[0] + np.diag(part.xty_variance)
     sigma2 = _error_variance(part, shrunken, privacy)
     sampling = sigma2 * shrunken.gram
-    score = Score(
-        part.gram, part.xty, part.gram_variance, sampling + np.diag(part.xty_variance), float(limits.max(initial=1e-6))
-    )
+    score = Score(part.gram, part.xty, part.gram_variance, sampling + np.diag(part.xty_variance), limits)
     quantiles = _quantiles(shrunken, rows, sampling, privacy, max(part.n_rows - p, 1.0), level)
     widest = np.abs(rows) @ limits
     low, high = intervals(score, rows, widest, quantiles**2)
@@ -189,7 +187,7 @@ def coefficient_shares(relation: Relation) -> Shares:
     >>> coefficient_shares("add_or_remove_one")
     Shares(xty=0.45, gram=0.52, yty=0.03)
     """
-    return Shares(0.45, 0.52, 0.03) if relation == "add_or_remove_one" else Shares(0.8, 0.52, 0.2)
+    return Shares(0.45, 0.52, 0.03) if relation == "add_or_remove_one" else Shares(0.7, 0.595, 0.2)
 
 
 def _part(

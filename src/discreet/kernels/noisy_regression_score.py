@@ -4,7 +4,8 @@ At the true coefficients b the score U(b) = X'y - (X'X) b of noisy moments has m
 known but for the variance of one row's error, however small X'X is beside its noise. So Q(b) = U' S^-1 U tests b, and
 Q minimized over all b with a'b = t tests the single number a'b = t by one degree of freedom. It is the test of Anderson
 and Rubin for a part of the coefficients: its level holds when the rest is poorly known, and where nothing is known it
-rejects nothing.
+rejects nothing. Q has a penalty outside a public box of coefficients. The true ones are inside and pay none, so the
+level holds as before; but noise cannot explain everything by coefficients that nobody believes in.
 
 References
 ----------
@@ -19,11 +20,14 @@ import numpy.typing as npt
 
 from discreet.kernels.noisy_gram import Floats
 
-STEPS = (1.0, 0.4, 0.1)
-ITERATIONS = 8
+STEPS = (1.0, 0.4, 0.1, 0.02)
+ITERATIONS = 12
 WIDENINGS = 16
 ROOT_STEPS = 12
 TOLERANCE = 1e-7
+
+PENALTY = 100.0
+"""Of a coefficient that is twice its limit, in units of Q."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +44,15 @@ class Score:
         Variance of the noise in X'X; an entry and its mirror share one draw.
     base : ndarray of float, shape (p, p)
         The part of the score's variance that does not depend on the coefficients: sampling, and the noise in X'y.
-    box : float
-        Largest absolute coefficient; steps are no longer, and coefficients beyond 20 of it are not tried.
+    limits : ndarray of float, shape (p,)
+        Largest absolute coefficients, positive.
     """
 
     gram: Floats
     xty: Floats
     gram_variance: Floats
     base: Floats
-    box: float
+    limits: Floats
 
     def variance(self, coef: Floats) -> Floats:
         """Return the score's variance.
@@ -69,8 +73,8 @@ class Score:
         found[:, diagonal, diagonal] += 1e-15 * largest + 1e-24 * (1.0 + np.abs(self.gram).max())
         return found
 
-    def at(self, coef: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return Q, the score U, its variance S, and S^-1 U.
+    def at(self, coef: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return Q with its penalty, the score's variance S, and S^-1 U.
 
         Parameters
         ----------
@@ -80,34 +84,46 @@ class Score:
         Returns
         -------
         tuple of ndarray
-            Shapes (batch,), (batch, p), (batch, p, p), (batch, p).
+            Shapes (batch,), (batch, p, p), (batch, p).
         """
         score, variance = self.xty - coef @ self.gram, self.variance(coef)
         weight = np.linalg.solve(variance, score[:, :, None])[:, :, 0]
-        return np.sum(score * weight, axis=1), score, variance, weight
+        beyond = np.maximum(np.abs(coef) / self.limits - 1.0, 0.0)
+        return np.sum(score * weight, axis=1) + PENALTY * np.sum(beyond**2, axis=1), variance, weight
 
-    def inverse_derivative(self, coef: Floats, weight: Floats) -> Floats:
-        """Return the inverse of E[X'X | U], the derivative of the score freed of the score's own noise.
+    def step(self, coef: Floats, variance: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Return the Gauss-Newton step down from some coefficients, and the inverse of its matrix.
 
         Parameters
         ----------
         coef : ndarray of float, shape (batch, p)
             Coefficients.
-        weight : ndarray of float, shape (batch, p)
-            S^-1 U there.
+        variance, weight : ndarray of float, shapes (batch, p, p) and (batch, p)
+            From `at` there.
 
         Returns
         -------
-        ndarray of float, shape (batch, p, p)
-            Half the gradient of Q is minus E[X'X | U]' S^-1 U, exactly.
+        tuple of ndarray
+            Shapes (batch, p) and (batch, p, p).
+
+        Notes
+        -----
+        With D = E[X'X | U], the derivative freed of the score's own noise, half the gradient of Q is minus D' S^-1 U
+        exactly (Kleibergen 2005), and half the second derivative near enough D' S^-1 D.
         """
         cross = weight[:, :, None] * coef[:, None, :]
         mirrored = np.swapaxes(cross, 1, 2) * (1.0 - np.eye(len(self.xty)))
-        found = self.gram + self.gram_variance * (cross + mirrored)
+        derivative = self.gram + self.gram_variance * (cross + mirrored)
+        turned = np.swapaxes(derivative, 1, 2)
+        curvature = turned @ np.linalg.solve(variance, derivative)
+        outside = np.abs(coef) > self.limits
         diagonal = np.arange(len(self.xty))
-        # Keeps an exactly singular matrix, such as one of two equal columns, from stopping the work.
-        found[:, diagonal, diagonal] += 1e-13 * np.abs(found).max(axis=(1, 2))[:, None] + 1e-200
-        return np.linalg.inv(found)
+        # The little that is added everywhere keeps two equal columns from stopping the work.
+        curvature[:, diagonal, diagonal] += (PENALTY * outside + 1e-9) / self.limits**2
+        down = (turned @ weight[:, :, None])[:, :, 0]
+        down -= PENALTY * np.where(outside, coef - np.copysign(self.limits, coef), 0.0) / self.limits**2
+        inverse = np.linalg.inv(curvature)
+        return (inverse @ down[:, :, None])[:, :, 0], inverse
 
 
 def gram_noise(gram_variance: Floats, coef: Floats) -> Floats:
@@ -139,7 +155,7 @@ def profile(score: Score, directions: Floats, values: Floats, start: Floats) -> 
     score : Score
         The model.
     directions : ndarray of float, shape (batch, p)
-        Each row an a.
+        Each row an a; one of zeros, with t = 0, asks for the least Q of all.
     values : ndarray of float, shape (batch,)
         Each a t.
     start : ndarray of float, shape (batch, p)
@@ -156,26 +172,22 @@ def profile(score: Score, directions: Floats, values: Floats, start: Floats) -> 
     constraint; it is shortened until Q falls. Cost: a few p by p factorizations a row of the batch.
     """
     coef = start
-    found, residual, variance, weight = score.at(coef)
+    found, variance, weight = score.at(coef)
     for iteration in range(ITERATIONS):
-        inverse = score.inverse_derivative(coef, weight)
-        full = np.einsum("bij,bj->bi", inverse, residual)
-        back = np.einsum("bji,bj->bi", inverse, directions)
-        pull = np.einsum("bij,bjk,bk->bi", inverse, variance, back)
-        spread = np.maximum(np.sum(directions * pull, axis=1), 1e-300)
-        gap = values - np.sum(directions * coef, axis=1)
+        full, inverse = score.step(coef, variance, weight)
+        pull = (inverse @ directions[:, :, None])[:, :, 0]
+        pull /= np.maximum(np.sum(directions * pull, axis=1), 1e-300)[:, None]
         if iteration == 0:  # onto the plane a'b = t first, that Q may be compared from then on
-            coef = coef + pull * (gap / spread)[:, None]
-            found, residual, variance, weight = score.at(coef)
+            coef = coef + pull * (values - np.sum(directions * coef, axis=1))[:, None]
+            found, variance, weight = score.at(coef)
             continue
-        step = full - pull * (np.sum(directions * full, axis=1) / spread)[:, None]
-        length = np.maximum(np.abs(step).max(axis=1), 1e-300)
-        step *= np.minimum(1.0, score.box / length)[:, None]
+        step = full - pull * np.sum(directions * full, axis=1)[:, None]
+        longest = np.maximum((np.abs(step) / score.limits).max(axis=1), 1.0)
         before = found
-        coef, found = _descend(score, coef, found, step)
+        coef, found = _descend(score, coef, found, step / longest[:, None])
         if np.max(before - found) <= TOLERANCE * (1.0 + np.max(found)):
             break
-        found, residual, variance, weight = score.at(coef)
+        found, variance, weight = score.at(coef)
     return found, coef
 
 
@@ -186,7 +198,7 @@ def _descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[F
     for length in STEPS:
         tried = coef[waiting] + length * step[waiting]
         found = score.at(tried)[0]
-        lower = (found < value[waiting]) & (np.abs(tried).max(axis=1) <= 20.0 * score.box)
+        lower = found < value[waiting]
         places = np.flatnonzero(waiting)[lower]
         coef[places], value[places] = tried[lower], found[lower]
         waiting[places] = False
@@ -252,13 +264,17 @@ def intervals(score: Score, combinations: Floats, limits: Floats, critical: Floa
 
 
 def _center(score: Score, batch: Floats) -> tuple[Floats, Floats]:
-    """Return the solution of U(b) = 0 for each row of the batch, and the standard error of a'b there."""
-    coef = np.zeros((1, len(score.xty)))
-    inverse = score.inverse_derivative(coef, np.zeros_like(coef))[0]
-    coef = np.clip(inverse @ score.xty, -20.0 * score.box, 20.0 * score.box)[None]
-    back = batch @ inverse
-    width = np.sqrt(np.einsum("bi,ij,bj->b", back, score.variance(coef)[0], back))
-    return np.repeat(coef, len(batch), axis=0), np.maximum(width, 1e-12)
+    """Return the coefficients of least Q for each row of the batch, and the standard error of a'b there."""
+    none = np.zeros((1, len(score.xty)))
+    value, variance, weight = score.at(none)
+    start, _ = score.step(none, variance, weight)  # U = 0 there, if there is a solution within reason
+    if value[0] < score.at(start)[0][0]:
+        start = np.clip(start, -score.limits, score.limits)
+    _, coef = profile(score, none, np.zeros(1), start)
+    _, variance, weight = score.at(coef)
+    _, inverse = score.step(coef, variance, weight)
+    width = np.sqrt(np.maximum(np.einsum("bi,ij,bj->b", batch, inverse[0], batch), 1e-24))
+    return np.repeat(coef, len(batch), axis=0), width
 
 
 def _roots(

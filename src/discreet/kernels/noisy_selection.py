@@ -220,7 +220,9 @@ def best_models(
         n_best *= WIDER
         if np.ptp(penalties) == 0.0 or not open_.any() or n_best > WIDER * comb(d, min(size, d // 2)):
             break
-    return BestModels(mask, best, masks, criteria) if best < criteria[0] else BestModels(0, criteria[0], masks, criteria)
+    return (
+        BestModels(mask, best, masks, criteria) if best < criteria[0] else BestModels(0, criteria[0], masks, criteria)
+    )
 
 
 def lasso_path(moments: WeightedMoments, always: Bools) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ Relation = Literal["replace_one", "add_or_remove_one"]
 LEVELS = tuple(round(0.01 * k, 2) for k in range(30, 100))
 """Quantile levels at which clipping is considered."""
 
-SLACK = 1.02
+SLACK = 1.005
 """The widest clip whose variance is within this factor of the best: less clipping leans less on its theory."""
 
 

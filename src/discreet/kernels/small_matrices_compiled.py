@@ -16,18 +16,74 @@ def factor_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: n
     Parameters
     ----------
     matrix : ndarray of float, shape (>= w, >= w)
-        Symmetric up to rounding.
+        Its lower triangle.
     w : int
         Its size.
     factor : ndarray of float, shape (>= w, >= w)
-        Only the lower triangle is written.
+        Only the lower triangle is written; may be the matrix itself.
     """
     for i in range(w):
         for k in range(i + 1):
-            t = 0.5 * (matrix[i, k] + matrix[k, i])
+            t = matrix[i, k]
             for q in range(k):
                 t -= factor[i, q] * factor[k, q]
             factor[i, k] = np.sqrt(max(t, TINY)) if i == k else t / factor[k, k]
+
+
+@_compile
+def solve_factor(factor, w, side, first, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Solve factor @ found = side[first:first + w].
+
+    Parameters
+    ----------
+    factor : ndarray of float, shape (>= w, >= w)
+        Its lower triangle.
+    w : int
+        Its size.
+    side : ndarray of float
+        Holds the right side.
+    first : int
+        Where that begins.
+    found : ndarray of float, shape (>= w,)
+        Filled.
+    """
+    for i in range(w):
+        t = side[first + i]
+        for q in range(i):
+            t -= factor[i, q] * found[q]
+        found[i] = t / factor[i, i]
+
+
+@_compile
+def squared_length(matrix, w, side, first, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Squared length of side[first:first + w] in the metric of a matrix's inverse; the matrix is overwritten.
+
+    Parameters
+    ----------
+    matrix : ndarray of float, shape (>= w, >= w)
+        Its lower triangle.
+    w : int
+        Its size.
+    side : ndarray of float
+        Holds the vector.
+    first : int
+        Where that begins.
+    found : ndarray of float, shape (>= w,)
+        Room to work in.
+
+    Returns
+    -------
+    float
+        At least 0.
+    """
+    if w == 1:
+        return side[first] * side[first] / max(matrix[0, 0], TINY)
+    factor_small(matrix, w, matrix)
+    solve_factor(matrix, w, side, first, found)
+    total = 0.0
+    for i in range(w):
+        total += found[i] * found[i]
+    return total
 
 
 @_compile
@@ -58,7 +114,7 @@ def invert_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: n
     Parameters
     ----------
     matrix : ndarray of float, shape (>= w, >= w)
-        Symmetric up to rounding.
+        Its lower triangle; all of it is filled.
     w : int
         Its size.
     factor : ndarray of float, shape (>= w, >= w)

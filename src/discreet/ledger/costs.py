@@ -1,5 +1,7 @@
 """Caps and costs in whole grains, in the unit that an account adds up."""
 
+from fractions import Fraction
+
 from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.totals import rho_of_pure
@@ -96,8 +98,10 @@ def cost_of(accounting: Accounting, guarantee: Guarantee, event: Event | None) -
             "Under zcdp a guarantee with delta must come with its event, as epsilon and delta do not tell its rho, but "
             f"delta={float(guarantee.delta):g} and event=None. Pass the event to reserve."
         )
-    rho, failure = (rho_of_pure(guarantee.epsilon), 0) if event is None else rho_of(event)
-    return amounts | {"rho": min(charged(rho, RHO_GRAIN), _MOST_GRAINS), "failure": charged(failure, DELTA_GRAIN)}
+    rho, failure = (rho_of_pure(guarantee.epsilon), Fraction(0)) if event is None else rho_of(event)
+    amounts["rho"] = min(charged(rho, RHO_GRAIN), _MOST_GRAINS)
+    amounts["failure"] = charged(failure, DELTA_GRAIN)
+    return amounts
 
 
 def follows(amounts: Amounts) -> bool:

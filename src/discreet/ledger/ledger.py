@@ -180,7 +180,7 @@ class Ledger:
                 f"A guarantee must be under the relation of its request, neighboring={relation.value}, but "
                 f"it is under {guarantee.neighboring.value}. Compute it under the relation in the metadata."
             )
-        values = {
+        values: dict[str, Any] = {
             "dataset": terms.check_dataset(dataset),
             "request": terms.check_request(request),
             "unit": terms.check_unit(unit),

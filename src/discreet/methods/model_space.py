@@ -104,7 +104,8 @@ class ModelSpace:
             masks.append(sum(1 << j for j, unit in enumerate(self.units) if unit in inside))
         if len(set(masks)) < len(masks):
             raise InvalidParameterError("Listed models must differ. Leave out the ones that repeat.")
-        return ModelSpace(self.candidates, self.forced, self.units, len(self.units), tuple(masks), True, self.one_by_one)
+        size = len(self.units)
+        return ModelSpace(self.candidates, self.forced, self.units, size, tuple(masks), True, self.one_by_one)
 
     def _check_size(self) -> None:
         d = len(self.units)

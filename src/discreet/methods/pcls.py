@@ -31,7 +31,7 @@ from discreet.methods.subset_regression import (
     models_progress,
     rows_progress,
 )
-from discreet.methods.tuning import Tuned, Tuning
+from discreet.methods.tuning import Tuned, Tuning, buy
 from discreet.release import NoiseRecord, StepRecord
 
 
@@ -218,7 +218,7 @@ class PreparedLeastSquares(PreparedSelection):
         """
         if self.method.as_published:
             return self._run_as_published(table, rng)
-        tuned = self.tuning.run(table, rng, rows_progress(progress, table))
+        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
         calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
         law = (calibration.gamma + calibration.inflation, calibration.epsilon, rng, calibration.noise)
         if self.space.listed is not None:
@@ -236,9 +236,7 @@ class PreparedLeastSquares(PreparedSelection):
         steps = (*tuned.steps, self.selection_record(noise)) if tuned.steps else ()
         return Outcome(self.space.names(chosen), noise, steps)
 
-    def scores(
-        self, moments: Integers, masks: Masks, progress: Progress | None = None
-    ) -> npt.NDArray[np.float64]:
+    def scores(self, moments: Integers, masks: Masks, progress: Progress | None = None) -> npt.NDArray[np.float64]:
         """Return penalized scores in squared target bounds. Not releasable.
 
         Parameters

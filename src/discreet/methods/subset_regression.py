@@ -1,4 +1,4 @@
-"""What the methods share that choose among regression models: parameters, checks, and what is public about a request."""
+"""What methods that choose among regression models share: parameters, checks, what is public about a request."""
 
 import math
 from abc import abstractmethod
@@ -65,9 +65,7 @@ class SubsetSelection(Method):
     @classmethod
     def _number_or_private(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str) and value != "private":
-            raise ValueError(
-                f'{info.field_name} must be a number, or "private" to buy it, but it is {value[:40]!r}.'
-            )
+            raise ValueError(f'{info.field_name} must be a number, or "private" to buy it, but it is {value[:40]!r}.')
         return value
 
     @field_validator("model_penalty", mode="before")
@@ -360,6 +358,20 @@ def models_progress(progress: Progress | None, n_models: int) -> Callable[[int],
 
 
 def public_columns(metadata: Metadata, design: Design) -> Iterator[PublicColumn]:
+    """Say what was declared public about the columns of a request.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        As declared.
+    design : Design
+        Names the columns.
+
+    Yields
+    ------
+    PublicColumn
+        The candidates, the target, and the unit's column where there is one.
+    """
     for name in design.columns:
         column = metadata.columns[name]
         yield PublicColumn(
@@ -377,6 +389,18 @@ def public_columns(metadata: Metadata, design: Design) -> Iterator[PublicColumn]
 
 
 def not_protected(metadata: Metadata) -> tuple[str, ...]:
+    """Say what a guarantee leaves open.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        Names the relation and the unit.
+
+    Returns
+    -------
+    tuple of str
+        Facts in words.
+    """
     facts = [
         "the metadata: bounds, levels and their sources",
         "the request: target, candidates, parameters",

@@ -257,28 +257,8 @@ class Tuning:
 
     # ---- the run
 
-    def run(self, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:
-        """Buy the parts one after the other.
-
-        Parameters
-        ----------
-        table : Table
-            The private table.
-        rng : Source
-            Where the noise comes from.
-        progress : callable, optional
-            Told of the rows of the last pass.
-
-        Returns
-        -------
-        Tuned
-            What was bought.
-
-        Notes
-        -----
-        Claim: ``tuning.privacy.md``. Cost: one pass over the rows for the moments, one more each for bought bounds and
-        for a bought bound of the target.
-        """
+    def _run(self, table: Table, rng: Source, progress: Callable[[int], None] | None) -> Tuned:
+        """See `buy`."""
         setting, steps = self.wide, list[StepRecord]()
         parts = {part.name: part for part in self.parts}
         if "bounds" in self.budget:
@@ -306,9 +286,7 @@ class Tuning:
             return replace(setting, radius=max(self.l1_grid) if self.l1_grid else 8.0 * bound)
         return replace(setting, radius=self.l1_radius if self.l1_radius is not None else 2.0 * bound)
 
-    def _bought_bounds(
-        self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]
-    ) -> Setting:
+    def _bought_bounds(self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]) -> Setting:
         sides = sides_of(self.metadata, self.wide.design.columns)
         epsilon = self.budget["bounds"] / len(sides)
         metadata, found = buy_bounds(table, self.metadata, sides, self._tail(), epsilon, rng, self.noise)
@@ -332,9 +310,7 @@ class Tuning:
         steps.append(parts["y_bound"].record(bound))
         return self._at_radius(replace(setting, design=replace(setting.design, bound=bound)))
 
-    def _bought_radius(
-        self, setting: Setting, moments: Integers, rng: Source, steps: list[StepRecord]
-    ) -> Setting:
+    def _bought_radius(self, setting: Setting, moments: Integers, rng: Source, steps: list[StepRecord]) -> Setting:
         """Specification 3.2 (b), or (c) where the grid is wide."""
         ratios, epsilon = self._ratios(setting), self.budget["l1_radius"]
         largest, wide = Sensitivity.of(setting.design, ratios[-1]), ratios[-1] > WIDE * ratios[0]
@@ -378,3 +354,30 @@ class Tuning:
         found = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
         steps.append(self._variance_part(setting).record(found * setting.design.bound**2))
         return found
+
+
+def buy(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:
+    """Buy the parts one after the other.
+
+    Parameters
+    ----------
+    plan : Tuning
+        What to buy, and for how much.
+    table : Table
+        The private table.
+    rng : Source
+        Where the noise comes from.
+    progress : callable, optional
+        Told of the rows of the last pass.
+
+    Returns
+    -------
+    Tuned
+        What was bought.
+
+    Notes
+    -----
+    Claim: ``tuning.privacy.md``. Cost: one pass over the rows for the moments, one more each for bought bounds and
+    for a bought bound of the target.
+    """
+    return plan._run(table, rng, progress)

@@ -1,5 +1,6 @@
 """A release in words and pictures; knows no method and no data."""
 
 from discreet.report.render import FORMATS, render
+from discreet.report.table import coefficient_table
 
-__all__ = ["FORMATS", "render"]
+__all__ = ["FORMATS", "coefficient_table", "render"]

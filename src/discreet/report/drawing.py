@@ -156,7 +156,7 @@ def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, wid
     chart = alt.layer(*layers).properties(
         width=width, height=height, padding={"left": left, "right": 8, "top": 4, "bottom": 4}
     )
-    drawn = vl_convert.vegalite_to_svg(chart.to_dict() | {"config": _STYLE}, allowed_base_urls=[])
+    drawn = vl_convert.vegalite_to_svg(chart.to_dict(validate=False) | {"config": _STYLE}, allowed_base_urls=[])
     drawn = re.sub(r"<[^>]*>", lambda tag: _tidy(tag[0], name), drawn)
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(told)}" ', 1)
 

@@ -11,9 +11,9 @@ from discreet.release import CoefficientRecord, FitRecord, Release
 from discreet.report import asked, estimates, noise_box
 from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, svg
 from discreet.report.price import price
-from discreet.report.words import at_most, cells, cut, number, shortened, visible
+from discreet.report.words import at_most, cells, cut, number, shortened, squeezed, visible
 
-_WIDTH, _ROW, _LABEL, _LONGEST = 360, 24, 240, 34
+_WIDTH, _ROW, _LABEL, _LONGEST = 380, 24, 280, 32
 _BOTH, _ALONE = "with privacy noise", "sampling alone"
 _FAR = 4.0
 """An interval longer than this many times the middle one is cut, so that the others can be seen."""
@@ -85,7 +85,7 @@ def sizes(release: Release) -> str:
     for at, record in enumerate(records):
         chosen = told[str(record.size)].is_chosen
         mark = "\u2713 " if chosen else ""
-        labels.append((f"{mark}{record.size}:  {told[str(record.size)].change}", ACCENT if chosen else INK, chosen))
+        labels.append((f"{mark}{told[str(record.size)].change}", ACCENT if chosen else INK, chosen))
         ends = (record.r_squared_low, record.r_squared_high, record.r_squared)
         low, high, middle = (min(max(end, -0.25), 1.05) for end in ends)
         rows.append({"y": at, "x": low, "x2": high, "middle": middle, "color": ACCENT if chosen else PAPER})
@@ -100,10 +100,11 @@ def sizes(release: Release) -> str:
         fill=alt.Fill("color:N", scale=None)
     )
     best = [record for record in records if told[str(record.size)].is_chosen]
+    numbers = [(str(at.size), color, bold) for at, (_, color, bold) in zip(records, labels, strict=True)]
     chosen_text = f"; {best[0].size} columns were selected, {best[0].r_squared:.3f}" if best else ""
     return svg(
         "sizes",
-        [*_placed([bars, curve, dots], x, len(rows)), _labels(labels)],
+        [*_placed([bars, curve, dots], x, len(rows)), _labels(numbers), _labels(labels, -42)],
         f"R squared of the best models of {len(records)} sizes{chosen_text}.",
         height=_ROW * len(rows),
         width=_WIDTH,
@@ -251,14 +252,14 @@ def _arrows(bars: list[Bar], start: float, end: float) -> alt.Chart:
     ).encode(angle=alt.Angle("turn:Q", scale=None))
 
 
-def _labels(labels: list[tuple[str, str, bool]]) -> alt.Chart:
+def _labels(labels: list[tuple[str, str, bool]], shift: int = -12) -> alt.Chart:
     rows = [
-        {"y": at, "t": cut(visible(told), _LONGEST), "color": color, "weight": "bold" if bold else "normal"}
+        {"y": at, "t": squeezed(visible(told), _LONGEST), "color": color, "weight": "bold" if bold else "normal"}
         for at, (told, color, bold) in enumerate(labels)
     ]
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
-        .mark_text(align="right", dx=-12, limit=_LABEL, fontSize=13, fontWeight=alt.expr("datum.weight"))
+        .mark_text(align="right", dx=shift, limit=_LABEL, fontSize=13, fontWeight=alt.expr("datum.weight"))
         .encode(x=alt.value(0), y=_y(len(rows)), text="t:N", color=alt.Color("color:N", scale=None))
     )
     return chart

@@ -56,6 +56,7 @@ class Facts:
 
     audience: Audience
     kind: asked.Kind
+    is_of_selection: bool
     is_private: bool
     is_seeded: bool
     method: str
@@ -115,6 +116,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
     return Facts(
         audience=audience,
         kind=kind,
+        is_of_selection=asked.is_of_selection(release),
         is_private=guarantee is not None,
         is_seeded=provenance.randomness == "seeded",
         method=release.method,
@@ -129,16 +131,14 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         chosen=chosen,
         headline=_headline(used if kind == "fit" else chosen),
         forced=asked.forced(release),
-        settings=tuple(
-            (name, setting(value), MEANINGS.get(name, "")) for name, value in asked.parameters(release).items()
-        ),
+        settings=tuple((name, setting(value), _meaning(name)) for name, value in asked.settings(release).items()),
         promise=guarantee,
         noise=noise_box.box(release.noise, target, _epsilon(release)),
         choice=None if choice is None else noise_box.box(choice, target, math.nan),
         steps=tuple(noise_box.steps(release)),
         fit=estimates.fit(release),
         fit_text=coefficient_table(release, width=80),
-        sizes=estimates.sizes(release),
+        sizes=estimates.sizes(release) if kind != "fit" else (),
         sums=_sums(release),
         columns=columns[:n_listed],
         n_unlisted=len(columns) - len(columns[:n_listed]),
@@ -166,6 +166,10 @@ def _epsilon(release: Release) -> float:
     if not release.steps:
         return asked.epsilon(release)
     return price(release.steps[-1].event).epsilon or math.nan
+
+
+def _meaning(name: str) -> str:
+    return MEANINGS.get(name.rpartition(": ")[2], "")
 
 
 def _sums(release: Release) -> Sums | None:

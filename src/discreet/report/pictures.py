@@ -44,7 +44,7 @@ def _of_estimates(release: Release) -> dict[str, str]:
     pictures = {}
     if release.fit is not None and estimates.drawn(release.fit):
         pictures["coefficients"] = estimate_pictures.coefficients(release, release.fit)
-    if release.by_size:
+    if release.by_size and asked.kind(release) != "fit":
         pictures["sizes"] = estimate_pictures.sizes(release)
     prices = estimate_pictures.steps(release) if len(release.steps) > 1 and promised(release) else None
     return pictures if prices is None else pictures | {"steps": prices}

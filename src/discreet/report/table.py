@@ -2,7 +2,7 @@
 
 from discreet.release import Release
 from discreet.report.estimates import Coefficient, Fit, fit
-from discreet.report.words import cells, cut, visible
+from discreet.report.words import cells, squeezed, visible
 
 _GAP = "  "
 
@@ -15,7 +15,7 @@ def coefficient_table(release: Release, width: int = 100) -> str:
     release : Release
         The release.
     width : int
-        Most columns of the terminal, at least 60; names that are too long lose their end.
+        Most columns of the terminal, at least 80; names that are too long lose their middle.
 
     Returns
     -------
@@ -48,13 +48,13 @@ def _row(one: Coefficient, record: Fit) -> list[str]:
 
 
 def _line(row: list[str], widths: list[int]) -> str:
-    name = cut(row[0], widths[0])
+    name = squeezed(row[0], widths[0])
     others = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
     return _GAP.join([name + " " * (widths[0] - cells(name)), *others])
 
 
 def _notes(record: Fit) -> list[str]:
-    notes = ["privacy: share of the interval's variance that is privacy noise"]
+    notes = ["privacy: its noise's share of the interval's variance"]
     if record.n_empty:
         notes.append("*: the interval says no more than the public bounds did")
     return notes

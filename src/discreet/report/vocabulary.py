@@ -49,6 +49,7 @@ MECHANISMS = {
     "discrete_gaussian": "Gaussian noise on whole numbers",
     "discrete_laplace": "Laplace noise on whole numbers",
     "gaussian": "Gaussian noise",
+    "noisy_newton": "Newton steps with Gaussian noise",
     "noisy_gradient_descent": "noisy gradient descent",
     "objective_perturbation": "objective perturbation",
 }
@@ -66,6 +67,7 @@ STEPS = {
     "y_center": "middle of the target",
     "l1_radius": "limit on the coefficients",
     "residual_variance": "residual variance",
+    "sigma2": "residual variance",
     "rss": "smallest squared error",
     "f_min": "smallest squared error",
     "n_rows": "number of rows",
@@ -90,6 +92,7 @@ MEANINGS = {
     "mechanism": "how the noisy choice is made",
     "l1_radius": "R: limit on the sizes of a model's coefficients, added up",
     "l1_grid": "values of R, or of R over r, to choose from",
+    "method": "how columns are selected",
     "model_penalty": "price of every further column in a model, in the unit of the scores",
     "max_size": "most columns that may be selected",
     "models": "the candidate models, when they are given one by one",

@@ -354,6 +354,34 @@ def cut(text: str, room: int) -> str:
     return kept + "..."
 
 
+def squeezed(text: str, room: int) -> str:
+    """Return a text that takes at most `room` columns, its middle left out if need be.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    room : int
+        Columns allowed, at least 5.
+
+    Returns
+    -------
+    str
+        The text, or its start, an ellipsis, and its end.
+
+    Examples
+    --------
+    >>> squeezed("a_long_name_of_12", 10)
+    'a_lo..._12'
+    """
+    if cells(text) <= room:
+        return text
+    tail = ""
+    while cells(text[-len(tail) - 1 :]) <= (room - 3) // 2 and len(tail) < len(text):
+        tail = text[-len(tail) - 1 :]
+    return cut(text, room - cells(tail)) + tail
+
+
 def _cells(mark: str) -> int:
     if unicodedata.combining(mark):
         return 0

@@ -211,6 +211,7 @@ def _spend(facts: "_Facts", ledger: Ledger, source: Source, progress: Progress |
                 neighboring=metadata.neighboring,
                 guarantee=facts.promised,
                 facts=facts.public_request(),
+                event=facts.prepared.event,
             )
         with _uninterrupted():
             reservation.touch()

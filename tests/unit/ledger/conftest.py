@@ -13,6 +13,7 @@ import pytest
 from discreet.accounting.guarantee import Guarantee, Number, exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.ledger import Ledger, Reservation
+from discreet.ledger.chain import GENESIS, entry_hash
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 
@@ -54,7 +55,7 @@ def ledger(path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-@pytest.fixture(name="ask")
+@pytest.fixture(name="ask", scope="session")
 def _ask() -> Callable[..., Reservation]:
     """Give the tests the short way."""
     return ask
@@ -71,5 +72,24 @@ def tamper() -> Callable[..., None]:
                 connection.execute(f"DROP TRIGGER {name}")
             for statement in statements:
                 connection.execute(statement)
+
+    return run
+
+
+@pytest.fixture
+def rewrite(tamper: Callable[..., None]) -> Callable[..., None]:
+    """Change an entry and give it, and all after it, hashes that fit."""
+
+    def run(path: Path, seq: int, **changes: Any) -> None:
+        statements, previous = [], GENESIS
+        with closing(sqlite3.connect(path)) as connection:
+            connection.row_factory = sqlite3.Row
+            rows = [dict(row) for row in connection.execute("SELECT * FROM entries ORDER BY seq")]
+        for row in rows:
+            row |= (changes if row["seq"] == seq else {}) | {"prev": previous}
+            previous = row["hash"] = entry_hash(row)
+            values = ", ".join(f"{name} = {'NULL' if value is None else repr(value)}" for name, value in row.items())
+            statements.append(f"UPDATE entries SET {values} WHERE seq = {row['seq']}")
+        tamper(path, *statements, f"UPDATE head SET hash = '{previous}'")
 
     return run

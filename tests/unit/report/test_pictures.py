@@ -27,6 +27,14 @@ def test_pictures_are_the_same_every_time(samples):
         ("unknown law", {"odds"}),
         ("not private", {"swap"}),
         ("seeded", {"swap"}),
+        ("tuned", {"odds", "swap", "steps"}),
+        ("linear", {"odds", "coefficients"}),
+        ("run", {"odds", "swap", "budget", "coefficients", "steps"}),
+        ("moments", {"odds", "sizes", "steps"}),
+        ("moments alone", {"odds", "steps"}),
+        ("derived fit", {"odds", "coefficients", "steps"}),
+        ("constant alone", {"odds"}),
+        ("fit for study", {"coefficients"}),
     ],
 )
 def test_only_what_holds_is_drawn(samples, name, drawn):
@@ -62,3 +70,44 @@ def test_the_ids_of_two_pictures_differ(samples):
         if element.get("id")
     ]
     assert len(ids) == len(set(ids))
+
+
+def texts(svg):
+    """Return the texts of a picture."""
+    root = ElementTree.fromstring(svg)  # noqa: S314 - our own drawing
+    return [" ".join(element.itertext()) for element in root.iter(f"{SVG}text")]
+
+
+def test_coefficients_are_named_and_levels_stand_below_their_category(samples):
+    """The category is a heading, and the constant term is left to the table."""
+    told = texts(draw(samples["linear"])["coefficients"])
+    assert {"lncoins", "age", "site", "fitchburg", "franklin"} <= set(told)
+    assert not {"constant term", "site: fitchburg"} & set(told)
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("logistic", "Odds ratio for mdvis"), ("poisson", "Rate ratio for mdvis")])
+def test_ratios_have_a_logarithmic_axis_that_says_so(samples, name, ratio):
+    """One, no difference, is on it."""
+    told = texts(draw(samples[name])["coefficients"])
+    assert any(text.startswith(ratio) for text in told)
+    assert "1" in told
+
+
+def test_long_names_keep_their_ends(samples):
+    """Two names that differ at their end are told apart."""
+    told = [text for text in texts(draw(samples["moments of many"])["sizes"]) if "column" in text]
+    assert len(told) == len(set(told)) == 26
+
+
+def test_hostile_levels_are_text(samples):
+    """Names of columns, levels and steps stay text in every picture."""
+    drawn = draw(samples["hostile fit"])
+    assert set(drawn) == {"odds", "coefficients", "sizes", "steps"}
+    assert "<script>alert(1)</script>" in texts(drawn["coefficients"])
+
+
+def test_numbers_beyond_all_bounds_are_drawn(samples):
+    """Intervals of any length leave a picture of readable size."""
+    root = ElementTree.fromstring(draw(samples["extreme fit"])["coefficients"])  # noqa: S314 - our own drawing
+    assert 200 < float(root.get("width")) < 900
+    assert "NaN" not in draw(samples["extreme fit"])["coefficients"]

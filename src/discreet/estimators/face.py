@@ -1,0 +1,122 @@
+"""What all estimators share: from X and y, or a table, to a release."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from discreet.data.design import level_codes, numbers
+from discreet.data.engine import Table
+from discreet.data.frame import column_of
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.errors import InvalidParameterError
+from discreet.estimators.arrays import feature_columns, table_of
+from discreet.ledger import Ledger
+from discreet.mechanisms.rng import Source
+from discreet.methods.registry import method_of
+from discreet.release import FitRecord, Release
+from discreet.workflow.request import answer
+
+Floats = npt.NDArray[np.float64]
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose parameters are those of a method, but for ``metadata`` and ``random_state``."""
+
+    _method: ClassVar[str]
+    metadata: Metadata | None
+    random_state: int | None
+
+    def _answered(
+        self,
+        X: Any,
+        y: Any,
+        target: str | None,
+        candidates: Sequence[str] | None,
+        ledger: Ledger | str | Path | None,
+        observed_bound: bool = False,
+        **fixed: Any,
+    ) -> Release:
+        """Reserve, run and record; learn the features' names and number."""
+        table, name, among = self._table(X, y, target, candidates, observed_bound)
+        stated = {key: plain(value) for key, value in self.get_params(deep=False).items()}
+        parameters = {key: value for key, value in stated.items() if key not in ("metadata", "random_state")}
+        method = method_of(self._method, **parameters, **fixed)
+        with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
+            release = answer(method, table, name, among, ledger=book, rng=self._source()).release
+        listed = list(release.request["candidates"])
+        if isinstance(X, Table):
+            self.feature_names_in_ = np.array(listed, dtype=object)
+        self.n_features_in_ = len(listed)
+        self._metadata = table.metadata
+        self.release_ = release
+        return release
+
+    def _table(
+        self, X: Any, y: Any, target: str | None, candidates: Sequence[str] | None, observed_bound: bool
+    ) -> tuple[Table, str, Sequence[str] | None]:
+        if isinstance(X, Table):
+            if target is None or y is not None:
+                raise InvalidParameterError("A table must come with target=NAME and without y. Name its target column.")
+            return X, target, candidates
+        if candidates is not None:
+            raise InvalidParameterError("candidates must not be given beside X and y. Drop columns of X instead.")
+        return table_of(self, X, y, target, self.metadata, observed_bound=observed_bound)
+
+    def _source(self) -> Source | None:
+        seed = self.random_state
+        if seed is None:
+            return None
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InvalidParameterError(f"random_state must be None or an integer of at least 0, but it is {seed!r}.")
+        return Source.seeded(int(seed))
+
+    def _predictor(self, X: Any, fit: FitRecord) -> Floats:
+        """The linear predictor of rows, their cells clipped as in the fit."""
+        listed = list(self.release_.request["candidates"])
+        columns = feature_columns(self, X, listed)
+        found = np.zeros(len(next(iter(columns.values()))) if columns else 0)
+        for term in fit.coefficients:
+            found = found + term.estimate * (1.0 if term.column is None else self._cells(columns, term))
+        return found
+
+    def _cells(self, columns: dict[str, Any], term: Any) -> Floats:
+        column = self._metadata.columns[term.column]
+        values = column_of(columns[term.column], isinstance(column, NumericColumn))
+        if isinstance(column, CategoryColumn):
+            place = list(column.levels or ()).index(term.level)
+            return (level_codes(values, column) == place).astype(np.float64)
+        middle, half = half_width(column)
+        known = numbers(values)
+        return np.clip(np.where(np.isnan(known), middle, known), middle - half, middle + half)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True  # a missing cell becomes the middle of its bounds
+        tags.input_tags.string = True  # text that is no number is a missing cell
+        return tags
+
+
+def plain(value: Any) -> Any:
+    """Return lists, arrays and numpy scalars of a parameter grid as plain values.
+
+    Parameters
+    ----------
+    value : Any
+        As it was given.
+
+    Returns
+    -------
+    Any
+        The same as tuples and Python numbers.
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(plain(item) for item in value)
+    return value

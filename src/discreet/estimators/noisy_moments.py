@@ -1,0 +1,211 @@
+"""NoisyMoments with scikit-learn's face."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.data.metadata import Metadata
+from discreet.estimators.face import PrivateEstimator
+from discreet.ledger import Ledger
+from discreet.methods.moment_answers import MomentAnswers
+from discreet.release import Release
+from discreet.workflow.derive import fit_from, select_from
+
+Floats = npt.NDArray[np.float64]
+
+
+class NoisyMoments(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
+    """Buy one noisy matrix of second moments; then any model, criterion or coefficient is free.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        In nats, in (0, 1000].
+    delta : float, default=0.0
+        With a positive one, such as 1e-6, the noise is Gaussian and much smaller; 0 is pure privacy.
+    question : {"selection", "coefficients"}, default="selection"
+        What the budget inside is split for.
+    model_penalty : {"auto", "aic", "bic"} or float, default="auto"
+        Price of a column in units of chi-squared; "auto" lets a column that does not matter enter in 2% of releases.
+    max_size : int, default=None
+        The most columns that may be selected besides the forced ones.
+    forced : sequence of str, default=()
+        Candidates in every model.
+    groups : sequence of sequences of str, default=()
+        Candidates that enter and leave together. A category is a group by itself.
+    y_bound : float or "private", default=None
+        The target is clipped to within this of its center. "private" buys the quantile that serves the question best.
+        None is the furthest of its bounds.
+    y_quantile : float, default=None
+        Which quantile is bought.
+    y_center : float, default=None
+        The target's zero, in its unit. Public. None is the middle of its bounds.
+    row_norm : float, default=None
+        Rows whose scaled columns have a larger l2 norm are shrunk to it.
+    design_moments : dict of str to dict, default=None
+        ``mean`` and ``sd`` of columns whose distribution is public: what is declared is not paid for.
+    uncorrelated : bool, default=False
+        Whether those columns are known to be uncorrelated.
+    fit_intercept : bool, default=True
+        Whether models have a constant.
+    random_state : int, default=None
+        A seed for simulations alone: the release then carries no guarantee.
+    metadata : Metadata, default=None
+        What is public about X and y. None declares every column and the target to lie in [-1, 1].
+
+    Attributes
+    ----------
+    release_ : Release
+        The noisy moments, the selection, the best models by size.
+    support_ : ndarray of bool, shape (n_features,)
+        Which columns were selected.
+
+    Notes
+    -----
+    Claim: ``methods/noisy_moments.privacy.md``.
+
+    References
+    ----------
+    Privacy specification 6.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (50000, 1))
+    >>> moments = NoisyMoments(epsilon=1.0, delta=1e-6).fit(X, 0.5 * X[:, 0])
+    >>> [round(term.estimate, 1) for term in moments.coefficients(["x0"]).fit.coefficients][1:]
+    [0.5]
+    """
+
+    _method: ClassVar[str] = "moments"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float = 0.0,
+        question: str = "selection",
+        model_penalty: float | str = "auto",
+        max_size: int | None = None,
+        forced: Sequence[str] = (),
+        groups: Sequence[Sequence[str]] = (),
+        y_bound: float | str | None = None,
+        y_quantile: float | None = None,
+        y_center: float | None = None,
+        row_norm: float | None = None,
+        design_moments: dict[str, dict[str, float]] | None = None,
+        uncorrelated: bool = False,
+        fit_intercept: bool = True,
+        random_state: int | None = None,
+        metadata: Metadata | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.question = question
+        self.model_penalty = model_penalty
+        self.max_size = max_size
+        self.forced = forced
+        self.groups = groups
+        self.y_bound = y_bound
+        self.y_quantile = y_quantile
+        self.y_center = y_center
+        self.row_norm = row_norm
+        self.design_moments = design_moments
+        self.uncorrelated = uncorrelated
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.metadata = metadata
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        candidates: Sequence[str] | None = None,
+        ledger: Ledger | str | Path | None = None,
+    ) -> Self:
+        """Buy the moments; spends epsilon.
+
+        Parameters
+        ----------
+        X : Table, DataFrame or array_like, shape (n_samples, n_features)
+            A table opened with `discreet.open_table`, or features alone.
+        y : array_like, shape (n_samples,), optional
+            The target, when X holds features alone.
+        target : str, optional
+            The target's column: of the table, or in the metadata where y has no name.
+        candidates : sequence of str, optional
+            Columns of the table; default all declared ones but the target.
+        ledger : Ledger, str or Path, optional
+            Where the charge is recorded. Without one nothing is charged, and the release says so.
+
+        Returns
+        -------
+        NoisyMoments
+            Itself, with `release_`.
+        """
+        release = self._answered(X, y, target, candidates, ledger)
+        self.support_ = np.isin(list(release.request["candidates"]), release.selected)
+        return self
+
+    def select(self, **parameters: Any) -> Release:
+        """Return another selection, for free.
+
+        Parameters
+        ----------
+        **parameters : Any
+            ``model_penalty``, ``max_size``, ``forced``, ``groups``.
+
+        Returns
+        -------
+        Release
+            Under the same guarantee.
+        """
+        check_is_fitted(self, "release_")
+        return select_from(self.release_, **parameters)
+
+    def coefficients(self, columns: Sequence[str] | None = None, confidence: float = 0.95) -> Release:
+        """Return the coefficients of any model, for free.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Columns of the model; default those that were selected.
+        confidence : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Release
+            With `fit`, under the same guarantee.
+        """
+        check_is_fitted(self, "release_")
+        return fit_from(self.release_, columns, confidence)
+
+    def lasso_path(self) -> tuple[Floats, Floats, tuple[str, ...]]:
+        """Return the lasso's path on the scaled columns, for free.
+
+        Returns
+        -------
+        penalties : ndarray of float, shape (n_knots,)
+            Decreasing.
+        coefficients : ndarray of float, shape (n_knots, p)
+            In units of y's bound per half range of a column; straight between knots.
+        labels : tuple of str
+            Of the p columns.
+        """
+        check_is_fitted(self, "release_")
+        if self.release_.moments is None:
+            raise ValueError("The release holds no moments.")
+        knots, path = MomentAnswers(self.release_.moments).lasso_path()
+        return knots, path, self.release_.moments.labels
+
+    def _get_support_mask(self) -> Any:
+        check_is_fitted(self, "support_")
+        return self.support_

@@ -1,0 +1,353 @@
+"""LinearRegression, LogisticRegression and PoissonRegression with scikit-learn's face."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.data.metadata import Metadata
+from discreet.estimators.face import PrivateEstimator
+from discreet.ledger import Ledger
+from discreet.release import FitRecord
+
+Floats = npt.NDArray[np.float64]
+
+
+class _Regression(PrivateEstimator):
+    """Coefficients of given columns."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        candidates: Sequence[str] | None = None,
+        ledger: Ledger | str | Path | None = None,
+    ) -> Self:
+        """Estimate the coefficients; spends epsilon.
+
+        Parameters
+        ----------
+        X : Table, DataFrame or array_like, shape (n_samples, n_features)
+            A table opened with `discreet.open_table`, or features alone.
+        y : array_like, shape (n_samples,), optional
+            The target, when X holds features alone.
+        target : str, optional
+            The target's column: of the table, or in the metadata where y has no name.
+        candidates : sequence of str, optional
+            Columns of the model, for a table; default all declared ones but the target.
+        ledger : Ledger, str or Path, optional
+            Where the charge is recorded. Without one nothing is charged, and the release says so.
+
+        Returns
+        -------
+        self
+            With `release_`, `coef_` and `intercept_`.
+        """
+        found = self._answered(X, y, target, candidates, ledger).fit
+        if found is None:
+            raise ValueError("The release holds no coefficients.")
+        slopes = [term for term in found.coefficients if term.column is not None]
+        self.terms_ = tuple(term.name for term in slopes)
+        self.coef_ = np.array([term.estimate for term in slopes])
+        self.intercept_ = float(sum(term.estimate for term in found.coefficients if term.column is None))
+        self.intervals_ = np.array([(term.low, term.high) for term in slopes]).reshape(-1, 2)
+        return self
+
+    def _fitted(self) -> FitRecord:
+        check_is_fitted(self, "release_")
+        found: FitRecord = self.release_.fit
+        return found
+
+
+class LinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
+    """Linear regression from noisy moments, with intervals that hold the sampling and the privacy noise.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        In nats, in (0, 1000].
+    delta : float, default=0.0
+        With a positive one, such as 1e-6, the noise is Gaussian and much smaller; 0 is pure privacy.
+    confidence : float, default=0.95
+        Level of the intervals.
+    y_bound : float or "private", default=None
+        The target is clipped to within this of its center. "private" buys its .95 quantile. None is the furthest of
+        its bounds.
+    y_quantile : float, default=None
+        Which quantile is bought.
+    y_center : float, default=None
+        The target's zero, in its unit. Public. None is the middle of its bounds.
+    row_norm : float, default=None
+        Rows whose scaled columns have a larger l2 norm are shrunk to it.
+    fit_intercept : bool, default=True
+        Whether the model has a constant.
+    random_state : int, default=None
+        A seed for simulations alone: the release then carries no guarantee.
+    metadata : Metadata, default=None
+        What is public about X and y. None declares every column and the target to lie in [-1, 1].
+
+    Attributes
+    ----------
+    release_ : Release
+        Coefficients with intervals, and the noisy moments: submodels are free.
+    coef_ : ndarray of float, shape (n_terms,)
+        In own units; a category has a coefficient for each level but its first.
+    intercept_ : float
+        In own units.
+    intervals_ : ndarray of float, shape (n_terms, 2)
+        Of `coef_`.
+    terms_ : tuple of str
+        Names of `coef_`.
+
+    Notes
+    -----
+    Claim: ``methods/noisy_moments.privacy.md``.
+
+    References
+    ----------
+    Privacy specification 6.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (50000, 1))
+    >>> LinearRegression(epsilon=1.0, delta=1e-6).fit(X, 0.5 * X[:, 0]).coef_.round(1) + 0.0
+    array([0.5, 0. ])
+    """
+
+    _method = "linear"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float = 0.0,
+        confidence: float = 0.95,
+        y_bound: float | str | None = None,
+        y_quantile: float | None = None,
+        y_center: float | None = None,
+        row_norm: float | None = None,
+        fit_intercept: bool = True,
+        random_state: int | None = None,
+        metadata: Metadata | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.confidence = confidence
+        self.y_bound = y_bound
+        self.y_quantile = y_quantile
+        self.y_center = y_center
+        self.row_norm = row_norm
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.metadata = metadata
+
+    def predict(self, X: Any) -> Floats:
+        """Predict the target of new rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like, shape (n_samples, n_features)
+            Features, as in the fit; their cells are clipped to their bounds.
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples,)
+            In the target's unit.
+        """
+        return self._predictor(X, self._fitted())
+
+
+class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
+    """Logistic regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        In nats, in (0, 1000].
+    delta : float, default=1e-6
+        A positive one buys Gaussian noise and intervals; 0 is pure privacy, by objective perturbation.
+    confidence : float, default=0.95
+        Level of the intervals.
+    fit_intercept : bool, default=True
+        Whether the model has a constant.
+    random_state : int, default=None
+        A seed for simulations alone: the release then carries no guarantee.
+    metadata : Metadata, default=None
+        What is public about X and y. None declares every column to lie in [-1, 1], and y to be 0 or 1.
+
+    Attributes
+    ----------
+    release_ : Release
+        Coefficients with intervals.
+    classes_ : ndarray, shape (2,)
+        0 and 1.
+    coef_ : ndarray of float, shape (n_terms,)
+        Log odds per unit of the column.
+    intercept_ : float
+        Log odds where all columns are 0.
+    intervals_ : ndarray of float, shape (n_terms, 2)
+        Of `coef_`.
+    terms_ : tuple of str
+        Names of `coef_`.
+
+    Notes
+    -----
+    Claim: ``methods/generalized_linear.privacy.md``.
+
+    References
+    ----------
+    Privacy specification 6.2.
+    """
+
+    _method = "logistic"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float = 1e-6,
+        confidence: float = 0.95,
+        fit_intercept: bool = True,
+        random_state: int | None = None,
+        metadata: Metadata | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.confidence = confidence
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.metadata = metadata
+
+    @property
+    def classes_(self) -> Any:
+        """The two values of the target."""
+        return np.array([0, 1])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the log odds of new rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like, shape (n_samples, n_features)
+            Features, as in the fit.
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples,)
+            Of the target being 1.
+        """
+        return self._predictor(X, self._fitted())
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of both values of the target.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like, shape (n_samples, n_features)
+            Features, as in the fit.
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples, 2)
+            Of 0 and of 1.
+        """
+        odds = np.clip(self.decision_function(X), -700.0, 700.0)
+        chance = 1.0 / (1.0 + np.exp(-odds))
+        return np.column_stack([1.0 - chance, chance])
+
+    def predict(self, X: Any) -> Any:
+        """Return the more likely value of the target of new rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like, shape (n_samples, n_features)
+            Features, as in the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+            0 or 1.
+        """
+        return (self.decision_function(X) > 0.0).astype(int)
+
+
+class PoissonRegression(RegressorMixin, _Regression):  # type: ignore[misc]
+    """Poisson regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        In nats, in (0, 1000].
+    delta : float, default=1e-6
+        Positive: the noise is Gaussian.
+    confidence : float, default=0.95
+        Level of the intervals.
+    fit_intercept : bool, default=True
+        Whether the model has a constant.
+    random_state : int, default=None
+        A seed for simulations alone: the release then carries no guarantee.
+    metadata : Metadata, default=None
+        What is public about X and y. None declares every column and the target to lie in [-1, 1].
+
+    Attributes
+    ----------
+    release_ : Release
+        Coefficients with intervals.
+    coef_ : ndarray of float, shape (n_terms,)
+        Change of the logarithm of the mean per unit of the column.
+    intercept_ : float
+        Logarithm of the mean where all columns are 0.
+    intervals_ : ndarray of float, shape (n_terms, 2)
+        Of `coef_`.
+    terms_ : tuple of str
+        Names of `coef_`.
+
+    Notes
+    -----
+    Claim: ``methods/generalized_linear.privacy.md``.
+
+    References
+    ----------
+    Privacy specification 6.2.
+    """
+
+    _method = "poisson"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float = 1e-6,
+        confidence: float = 0.95,
+        fit_intercept: bool = True,
+        random_state: int | None = None,
+        metadata: Metadata | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.confidence = confidence
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.metadata = metadata
+
+    def predict(self, X: Any) -> Floats:
+        """Predict the mean of the target of new rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like, shape (n_samples, n_features)
+            Features, as in the fit; their cells are clipped to their bounds.
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples,)
+            In the target's unit.
+        """
+        return np.exp(np.clip(self._predictor(X, self._fitted()), -700.0, 700.0))

@@ -1,0 +1,476 @@
+"""Coefficients of logistic and Poisson regressions from noisy sums at a few points (privacy specification 6.2)."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, field_validator
+
+from discreet.accounting.events import event_record
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Cells, Design
+from discreet.data.engine import Table
+from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.kernels.glm import LOGISTIC, Family, poisson
+from discreet.kernels.noisy_newton import Fit, Problem, Request, noisy_newton
+from discreet.mechanisms.additive import discrete_gaussian
+from discreet.mechanisms.rng import Source
+from discreet.methods.base import Fitter, Outcome, Preparation, Progress
+from discreet.methods.noise_budget import NoiseBudget
+from discreet.methods.subset_regression import not_protected, public_columns, rows_progress
+from discreet.release import CoefficientRecord, FitRecord, NoiseRecord, StepRecord
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+CLAIM = "methods/generalized_linear.privacy.md"
+
+LEAST_SCALE = 2**22
+"""No noise is smaller than this many whole steps: it bounds what the lattice costs, and is far below any noise."""
+
+TYPICAL_ROWS = 10_000
+"""Guess of the number of rows where it is private: it decides how many passes there are, nothing else."""
+
+
+class GeneralizedLinear(Fitter):
+    """A regression with a canonical link. Its subclasses document the parameters."""
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
+    fit_intercept: bool = True
+
+    @field_validator("epsilon")
+    @classmethod
+    def _epsilon_in_range(cls, value: float) -> float:
+        exact_epsilon(value)
+        return value
+
+    @field_validator("delta")
+    @classmethod
+    def _delta_in_range(cls, value: float) -> float:
+        if exact_delta(value) == 0:
+            raise ValueError(f"delta must lie in (0, 1) for a {cls.name} regression, such as 1e-6, but it is 0.")
+        return value
+
+    @field_validator("fit_intercept")
+    @classmethod
+    def _always_an_intercept(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError(f"fit_intercept must be true for a {cls.name} regression.")
+        return value
+
+    @abstractmethod
+    def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
+        """Return the response's law, and center and bound of its cells.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+
+        Returns
+        -------
+        family : Family
+            With the response's public range.
+        center, bound : float
+            In the target's unit.
+        """
+
+    def design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
+        """Return the row map of a request.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the model; default all declared ones but the target.
+
+        Returns
+        -------
+        Design
+            With the response between -1 and 1.
+        """
+        _, center, bound = self.family(metadata, target)
+        names = tuple(columns or ()) or None
+        found = Design.plan(metadata, target, names, center, bound)
+        return replace(found, candidates=()) if columns is not None and not names else found
+
+    def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
+        """Return what a noise budget must know before the columns of a later selection are known.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str, optional
+            The most columns there can be.
+
+        Returns
+        -------
+        tuple of int
+            The most numbers that are released, and the least l2 sensitivity of a vector of them in whole steps.
+        """
+        p = self.design(metadata, target, columns).n_columns - 1
+        return 3 * p * (p + 3) // 2, LEAST_SCALE
+
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedGlm":
+        """Check the request and calibrate its noise, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        candidates : sequence of str, optional
+            Columns of the model; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedGlm
+            The cost, the noise, and a `run`.
+        """
+        size = self.size(metadata, target, candidates)
+        budget = NoiseBudget.of(exact_epsilon(self.epsilon), exact_delta(self.delta), *size)
+        return self.prepare_within(metadata, target, candidates, budget)
+
+    def prepare_within(
+        self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
+    ) -> "PreparedGlm":
+        """Check a request and fix its noise so that it spends a given budget.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the model.
+        budget : NoiseBudget
+            What it may spend.
+
+        Returns
+        -------
+        PreparedGlm
+            The noise, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When the budget is a pure one.
+        """
+        if budget.rho is None:
+            raise InvalidParameterError(f"A {self.name} regression needs a delta, such as 1e-6. Give one.")
+        return PreparedGlm(self, self.design(metadata, target, columns), budget)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The columns of a model: the constant, numeric columns, and the levels of categories but their first."""
+
+    design: Design
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Which of the design's columns, the target apart, are in the model."""
+        found, at = [0], 1
+        for width in self.design.widths:
+            found += range(at + (1 if width > 1 else 0), at + width)
+            at += width
+        return tuple(found)
+
+    @cached_property
+    def owners(self) -> tuple[tuple[str | None, str | None], ...]:
+        """Column and level of each term; both None for the constant."""
+        found: list[tuple[str | None, str | None]] = [(None, None)]
+        for name in self.design.candidates:
+            column = self.design.metadata.declared(name)
+            levels = column.levels if isinstance(column, CategoryColumn) else None
+            found += [(name, level) for level in levels[1:]] if levels else [(name, None)]
+        return tuple(found)
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Places, among the terms, of the dummies of one category."""
+        names = [owner for owner, level in self.owners if level is not None]
+        found = (tuple(j for j, (owner, _) in enumerate(self.owners) if owner == name) for name in dict.fromkeys(names))
+        return tuple(found)
+
+    def scales(self) -> tuple[Floats, Floats]:
+        """Return middle and half width of each term, in its own unit."""
+        pairs = [
+            half_width(column)
+            if owner is not None and isinstance(column := self.design.metadata.declared(owner), NumericColumn)
+            else (0.0, 1.0)
+            for owner, _ in self.owners
+        ]
+        return np.array([middle for middle, _ in pairs]), np.array([half for _, half in pairs])
+
+
+class PreparedGlm(Preparation):
+    """A request of a `GeneralizedLinear` with its budget fixed.
+
+    Parameters
+    ----------
+    method : GeneralizedLinear
+        The parameters.
+    design : Design
+        The row map.
+    budget : NoiseBudget
+        Gaussian.
+    """
+
+    def __init__(self, method: GeneralizedLinear, design: Design, budget: NoiseBudget) -> None:
+        self.method, self.design, self.budget = method, design, budget
+        metadata = design.metadata
+        self.terms = Terms(design)
+        self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
+        self.event = budget.event()
+        self.delta = exact_delta(method.delta)
+        self.parameters = {**method.model_dump(mode="json", exclude_none=True), "y_center": design.center}
+        self.parameters["y_bound"] = design.bound
+        self.noise = self._noise()
+        self.steps: tuple[StepRecord, ...] = (
+            StepRecord(name="coefficients", event=event_record(self.event), noise=self.noise),
+        )
+        self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
+
+    @property
+    def _rho(self) -> Fraction:
+        return self.budget.rho or Fraction(0)
+
+    def _noise(self) -> NoiseRecord:
+        mu = math.sqrt(2.0 * float(self._rho))
+        return NoiseRecord(
+            mechanism="discrete_gaussian",
+            noise="gaussian",
+            sensitivity=1.0,
+            scale=1.0 / mu,
+            unit="what one unit can change in all sums together",
+            formula="1: of residuals times columns and weighted products of columns, over a few passes",
+            numerics="exact draw on whole steps",
+            claim=CLAIM,
+        )
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Ask for the sums of a few passes, add the noise, and compute the coefficients from the results alone.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of the rows of the first pass where their number is public.
+
+        Returns
+        -------
+        Outcome
+            Coefficients with intervals.
+
+        Notes
+        -----
+        Claim: ``generalized_linear.privacy.md``. Cost: two or three passes over the rows.
+        """
+        told = rows_progress(progress, table)
+        steps = noisy_newton(self._problem())
+        left = 2 * self._rho
+        request = next(steps)
+        while True:
+            left -= Fraction(request.mu) ** 2
+            if left < -self._rho / 10**9:
+                raise ArithmeticError("the passes cost more than was reserved")
+            answer = self._noisy(table, request, rng, told)
+            told = None
+            try:
+                request = steps.send(answer)
+            except StopIteration as done:
+                fit: Fit = done.value
+                break
+        return Outcome(selected=self.candidates, noise=self.noise, steps=self.steps, fit=self._record(fit))
+
+    def _problem(self) -> Problem:
+        metadata = self.design.metadata
+        family, _, _ = self.method.family(metadata, self.target)
+        return Problem(
+            family=family,
+            n_coefficients=len(self.terms.owners),
+            groups=self.terms.groups,
+            # Of all passes together; a hair less, for the sum of their squares is taken in floating point.
+            mu=math.sqrt(2.0 * float(self._rho)) * (1.0 - 1e-12),
+            replace=metadata.neighboring is NeighboringRelation.REPLACE_ONE,
+            n_rows=metadata.n_rows or self.method.n0 or TYPICAL_ROWS,
+            level=self.method.confidence,
+        )
+
+    def _noisy(self, table: Table, request: Request, rng: Source, told: Any) -> Floats:
+        """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
+        places = np.array([*self.terms.places, self.design.n_columns - 1])
+        p = len(places) - 1
+
+        def work(cells: Cells) -> Integers:
+            return request.row_map.sums(np.asfortranarray(cells[:, places]))
+
+        exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), told)
+        c = self.design.metadata.rows_per_unit
+        found = np.zeros((p, p + 1))
+        upper = np.triu_indices(p, 1)
+        parts = (
+            (request.sd_gradient, (np.arange(p), np.full(p, p))),
+            (request.sd_diagonal, (np.arange(p), np.arange(p))),
+            (request.sd_above, upper),
+        )
+        for scale, at in parts:
+            values = [int(value) for value in exact[at]]
+            least = max(Fraction(scale) * c * (1 + Fraction(1, 2**40)), Fraction(LEAST_SCALE))
+            found[at] = [float(value) for value in discrete_gaussian(values, least, rng)]
+        found[upper[1], upper[0]] = found[upper]
+        return found
+
+    def _record(self, fit: Fit) -> FitRecord:
+        """Coefficients per unit of each column; the intercept where all columns are zero."""
+        middles, halves = self.terms.scales()
+        rows = np.diag(1.0 / halves)
+        rows[0, 1:] = -(middles / halves)[1:]
+        estimate = rows @ fit.coef
+        sampling = np.diagonal(rows @ fit.covariance_sampling @ rows.T)
+        privacy = np.diagonal(rows @ fit.covariance_privacy @ rows.T)
+        low, high = fit.low / halves, fit.high / halves
+        if middles[1:].any():
+            reach = NormalDist().inv_cdf((1.0 + fit.level) / 2.0) * math.sqrt(float(sampling[0] + privacy[0]))
+            low[0], high[0] = estimate[0] - reach, estimate[0] + reach
+        return FitRecord(
+            family=self.method.name,  # type: ignore[arg-type]
+            confidence=fit.level,
+            coefficients=tuple(
+                CoefficientRecord(
+                    name="(intercept)" if owner is None else owner if level is None else f"{owner}={level}",
+                    column=owner,
+                    level=level,
+                    estimate=float(estimate[j]),
+                    low=float(low[j]),
+                    high=float(high[j]),
+                    sampling_variance=max(float(sampling[j]), 0.0),
+                    privacy_variance=max(float(privacy[j]), 0.0),
+                )
+                for j, (owner, level) in enumerate(self.terms.owners)
+            ),
+        )
+
+
+class LogisticModel(GeneralizedLinear):
+    """Coefficients of a logistic regression with intervals.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in (0, 1000].
+    delta : float
+        In (0, 1).
+    confidence : float
+        Level of the intervals.
+    n0 : int, optional
+        Public guess of the number of rows where it is private.
+    fit_intercept : bool
+        Always.
+
+    References
+    ----------
+    Privacy specification 6.2.
+    """
+
+    name: ClassVar[str] = "logistic"
+
+    def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
+        """Return the response's law, and center and bound of its cells.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, from 0 to 1.
+
+        Returns
+        -------
+        family : Family
+            Of a response that is 0 or 1.
+        center, bound : float
+            In the target's unit.
+        """
+        column = metadata.declared(target)
+        if not isinstance(column, NumericColumn) or (column.lower, column.upper) != (0.0, 1.0):
+            raise MetadataError(
+                f"The target of a logistic regression must be numeric from 0 to 1, but {target!r} is not. Declare it "
+                "as {type: integer, lower: 0, upper: 1}."
+            )
+        return LOGISTIC, 0.5, 0.5
+
+
+class PoissonModel(GeneralizedLinear):
+    """Coefficients of a Poisson regression with intervals.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in (0, 1000].
+    delta : float
+        In (0, 1).
+    confidence : float
+        Level of the intervals.
+    n0 : int, optional
+        Public guess of the number of rows where it is private.
+    fit_intercept : bool
+        Always.
+
+    References
+    ----------
+    Privacy specification 6.2.
+    """
+
+    name: ClassVar[str] = "poisson"
+
+    def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
+        """Return the response's law, and center and bound of its cells.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, counts from 0.
+
+        Returns
+        -------
+        family : Family
+            Of counts up to the target's upper bound.
+        center, bound : float
+            In the target's unit.
+        """
+        column = metadata.declared(target)
+        if not isinstance(column, NumericColumn) or column.lower != 0.0 or column.upper is None:
+            raise MetadataError(
+                f"The target of a Poisson regression must be a count from 0, but {target!r} is not declared so. "
+                "Declare it as {type: integer, lower: 0, upper: ...}."
+            )
+        return poisson(column.upper), column.upper / 2.0, column.upper / 2.0

@@ -1,0 +1,101 @@
+"""A ledger that the first version wrote: opened, migrated, verified and used."""
+
+import sqlite3
+import threading
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.accounting.events import SelectionEvent
+from discreet.errors import VerificationError
+from discreet.ledger import Accounting, Ledger, migrate
+
+DUMP = Path(__file__).with_name("ledger_0001.sql")
+HEAD = "bc9bb48b8a672fdcdb4af46f6205f85a5be7d658ef74684d32e026456e8446a7"
+"""As the first version printed it."""
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A file of revision 0001 with every kind of entry."""
+    place = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(place)) as connection:
+        connection.executescript(DUMP.read_text())
+    return place
+
+
+def revision(place):
+    """Read which schema a file has."""
+    with closing(sqlite3.connect(place)) as connection:
+        return connection.execute("SELECT version_num FROM ledger_version").fetchone()[0]
+
+
+def test_an_old_ledger_verifies(old):
+    """The hashes of old entries are those that were recorded, so every head ever shown is still in the chain."""
+    with Ledger(old) as ledger:
+        entries = ledger.history()
+        found = ledger.verify([entry.hash for entry in entries])
+    assert (found.n_entries, found.n_accounts, found.n_releases, found.head) == (13, 2, 1, HEAD)
+    assert all((entry.rho, entry.failure) == (None, None) for entry in entries)
+    assert revision(old) == migrate.HEAD
+
+
+def test_an_old_account_is_basic(old):
+    """Caps and sums are what they were."""
+    with Ledger(old) as ledger:
+        account = ledger.account("rand-hie")
+    assert account.accounting is Accounting.BASIC
+    assert (account.epsilon_cap, account.epsilon_spent) == (2, Fraction(3, 4))
+    assert (account.delta_cap, account.delta_spent) == (Fraction(1, 10**6), Fraction(1, 10**7))
+    assert (account.unit, account.rho_cap, account.n_releases) == ("person", 0, 1)
+
+
+def test_an_old_ledger_goes_on(old, ask):
+    """Open computations end, stored releases are free, and new accounts of either kind are kept beside the old."""
+    with Ledger(old) as ledger:
+        assert ledger.stored(ledger.history()[3].request) == '{"answer":1}'
+        assert ledger.recover(None) == [7]
+        ask(ledger, "0.25")
+        ledger.grant("new", 1, "1e-6", accounting="zcdp")
+        ask(ledger, "0.1", dataset="new", event=SelectionEvent(Fraction(1, 10), "gumbel"))
+        assert ledger.verify([HEAD]).n_entries == 17
+
+
+def test_the_guards_are_there_again(old):
+    """No account can be deleted, and no sum can pass its cap, by mistake."""
+    Ledger(old).close()
+    changes = ["DELETE FROM accounts", "UPDATE accounts SET epsilon_spent = epsilon_cap + 1", "DELETE FROM entries"]
+    changes += ["UPDATE accounts SET rho_spent = 1", "UPDATE accounts SET accounting = 'other'"]
+    changes += ["UPDATE accounts SET accounting = 'zcdp', failure_spent = 1", "UPDATE entries SET rho = 1"]
+    for change in changes:
+        with closing(sqlite3.connect(old)) as connection, pytest.raises(sqlite3.IntegrityError, match=r"append|CHECK"):
+            connection.execute(change)
+
+
+def test_an_edited_old_ledger_does_not_verify(old, tamper):
+    """Migrating forgives nothing."""
+    tamper(old, "UPDATE entries SET epsilon = 1 WHERE seq = 4")
+    with Ledger(old) as ledger, pytest.raises(VerificationError, match="entry 4 was changed"):
+        ledger.verify()
+
+
+def test_many_migrate_one_ledger(old, ask):
+    """Threads that open the same old ledger at once migrate it once, and each can charge."""
+    barrier, done = threading.Barrier(8), []
+
+    def run():
+        barrier.wait()
+        with Ledger(old) as ledger:
+            ask(ledger, "0.1")
+        done.append(1)
+
+    workers = [threading.Thread(target=run) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    with Ledger(old) as ledger:
+        assert (len(done), ledger.account("rand-hie").epsilon_spent) == (8, Fraction(3, 4) + Fraction(8, 10))
+        ledger.verify([HEAD])

@@ -1,0 +1,141 @@
+"""Coefficients and models by size in short texts."""
+
+import math
+
+import pytest
+from report_fits import coefficient, derived, make_fit, make_moments, make_run, regression
+
+from discreet.release import SizeRecord
+from discreet.report import asked, estimates
+
+
+def line(release, name):
+    """Return the line of a coefficient."""
+    return next(one for one in estimates.fit(release).coefficients if one.name == name)
+
+
+def test_a_coefficient_is_told_with_its_parts(samples):
+    """The estimate, its interval, what either kind of noise alone would make, and privacy's share of the variance."""
+    one = line(samples["linear"], "site: fitchburg")
+    assert (one.estimate, one.interval, one.share) == ("0.34", "0.09 to 0.59", "75%")
+    assert float(one.by_sampling) ** 2 + float(one.by_privacy) ** 2 == pytest.approx(0.248**2, rel=0.05)
+
+
+def test_the_reference_level_is_the_one_left_out(samples):
+    """Levels are compared with the only one that has no coefficient."""
+    assert estimates.fit(samples["linear"]).references == (("site", "dayton"),)
+
+
+@pytest.mark.parametrize(("family", "word"), [("logistic", "Odds ratio"), ("poisson", "Rate ratio")])
+def test_ratios_are_the_estimates_exponentials(family, word):
+    """With the ends of the interval, and none for the constant term."""
+    release = make_fit(family)
+    assert estimates.fit(release).ratio == word
+    one = line(release, "lncoins")
+    assert (one.ratio, one.ratio_interval) == ("0.922", "0.892 to 0.953")
+    assert line(release, estimates.CONSTANT).ratio == ""
+
+
+def test_a_linear_regression_has_no_ratios(samples):
+    """Its coefficients are differences."""
+    assert estimates.fit(samples["linear"]).ratio is None
+    assert line(samples["linear"], "age").ratio == ""
+
+
+def test_ratios_beyond_reading_are_words():
+    """No number of three hundred digits."""
+    one = line(make_fit("poisson", coefficient("idp", 400.0, 100.0, 900.0)), "idp")
+    assert one.ratio == "over a million"
+    assert "over a million" in one.ratio_interval
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "empty"),
+    [
+        ("linear", {"estimate": 0.1, "privacy": 99.0, "ends": (-4.0, 4.0)}, True),
+        ("linear", {"estimate": 1.0, "privacy": 100.0}, True),
+        ("linear", {"estimate": 1.0, "privacy": 1.0}, False),
+        ("linear", {"estimate": 0.0, "privacy": 1.0}, False),
+        ("logistic", {"estimate": 0.1, "privacy": 99.0, "ends": (-4.0, 4.0)}, True),
+        ("logistic", {"estimate": 0.1, "privacy": 99.0, "ends": (-4.0, 3.0)}, False),
+        ("logistic", {"estimate": 1.0, "privacy": 100.0}, False),
+        ("poisson", {"estimate": 1.0, "privacy": 1.0, "ends": (-math.inf, math.inf)}, True),
+    ],
+)
+def test_an_interval_as_wide_as_what_was_public_says_nothing(family, given, empty):
+    """Cut to a box about zero, infinite, or as steep as target and column can be; a usual interval is none of these."""
+    release = make_fit(family, coefficient("idp", **given), names=("lncoins", "site", "age", "idp"))
+    assert line(release, "idp").is_empty is empty
+    assert estimates.fit(release).n_empty == empty
+
+
+def test_a_constant_term_within_the_target_says_something(samples):
+    """Only an interval over the whole of the target's range says nothing."""
+    assert not line(samples["linear"], estimates.CONSTANT).is_empty
+    wide = regression(coefficient("intercept", 2.0, 1.0, 900.0, column=None), has_usual=False)
+    assert line(make_fit(fit=wide), estimates.CONSTANT).is_empty
+
+
+def test_a_share_without_variance_is_unknown():
+    """Nothing is divided by nothing."""
+    release = make_fit("linear", coefficient("idp", 1.0, 0.0, 0.0))
+    assert line(release, "idp").share == "unknown"
+
+
+def test_a_coefficient_crosses_the_range_of_its_column(samples, build):
+    """A number its declared range, a level of a category one."""
+    public = {column.name: column for column in build().public}
+    assert estimates.crossing(coefficient("age", 1.0), public["age"]) == 4.7
+    assert estimates.crossing(coefficient("site", 1.0, level="franklin"), public["site"]) == 1.0
+    assert estimates.crossing(coefficient("age", 1.0), None) == 1.0
+
+
+def test_a_picture_holds_what_stands_out():
+    """Beyond a page's rows, the coefficients closest to zero are left out, and the rest keep their order."""
+    many = tuple(coefficient(f"x{place}", float(place)) for place in range(60))
+    shown = estimates.drawn(regression(*many, has_usual=False))
+    assert [one.name for one in shown] == [f"x{place}" for place in range(20, 60)]
+    assert estimates.fit(make_fit("linear", *many)).n_undrawn == 24
+
+
+def size(number, *columns):
+    """Return a model of a size."""
+    return SizeRecord(size=number, columns=columns, criterion=1.0, r_squared=0.1, r_squared_low=0.0, r_squared_high=0.2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (None, size(0), "no column"),
+        (None, size(2, "a", "b"), "a, b"),
+        (size(1, "a"), size(2, "a", "b"), "+ b"),
+        (size(2, "a", "b"), size(3, "b", "c", "d"), "+ c + d \u2212 a"),
+        (size(1, "a"), size(2, "a"), "the same columns"),
+    ],
+)
+def test_a_model_is_named_by_how_it_differs(before, after, told):
+    """What came, then what left."""
+    assert estimates.change(before, after) == told
+
+
+def test_the_selected_size_is_marked():
+    """Forced columns are left aside; where another model was selected, none is."""
+    marked = [one.size for one in estimates.sizes(make_moments()) if one.is_chosen]
+    assert marked == ["4"]
+    assert not any(one.is_chosen for one in estimates.sizes(make_moments(selected=("female",))))
+
+
+def test_the_selected_size_is_drawn_however_large():
+    """The picture holds the small models, and the one that was selected."""
+    names = tuple(f"x{place}" for place in range(60))
+    release = make_moments(names, by_size=tuple(size(n, *names[:n]) for n in range(61)), selected=names[:50])
+    assert [record.size for record in estimates.drawn_sizes(release)] == [*range(40), 50]
+
+
+def test_a_fit_of_what_moments_selected_comes_after_a_selection(samples):
+    """In one release or computed from it; not when the columns are others."""
+    assert asked.is_of_selection(make_run())
+    assert not asked.is_of_selection(samples["linear"])
+    fitted = derived(make_moments(selected=("lncoins", "age", "site")), fit=regression(), method="linear")
+    assert asked.is_of_selection(fitted)
+    assert not asked.is_of_selection(samples["derived fit"])

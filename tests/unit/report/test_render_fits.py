@@ -1,0 +1,132 @@
+"""What reports say of steps, coefficients, models by size, noisy moments and delta."""
+
+import pytest
+from markdown_it import MarkdownIt
+from test_render import AUDIENCES, WORDS, Page, html_of, said
+
+from discreet.report import render
+from discreet.report.words import visible
+
+TOLD = [
+    ("tuned", ["limit on the coefficients", "epsilon 0.15", "24", "Laplace noise on whole numbers", "over 32 models"]),
+    ("tuned", ["over 5 values", "20.312", "epsilon 0.6", "2 of 5 candidate columns were selected for mdvis"]),
+    ("pcpl", ["penalized constrained profile likelihood", "epsilon 0.8, delta 1e-06", "412346"]),
+    ("pcpl", ["1e-06 of it is the chance that a bound fails on which the noise rests"]),
+    ("linear", ["A linear regression of mdvis on lncoins, age and site", "others staying the same?", "Estimate"]),
+    ("linear", ["-0.081", "-0.115 to -0.048", "31%", "site: fitchburg", "Levels of site are compared with dayton"]),
+    (
+        "linear",
+        ["share 0.0712 of the target's variance", "standard deviation of 4.504", "mdvis is higher by the estimate"],
+    ),
+    ("linear", ["Delta is what the factor does not cover", "by at most 1 in 1,000,000", "epsilon 1 at delta 1e-06"]),
+    ("logistic", ["odds that mdvis is 30 are multiplied by the odds ratio", "0.922", "1.40"]),
+    ("poisson", ["the expected mdvis is multiplied by the rate ratio", "0.922"]),
+    (
+        "run",
+        ["3 of 5 candidate columns were selected for mdvis: lncoins, site and age", "the others staying the same?"],
+    ),
+    ("run", ["not covered by any guarantee of their level", "rho 0.0071", "intervals too narrow"]),
+    ("moments", ["R squared", "+ female", "(selected)", "28 noisy sums of products", "without a further charge"]),
+    ("moments alone", ["Noisy moments of mdvis and 5 candidate columns", "answered without the rows?"]),
+    ("moments of many", ["a noisy number of rows, 20190 with standard deviation 3", "a_rather_long_column_name_24"]),
+    ("moments of none", ["No column was selected for mdvis", "no column"]),
+    ("derived fit", ["Computed for free from release 0a0a0a0a0a0a0a0a", "Nothing was charged", "named in advance"]),
+    ("derived choice", ["Computed for free", "1 of 5 candidate columns was selected for mdvis: lncoins"]),
+    ("fit says nothing", ["2 intervals are as wide as what was public before", "female *", "more than 99%. Near"]),
+    ("logistic says nothing", ["One interval is as wide as what was public before", "it holds no information"]),
+    ("constant alone", ["a constant term alone", "2.4"]),
+]
+EXTRA = {"(selected)": "text", "Estimate": "text", "more than 99%. Near": "text"}
+"""What the short text of the terminal says in other words."""
+
+
+@pytest.mark.parametrize("format", WORDS)
+@pytest.mark.parametrize(("name", "parts"), TOLD)
+def test_each_kind_of_release_says_what_it_is_about(samples, name, parts, format):
+    """Steps with prices, coefficients with intervals, models by size, noisy sums, where they come from."""
+    text = said(samples[name], format)
+    for part in parts:
+        if EXTRA.get(part) != format:
+            assert part.casefold() in text.casefold(), part
+
+
+@pytest.mark.parametrize("format", WORDS)
+def test_the_analyst_reads_every_noise_box(samples, format):
+    """One for each step, and the Gaussian cost as rho."""
+    text = said(samples["run"], format, "analyst")
+    assert text.count("methods/pcls.privacy.md") == 2
+    assert text.count("sqrt(m^2 + categories)") == 1
+    assert "zero-concentrated cost (zCDP) is rho 0.0071" in text
+    assert "zero-concentrated" not in said(samples["run"], format)
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+def test_the_analyst_reads_what_either_noise_does(samples, format):
+    """Half the interval's width by sampling alone and by privacy noise alone; the noise of the sums."""
+    text = said(samples["linear"], format, "analyst")
+    assert "sampling" in text
+    assert "0.028" in text
+    assert "0.28" not in said(samples["linear"], format)
+    assert "0.0012 for two columns" in said(samples["moments"], format, "analyst")
+
+
+@pytest.mark.parametrize("format", WORDS)
+@pytest.mark.parametrize("name", ["linear", "moments alone", "derived choice"])
+def test_no_caution_without_a_selection_before_a_fit(samples, name, format):
+    """Intervals of columns named in advance hold."""
+    assert "not covered by any guarantee of their level" not in said(samples[name], format)
+
+
+@pytest.mark.parametrize("format", WORDS)
+def test_a_selection_with_pure_privacy_does_not_speak_of_delta(samples, format):
+    """Nothing to explain, no Gaussian noise, and no coefficients."""
+    text = said(samples["with ledger"], format)
+    for part in ("Delta is what", "Gaussian", "zero-concentrated", "Estimate", "Steps", "R squared"):
+        assert part not in text
+
+
+@pytest.mark.parametrize("format", WORDS)
+def test_a_derived_release_was_not_left_uncounted(samples, format):
+    """It was paid with the release it comes from."""
+    text = said(samples["derived fit"], format)
+    assert "nobody kept count" not in text
+    assert "0a" * 32 in said(samples["derived fit"], format, "analyst")
+
+
+@pytest.mark.parametrize("format", WORDS)
+def test_a_fit_for_study_promises_nothing(samples, format):
+    """The banner stands first, and the noise is no protection."""
+    text = said(samples["fit for study"], format, "analyst")
+    assert text.casefold().index("not private") < text.index("linear regression")
+    assert "This noise is no protection" in text
+    assert "Whoever sees" not in text
+
+
+def test_the_settings_of_a_run_are_told_one_by_one(build):
+    """Those of its steps by the step's name, each with its meaning."""
+    parameters = {"epsilon": 1.0, "select": {"method": "pcls", "forced": ["age"]}, "fit": {"confidence": 0.95}}
+    release = build(request={"target": "mdvis", "candidates": ["age", "idp"], "parameters": parameters})
+    text = said(release, "markdown")
+    assert "fit: confidence 0.95 level of the intervals" in text
+    assert "By request, age stood in every model" in text
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_hostile_levels_and_steps_make_nothing(samples, audience):
+    """Names of levels and of steps are text in Markdown and on the page."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    tokens = parser.parse(render(samples["hostile fit"], "markdown", audience))
+    inner = {child.type for token in tokens for child in token.children or []}
+    assert not {"html_inline", "link_open", "image", "code_inline"} & inner
+    assert "html_block" not in {token.type for token in tokens}
+    page = Page(html_of(samples["hostile fit"], audience))
+    for one in samples["hostile fit"].fit.coefficients:
+        assert visible(one.name) in page.text or one.level is not None
+
+
+def test_every_picture_of_a_fit_can_be_read_aloud(samples):
+    """Each has a label and a caption, and stands once."""
+    page = Page(html_of(samples["run"]))
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("figcaption") == tags.count("figure") == tags.count("svg") == 5
+    assert all(given["aria-label"] for tag, given in page.elements if tag == "svg")

@@ -1,0 +1,52 @@
+"""Coefficients as a table for a terminal."""
+
+import pytest
+from report_fits import MANY, coefficient, make_fit
+
+from discreet.report import coefficient_table
+from discreet.report.words import cells, visible
+
+
+def test_the_table_is_aligned(samples):
+    """Every row of numbers ends where the heading ends."""
+    rows = coefficient_table(samples["linear"]).split("\n")
+    assert rows[0].split() == ["estimate", "95%", "interval", "privacy"]
+    assert rows[3].split() == ["lncoins", "-0.081", "-0.115", "to", "-0.048", "31%"]
+    assert len({cells(row) for row in rows[:7]}) == 1
+    assert rows[-1].startswith("privacy: ")
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_table_fits(release, width):
+    """However long or hostile names are, and without a control character."""
+    table = coefficient_table(release, width)
+    assert all(cells(row) <= width for row in table.split("\n"))
+    assert visible(table.replace("\n", "")) == table.replace("\n", "")
+
+
+def test_ratios_have_a_column(samples):
+    """Odds ratios for two values, rate ratios for counts."""
+    assert "odds ratio" in coefficient_table(samples["logistic"])
+    assert "rate ratio" in coefficient_table(samples["poisson"])
+    assert "ratio" not in coefficient_table(samples["linear"])
+
+
+def test_an_empty_interval_is_marked(samples):
+    """With an asterisk and what it means."""
+    table = coefficient_table(samples["fit says nothing"])
+    assert "female *" in table
+    assert "says no more than the public bounds" in table
+    assert "*" not in coefficient_table(samples["linear"])
+
+
+def test_a_long_name_keeps_its_mark_and_its_end():
+    """Names differ at their end, and the mark must not be lost."""
+    long = coefficient("x" * 200 + "_17", 0.1, 0.01, 99.0, ends=(-4.0, 4.0))
+    assert "_17 *" in coefficient_table(make_fit("logistic", long), 80)
+    many = coefficient_table(make_fit("linear", *(coefficient(name, 1.0) for name in MANY)), 80)
+    assert len(set(many.split("\n"))) > len(MANY)
+
+
+def test_a_selection_has_no_table(samples):
+    """Nothing is printed for it."""
+    assert coefficient_table(samples["with ledger"]) == ""
