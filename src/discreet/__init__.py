@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from discreet.data.metadata import Metadata as Metadata
     from discreet.estimators.best_subsets import best_subsets as best_subsets
     from discreet.estimators.pcls import PCLS as PCLS
+    from discreet.estimators.pcpl import PCPL as PCPL
     from discreet.ledger import Ledger as Ledger
     from discreet.release import Release as Release
     from discreet.report import render as render
@@ -21,6 +22,11 @@ _HOMES = {
     "Metadata": "discreet.data.metadata",
     "NeighboringRelation": "discreet.accounting.neighbors",
     "PCLS": "discreet.estimators.pcls",
+    "PoissonRegression": "discreet.estimators.regression",
+    "NoisyMoments": "discreet.estimators.noisy_moments",
+    "LogisticRegression": "discreet.estimators.regression",
+    "LinearRegression": "discreet.estimators.regression",
+    "PCPL": "discreet.estimators.pcpl",
     "Release": "discreet.release",
     "accounting": "discreet",
     "best_subsets": "discreet.estimators.best_subsets",
@@ -33,10 +39,15 @@ _HOMES = {
 
 __all__ = [
     "PCLS",
+    "PCPL",
     "Guarantee",
     "Ledger",
+    "LinearRegression",
+    "LogisticRegression",
     "Metadata",
     "NeighboringRelation",
+    "NoisyMoments",
+    "PoissonRegression",
     "Release",
     "best_subsets",
     "open_table",

@@ -41,9 +41,10 @@ def frame():
     return pd.DataFrame({"age": age, "sector": sector, "noise": rng.uniform(-1, 1, N), "wage": wage})
 
 
-def test_check_estimator():
+@pytest.mark.parametrize("selector", [dc.PCLS, dc.PCPL])
+def test_check_estimator(selector):
     """Scikit-learn's own checks pass; it sets a seed where it wants the same twice."""
-    results = check_estimator(dc.PCLS(), on_fail=None, on_skip=None)
+    results = check_estimator(selector(), on_fail=None, on_skip=None)
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}
@@ -58,6 +59,29 @@ def test_selects_from_a_frame_with_a_category(frame):
     assert selector.release_.selected == ("age", "sector")
     kept = selector.set_output(transform="pandas").transform(frame[["age", "sector", "noise"]])
     pd.testing.assert_frame_equal(kept, frame[["age", "sector"]])
+
+
+def test_profile_likelihood_selects_from_a_frame(frame):
+    """The same face: two clear effects of one candidate list, the sum of squares as a step."""
+    models = [["age", "sector"], ["noise"]]
+    selector = dc.PCPL(epsilon=200.0, l1_radius=60.0, models=models, metadata=METADATA)
+    selector.fit(frame[["age", "sector", "noise"]], frame["wage"])
+    assert selector.get_feature_names_out().tolist() == ["age", "sector"]
+    steps = {step.name: step.value for step in selector.release_.steps}
+    assert list(steps) == ["residual_sum_of_squares", "sigma2", "selection"]
+    assert selector.release_.guarantee.epsilon == 200.0
+    assert 0 < selector.release_.guarantee.delta < 1e-5
+
+
+@pytest.mark.parametrize("selector", [dc.PCLS, dc.PCPL])
+def test_parts_can_be_bought_through_the_face(frame, selector):
+    """A clip and a radius asked for by the word, with shares; clone keeps them."""
+    asked = {"y_bound": "private", "l1_radius": "private", "shares": {"l1_radius": 0.3}, "y_quantile": 0.9}
+    fitted = clone(selector(epsilon=100.0, metadata=METADATA, **asked)).fit(frame[["age", "noise"]], frame["wage"])
+    prices = {step.name: step.event.get("epsilon") for step in fitted.release_.steps}
+    assert (prices["y_bound"], prices["l1_radius"]) == (10.0, 30.0)
+    assert fitted.release_.guarantee.epsilon == 100.0
+    assert 0 < next(step.value for step in fitted.release_.steps if step.name == "y_bound") <= 50.0
 
 
 def test_a_table_and_a_polars_frame_are_taken_alike(frame):

@@ -94,7 +94,7 @@ CASES = [
 def test_no_pair_of_rows_costs_more_than_the_budget(n_numeric, n_categories, intercept, row_norm, neighboring):
     """Squared changes over twice the squared scales, all blocks together, add up to at most rho."""
     found = sums(n_numeric, n_categories, neighboring, intercept, row_norm)
-    budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), found.n_numbers, GRID**2)
+    budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), *found.size)
     weights = {one.name: 1 / (2 * one.scale(budget) ** 2) for one in found.purchases(SHARES[neighboring])}
     worst = max(
         sum((weight * int((change[name] ** 2).sum()) for name, weight in weights.items()), Fraction(0))
@@ -110,7 +110,7 @@ def test_no_pair_of_rows_costs_more_than_the_budget(n_numeric, n_categories, int
 def test_no_pair_of_rows_costs_more_than_a_pure_budget(n_numeric, n_categories, intercept, row_norm, neighboring):
     """Absolute changes over the scales, all blocks together, add up to at most epsilon."""
     found = sums(n_numeric, n_categories, neighboring, intercept, row_norm)
-    budget = NoiseBudget.of(Fraction(1, 2), Fraction(0), found.n_numbers, GRID**2)
+    budget = NoiseBudget.of(Fraction(1, 2), Fraction(0), *found.size)
     weights = {one.name: 1 / one.scale(budget) for one in found.purchases(SHARES["add_or_remove_one"])}
     worst = max(
         sum((weight * int(np.abs(change[name]).sum()) for name, weight in weights.items()), Fraction(0))
@@ -123,7 +123,7 @@ def test_no_pair_of_rows_costs_more_than_a_pure_budget(n_numeric, n_categories, 
 def test_budget_is_used_up_by_the_worst_pair(half):
     """A row against its half mirror, or against itself with y turned, costs all of rho: no slack hides an error."""
     found = sums(4, 0, "replace_one", intercept=False)
-    budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), found.n_numbers, GRID**2)
+    budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), *found.size)
     one = np.array([[GRID, GRID, GRID, GRID, GRID, GRID]], dtype=np.int16)
     other = one * np.array([[1, 1, 1, -1, -1, 1]] if half else [[1, 1, 1, 1, 1, -1]], dtype=np.int16)
     first, second = (blocks(found, exact_moments(row)) for row in (one, other))
@@ -139,7 +139,7 @@ def test_budget_is_used_up_by_the_worst_pair(half):
 def test_more_free_noise_than_is_free_is_found_out():
     """A control: shares beyond those that cost 1 together exceed rho on a pair of rows."""
     found = sums(4, 0, "replace_one", intercept=False)
-    budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), found.n_numbers, GRID**2)
+    budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), *found.size)
     shares = (Fraction(1), Fraction(1), Fraction(1), Fraction(0))
     weights = {one.name: 1 / (2 * one.scale(budget) ** 2) for one in found.purchases(shares)}
     worst = max(
@@ -153,7 +153,7 @@ def test_more_free_noise_than_is_free_is_found_out():
 def test_lattice_is_bounded():
     """What the lattice adds, from the scales, is at most what the budget reserved for it."""
     found = sums(6, 2, "replace_one", intercept=True)
-    budget = NoiseBudget.of(Fraction(8), Fraction(1, 10**6), found.n_numbers, GRID**2)
+    budget = NoiseBudget.of(Fraction(8), Fraction(1, 10**6), *found.size)
     weights = {one.name: 1 / one.scale(budget) ** 2 for one in found.purchases(SHARES["replace_one"])}
     worst = max(
         sum((weight * int(np.abs(change[name]).sum()) for name, weight in weights.items()), Fraction(0))

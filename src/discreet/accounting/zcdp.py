@@ -151,7 +151,7 @@ def pure_of_rho(rho: Fraction) -> Fraction:
     Examples
     --------
     >>> float(pure_of_rho(Fraction(1, 50)))
-    0.200334001
+    0.200333945
     """
     low, high = 0, 1000 * STEP.denominator + 1
     while high - low > 1:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet import report as reports
 from discreet import workflow
 from discreet.cli.console import as_json, number, progress, result, say, spare
 from discreet.errors import InvalidParameterError
@@ -137,7 +138,7 @@ def summary(release: Release) -> str:
         models = release.noise.n_candidates
         lines.append(f"  one of {count(models)} models of {among} candidates" if models else f"  of {among} candidates")
     if release.fit is not None:
-        lines.append(coefficient_table(release))
+        lines.append(reports.coefficient_table(release))
     promise = release.guarantee
     if promise is None:
         lines.append("  NOT PRIVATE: no guarantee, for study. It must not leave.")

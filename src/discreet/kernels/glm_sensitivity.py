@@ -45,7 +45,8 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
     own = squared_norm * residual**2 + beta * np.maximum(np.abs(low), np.abs(high)) ** 2
     cut = row_map.weight_unit * len(row_map.theta) / GRID / ratios
     if not replace:
-        return (np.sqrt(own.max(axis=1)) + cut) * ROUNDING
+        alone: Floats = (np.sqrt(own.max(axis=1)) + cut) * ROUNDING
+        return alone
     ends = np.stack([low, high])
     least = (ends[:, None, :, None] * ends[None, :, None, :]).min(axis=(0, 1))
     cross = 2.0 * squared_norm * residual[:, None] * residual
@@ -53,4 +54,5 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
     # Where the parabola opens downwards its top may be inside; a numerator that small belongs to no such top.
     tau = np.where(bend > 0.0, np.minimum(1.0, cross / np.maximum(2.0 * bend, 1e-300)), 1.0)
     both = own[:, :, None] + own[:, None, :] + cross * tau - bend * tau**2
-    return (np.sqrt(both.max(axis=(1, 2))) + 2.0 * cut) * ROUNDING
+    found: Floats = (np.sqrt(both.max(axis=(1, 2))) + 2.0 * cut) * ROUNDING
+    return found

@@ -22,7 +22,7 @@ Bools = npt.NDArray[np.bool_]
 Masks = npt.NDArray[np.uint64]
 Penalty = Literal["auto", "aic", "bic"] | float
 
-FALSE_ENTRY = 0.02
+FALSE_ENTRY = 0.025
 """Penalty "auto": how often, at most, a column enters the best model when none of them matters."""
 
 LEAST_RESIDUAL = 1e-10
@@ -128,7 +128,7 @@ def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
     Parameters
     ----------
     penalty : {"auto", "aic", "bic"} or float
-        2 or log n or a number for each column; "auto" such that, if no unit mattered, one would enter in at most 2%
+        2 or log n or a number for each column; "auto" such that, if no unit mattered, one would enter in at most 2.5%
         of releases.
     units : ndarray of bool, shape (d, p)
         Columns of each unit.
@@ -142,7 +142,7 @@ def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
 
     Notes
     -----
-    "auto" is the quantile of chi-squared, with a degree of freedom for each column of the unit, at 1 - .02 / d
+    "auto" is the quantile of chi-squared, with a degree of freedom for each column of the unit, at 1 - .025 / d
     (Bonferroni), by Wilson and Hilferty's formula, whose error is below 1% there.
 
     References
@@ -152,7 +152,7 @@ def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
     Examples
     --------
     >>> unit_penalties("auto", np.eye(6, dtype=bool), 1000.0).round(1).tolist()
-    [8.6, 8.6, 8.6, 8.6, 8.6, 8.6]
+    [8.2, 8.2, 8.2, 8.2, 8.2, 8.2]
     """
     sizes = units.sum(axis=1).astype(np.float64)
     if penalty == "auto":

@@ -163,7 +163,7 @@ class Fitter(Method):
         Returns
         -------
         tuple of int
-            The most numbers that are released, and the least l2 sensitivity of a vector of them in whole steps.
+            The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
         """
 
     @abstractmethod

@@ -126,7 +126,7 @@ class GeneralizedLinear(Fitter):
         Returns
         -------
         tuple of int
-            The most numbers that are released, and the least l2 sensitivity of a vector of them in whole steps.
+            The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
         """
         p = self.design(metadata, target, columns).n_columns - 1
         return 3 * p * (p + 3) // 2, LEAST_SCALE

@@ -54,7 +54,7 @@ class NoiseBudget:
         n_numbers : int
             At least the number of sums that will be released.
         smallest : int
-            At most the l2 sensitivity of any vector of them, in whole steps.
+            In whole steps: every scale is at least this, or this over the root of twice rho.
         others : tuple of Event
             The other parts.
 
@@ -73,9 +73,10 @@ class NoiseBudget:
             if left <= 0:
                 raise InvalidParameterError("The parts of a request must cost less than the whole. Lower their shares.")
             return cls(None, left)
-        # |v|_1 / scale^2 <= sqrt(n) |v|_2 / scale^2 = sqrt(n) 2 rho / |v|_2, block by block (see GaussianEvent).
+        # The sum of |v_i| / s_i^2 is at most sqrt(n) sqrt(2 rho) / min s_i, by Cauchy and Schwarz (see GaussianEvent).
         rho = gaussian_rho(epsilon, delta, others)
-        lattice = 2 * rho * (math.isqrt(n_numbers) + 1) / smallest
+        root = Fraction(math.isqrt(math.ceil(2 * rho * 10**24)) + 1, 10**12)
+        lattice = (math.isqrt(n_numbers) + 1) * max(2 * rho, root) / smallest
         return cls(gaussian_rho(epsilon, delta, others, lattice), None, lattice)
 
     def event(self) -> Event:

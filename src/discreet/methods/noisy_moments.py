@@ -16,7 +16,6 @@ from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
-from discreet.kernels.moments import GRID
 from discreet.kernels.noisy_regression import coefficient_shares
 from discreet.kernels.noisy_shares import clip_level, selection_shares
 from discreet.mechanisms.rng import Source
@@ -156,9 +155,9 @@ class MomentsMethod(Fitter):
         Returns
         -------
         tuple of int
-            The most numbers that are released, and the least l2 sensitivity of a vector of them in whole steps.
+            The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
         """
-        return self.sums(metadata, target, columns).n_numbers, GRID**2
+        return self.sums(metadata, target, columns).size
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedMoments":
         """Check the request and calibrate its noise, from public facts alone.
@@ -189,7 +188,7 @@ class MomentsMethod(Fitter):
         epsilon = exact_epsilon(self.epsilon)
         tuning = self._tuning(metadata, sums, {name: epsilon * TUNING_SHARES[name] for name in bought})
         others = tuple(part.event for part in tuning.parts)
-        budget = NoiseBudget.of(epsilon, exact_delta(self.delta), sums.n_numbers, GRID**2, others)
+        budget = NoiseBudget.of(epsilon, exact_delta(self.delta), *sums.size, others)
         return PreparedMoments(self, sums, tuning, budget)
 
     def prepare_within(

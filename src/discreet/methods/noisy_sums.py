@@ -82,9 +82,10 @@ class NoisySums:
         return (1, *widths) if self.fit_intercept else tuple(widths)
 
     @property
-    def n_numbers(self) -> int:
-        """The most numbers that are released."""
-        return len(self.columns) * (len(self.columns) + 3) // 2 + 2
+    def size(self) -> tuple[int, int]:
+        """The most numbers that are released, and what bounds their scales from below: see `NoiseBudget.of`."""
+        n_numbers = len(self.columns) * (len(self.columns) + 3) // 2 + 2
+        return n_numbers, int(GRID**2 * min(1, self._squared_norm() or 1))
 
     # ---- at which sensitivity
 

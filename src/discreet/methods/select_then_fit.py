@@ -14,7 +14,7 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Method, Outcome, Preparation, Progress
 from discreet.methods.noise_budget import NoiseBudget
-from discreet.methods.registry import method_of
+from discreet.methods.registry import FAMILIES, SELECTIONS, method_of
 from discreet.release import StepRecord
 
 SELECT_SHARE = Fraction(1, 2)
@@ -60,7 +60,7 @@ class SelectThenFit(Method):
         exact_delta(value)
         return value
 
-    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedSteps":
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
         """Check both steps and price them, from public facts alone.
 
         Parameters
@@ -74,7 +74,7 @@ class SelectThenFit(Method):
 
         Returns
         -------
-        PreparedSteps
+        Preparation
             The cost, and a `run`.
 
         Raises
@@ -82,23 +82,52 @@ class SelectThenFit(Method):
         InvalidParameterError
             When the parts cost more than the whole, or a step's parameters do not fit.
         """
+        how, family = str(self.select.get("method", "pcls")), str(self.fit.get("family", "linear"))
+        if how not in SELECTIONS or family not in FAMILIES:
+            raise InvalidParameterError(
+                f"A plan must select by one of {', '.join(SELECTIONS)}, then fit one of {', '.join(FAMILIES)}, but it "
+                f"has method={how[:40]!r} and family={family[:40]!r}."
+            )
         first, second = self._parts()
         selecting = {name: value for name, value in self.select.items() if name not in ("method", "epsilon")}
-        method = method_of(str(self.select.get("method", "pcls")), epsilon=float(first), **selecting)
         fitting = {name: value for name, value in self.fit.items() if name not in ("family", "epsilon")}
-        fitter = method_of(
-            str(self.fit.get("family", "linear")), epsilon=float(second), delta=self.delta, **fitting
-        )
-        if not isinstance(fitter, Fitter) or isinstance(method, (Fitter, SelectThenFit)):
-            raise InvalidParameterError(
-                "A plan must select, then fit: give select a method such as pcls, and fit a family such as linear."
-            )
+        if how == "moments":
+            selecting.setdefault("delta", self.delta)
+            if family == "linear":
+                return self._from_moments(first + second, selecting, fitting, metadata, target, candidates)
+        method = method_of(how, epsilon=float(first), **selecting)
+        fitter = method_of(family, epsilon=float(second), delta=self.delta, **fitting)
         prepared = method.prepare(metadata, target, candidates)
-        if prepared.event is None:
+        if prepared.event is None or not isinstance(fitter, Fitter):
             raise InvalidParameterError("A plan must give a guarantee, but as_published gives none. Drop it.")
-        n_numbers, smallest = fitter.size(metadata, target, prepared.candidates)
-        budget = NoiseBudget.of(first + second, exact_delta(self.delta), n_numbers, smallest, (prepared.event,))
+        size = fitter.size(metadata, target, prepared.candidates)
+        budget = NoiseBudget.of(first + second, exact_delta(self.delta), *size, (prepared.event,))
         return PreparedSteps(self, prepared, fitter, budget, metadata)
+
+    def _from_moments(
+        self,
+        epsilon: Fraction,
+        selecting: dict[str, Any],
+        fitting: dict[str, Any],
+        metadata: Metadata,
+        target: str,
+        candidates: Sequence[str] | None,
+    ) -> Preparation:
+        """Both steps from the same noisy moments: the second is free."""
+        confidence = fitting.pop("confidence", 0.95)
+        if fitting:
+            raise InvalidParameterError(
+                f"A fit from noisy moments has no parameter {next(iter(fitting))[:40]!r}: give it to select."
+            )
+        method = method_of("moments", epsilon=float(epsilon), fit=True, confidence=confidence, **selecting)
+        prepared = method.prepare(metadata, target, candidates)
+        prepared.parameters = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "select": {"method": "moments", **prepared.parameters},
+            "fit": {"family": "linear", "confidence": confidence},
+        }
+        return prepared
 
     def _parts(self) -> tuple[Fraction, Fraction]:
         """Epsilon of the selection and of the fit."""

@@ -161,6 +161,8 @@ class _Page(HTMLParser):
             self.parts.append("#glance(" if tag == "dl" else "[")
         elif tag == "b" and self._open[-2] == "figcaption":
             self.parts.append("#lead[")
+        elif tag == "strong" and "aside" in self._open:
+            self.parts.append("#warned[")
         elif tag not in _SKIPPED:
             self.parts.append(_CLASSES.get((tag, name), _CALLS.get(tag, "#block")) + "[")
 
@@ -224,7 +226,7 @@ class _Table:
     def __init__(self, is_facts: bool) -> None:
         self.is_facts = is_facts
         self.rows: list[list[str]] = []
-        self._figures: list[bool] = []
+        self._kinds: list[str] = []
         self._marked = ""
         self._start = 0
 
@@ -235,8 +237,8 @@ class _Table:
 
     def start_cell(self, name: str, start: int) -> None:
         """Begin a cell, whose content comes after `start`."""
-        if len(self.rows) == 1 or self.is_facts:
-            self._figures.append(name == "figure")
+        if len(self.rows) == 1:
+            self._kinds.append(name)
         self._start = start
 
     def end_cell(self, parts: list[str]) -> None:
@@ -250,12 +252,12 @@ class _Table:
         if self.is_facts:
             cells = [cell for row in self.rows for cell in row]
             return f"#facts({', '.join(cells)})\n"
-        texts = self._figures.count(False)
-        widths = ", ".join("auto" if figure else f"{1 + at / texts:.2g}fr" for at, figure in enumerate(self._figures))
-        aligned = ", ".join("right" if figure else "left" for figure in self._figures)
+        ends = (0, len(self._kinds) - 1)
+        widths = ["auto" if kind else "1.4fr" if at in ends else "1fr" for at, kind in enumerate(self._kinds)]
+        aligned = ["right" if kind == "figure" else "left" for kind in self._kinds]
         head, *rest = self.rows
         cells = [cell for row in rest for cell in row]
-        return f"#listing(({widths},), ({aligned},), ({', '.join(head)},), ({', '.join(cells)},))\n"
+        return "#listing({})\n".format(", ".join(f"({', '.join(row)},)" for row in (widths, aligned, head, cells)))
 
 
 def _breakable(word: re.Match[str]) -> str:

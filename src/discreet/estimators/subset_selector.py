@@ -1,0 +1,63 @@
+"""What the selectors of columns share with scikit-learn's face."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.estimators.face import PrivateEstimator
+from discreet.ledger import Ledger
+
+
+class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
+    """A selector of columns: its subclasses name a method and store its parameters."""
+
+    as_published: bool
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        candidates: Sequence[str] | None = None,
+        ledger: Ledger | str | Path | None = None,
+    ) -> Self:
+        """Select columns; spends epsilon.
+
+        Parameters
+        ----------
+        X : Table, DataFrame or array_like, shape (n_samples, n_features)
+            A table opened with `discreet.open_table`, or features alone.
+        y : array_like, shape (n_samples,), optional
+            The target, when X holds features alone.
+        target : str, optional
+            The target's column: of the table, or in the metadata where y has no name.
+        candidates : sequence of str, optional
+            Columns of the table that may be selected; default all declared ones but the target.
+        ledger : Ledger, str or Path, optional
+            Where the charge is recorded, before the data are opened. Without one nothing is charged, and the release
+            says so.
+
+        Returns
+        -------
+        SubsetSelector
+            Itself, with `release_`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a parameter is out of range.
+        BudgetError
+            When the ledger refuses.
+        """
+        release = self._answered(X, y, target, candidates, ledger, observed_bound=self.as_published)
+        self.support_ = np.isin(list(release.request["candidates"]), release.selected)
+        return self
+
+    def _get_support_mask(self) -> Any:
+        check_is_fitted(self, "support_")
+        return self.support_
