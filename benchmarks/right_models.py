@@ -21,14 +21,14 @@ from discreet.kernels.noisy_selection import best_models, unit_penalties, weight
 from discreet.kernels.noisy_shares import Relation, clip_level, noise_levels, selection_shares
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
-from discreet.kernels.unit_rows import CONSTANT, lengths, unit_rows
+from discreet.kernels.unit_rows import CONSTANT, lengths, shortest_length, unit_rows
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 
 console = Console(width=120)
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
-CLIP_EPSILON = Fraction(1, 20)
+CLIP_EPSILON = Fraction(3, 100)
 Y_BOUND = 4.0
 N_ROWS = 1000
 BETAS = ((1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (1.5, 1.0, 0.5, 0.0, 0.0, 0.0))
@@ -111,11 +111,11 @@ def noisy_moments(
     mu, shares = gaussian_mu(clip), selection_shares(relation, public_gram)
     xty_noise, gram_noise, yty_noise = noise_levels(shares, norm_squared, mu, relation, p)
     bound = 1.0
-    sizes = np.abs(rows[:, -1]) / GRID / (lengths(rows) if unit else 1.0)
+    sizes = np.abs(rows[:, -1]) / GRID / (lengths(rows, shortest_length(p - 1)) if unit else 1.0)
     if clip:
         wanted = level or clip_level(xty_noise, N_ROWS, 1.0 / (p - 1) if unit else 1.0 / 3.0)
         bound = private_clip(sizes, wanted, relation, source) if wanted < 1.0 else 1.0
-    scaled = unit_rows(rows, bound) if unit else clipped(rows, bound)
+    scaled = unit_rows(rows, bound, shortest_length(p - 1)) if unit else clipped(rows, bound)
     exact = exact_moments(scaled) / GRID**2
     if not unit and relation == "replace_one":
         gram_noise[0, 0] = 0.0  # the number of rows
@@ -123,11 +123,9 @@ def noisy_moments(
     gram = exact[:-1, :-1] + noise + np.triu(noise, 1).T
     xty, yty = exact[:-1, -1] + normals(source, p) * xty_noise, exact[-1, -1] + float(normals(source, 1)[0]) * yty_noise
     n_rows, n_noise = float(N_ROWS), 0.0
-    if relation == "add_or_remove_one" and public_gram:
-        n_noise = 1.0 / (mu * 0.02**0.5)
+    if relation == "add_or_remove_one":
+        n_noise = 1.0 / (mu * shares.rows**0.5)
         n_rows = len(rows) + float(normals(source, 1)[0]) * n_noise
-    elif relation == "add_or_remove_one":  # unit rows: each adds 1 to the trace
-        n_rows, n_noise = (gram.trace(), gram_noise[0, 0] * p**0.5) if unit else (gram[0, 0], gram_noise[0, 0])
     moments = NoisyGram(gram, xty, yty, gram_noise**2, np.full(p, xty_noise**2), yty_noise**2, n_rows, n_noise**2)
     clean = (
         declared(max(n_rows, 1.0) * population(unit, p), max(n_rows, 1.0)) if public_gram else of_table(moments, unit)
@@ -148,7 +146,7 @@ def population(unit: bool, p: int) -> Any:
     if not unit:
         return np.diag([1.0, *[1.0 / 3.0] * (p - 1)])
     rows = table((0.0,) * (p - 1), 10**6, 200_000)
-    exact = exact_moments(unit_rows(rows, 1.0))[:-1, :-1] / GRID**2 / len(rows)
+    exact = exact_moments(unit_rows(rows, 1.0, shortest_length(p - 1)))[:-1, :-1] / GRID**2 / len(rows)
     return np.diag([exact[0, 0], *[exact.diagonal()[1:].mean()] * (p - 1)])
 
 

@@ -129,6 +129,9 @@ class LedgerRecord(_Record):
     head: str = Field(description="hash of the ledger's chain when the budget was reserved")
     epsilon_spent: float = Field(description="of the data set, this release included")
     epsilon_cap: float = Field(description="of the data set, for its lifetime")
+    accounting: Literal["basic", "zcdp"] = "basic"
+    rho_spent: float | None = Field(default=None, description="zcdp: of the data set, this release included")
+    rho_cap: float | None = Field(default=None, description="zcdp: what epsilon_cap converts to")
 
 
 class Provenance(_Record):

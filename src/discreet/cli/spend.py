@@ -151,10 +151,10 @@ def summary(release: Release) -> str:
     if release.provenance.derived_from is not None:
         lines.append("  computed from an earlier release, without the rows: nothing further was spent")
     elif charge is not None:
-        lines.append(
-            f"  {number(charge.epsilon_spent)} of {number(charge.epsilon_cap)} spent for {release.provenance.dataset} "
-            f"(ledger entry {charge.entry})"
-        )
+        spent = f"{number(charge.epsilon_spent)} of {number(charge.epsilon_cap)}"
+        if charge.rho_spent is not None and charge.rho_cap is not None:
+            spent = f"rho {charge.rho_spent:.3g} of {charge.rho_cap:.3g}"
+        lines.append(f"  {spent} spent for {release.provenance.dataset} (ledger entry {charge.entry})")
     return "\n".join(lines)
 
 
@@ -249,10 +249,14 @@ def _plain(value: Any) -> str:
 
 
 def _ask(plan: workflow.Plan, account: workflow.Account | None) -> None:
-    if plan.guarantee is None or account is None or plan.guarantee.epsilon > account.epsilon_left:
+    if plan.guarantee is None or account is None:
         return  # nothing to spend, or the ledger will refuse
-    cost, left = number(plan.guarantee.epsilon), number(account.epsilon_left)
-    say(f"This will spend epsilon {cost} of the {left} left for {account.dataset} and cannot be undone.")
+    if account.accounting == "basic" and plan.guarantee.epsilon > account.epsilon_left:
+        return
+    cost, left = number(plan.guarantee.epsilon), f"the {number(account.epsilon_left)} left"
+    if account.accounting != "basic":
+        left = f"what is left of rho {float(account.rho_cap):.3g}"
+    say(f"This will spend epsilon {cost} of {left} for {account.dataset} and cannot be undone.")
     typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise typer.Abort

@@ -25,13 +25,15 @@ class Shares(NamedTuple):
 
     Parameters
     ----------
-    xty, gram, yty : float
-        Share f of each block: its noise has standard deviation sensitivity / (mu sqrt(f)), mu of Gaussian privacy.
+    xty, gram, yty, rows : float
+        Share f of each block: its noise has standard deviation sensitivity / (mu sqrt(f)), mu of Gaussian privacy. That
+        of `rows`, their number, is zero where it is public.
     """
 
     xty: float
     gram: float
     yty: float
+    rows: float = 0.0
 
 
 def cost(shares: Shares, relation: Relation) -> float:
@@ -70,16 +72,16 @@ def cost(shares: Shares, relation: Relation) -> float:
 
     Examples
     --------
-    >>> cost(Shares(1.0, 0.25, 0.5), "replace_one"), cost(Shares(0.75, 0.2, 0.05), "add_or_remove_one")
+    >>> cost(Shares(1.0, 0.25, 0.5), "replace_one"), cost(Shares(0.7, 0.2, 0.05, 0.05), "add_or_remove_one")
     (1.0, 1.0)
     """
-    f, g, h = shares
+    f, g, h, rows = shares
     if relation == "add_or_remove_one":
-        return f + g + h
+        return f + g + h + rows
     if f == 0.0:
-        return g + h
+        return g + h + rows
     g = max(g, f / 4.0)
-    return max(float((f / (4.0 * g**0.5) + g**0.5) ** 2), f / 4.0 + g + h)
+    return max(float((f / (4.0 * g**0.5) + g**0.5) ** 2), f / 4.0 + g + h) + rows
 
 
 def sensitivities(norm_squared: float, relation: Relation) -> Shares:
@@ -95,7 +97,7 @@ def sensitivities(norm_squared: float, relation: Relation) -> Shares:
     Returns
     -------
     Shares
-        Of X'y, X'X and y'y. Noise of X'X has this scale on the diagonal, and 1 / sqrt(2) of it beside the diagonal,
+        Of X'y, X'X, y'y and the number of rows. Noise of X'X has this scale on the diagonal, and 1 / sqrt(2) of it beside the diagonal,
         where one draw serves an entry and its mirror.
 
     References
@@ -104,8 +106,8 @@ def sensitivities(norm_squared: float, relation: Relation) -> Shares:
     """
     norm = norm_squared**0.5
     if relation == "add_or_remove_one":
-        return Shares(norm, norm_squared, 1.0)
-    return Shares(2.0 * norm, 2.0**0.5 * norm_squared, 1.0)
+        return Shares(norm, norm_squared, 1.0, 1.0)
+    return Shares(2.0 * norm, 2.0**0.5 * norm_squared, 1.0, 0.0)
 
 
 def noise_levels(
@@ -156,7 +158,7 @@ def selection_shares(relation: Relation, public_gram: bool = False) -> Shares:
     Returns
     -------
     Shares
-        Of cost 1, or .98 where the rest is kept for the number of rows: declared X'X under add or remove.
+        Of cost 1.
 
     Notes
     -----
@@ -171,7 +173,7 @@ def selection_shares(relation: Relation, public_gram: bool = False) -> Shares:
     """
     if relation == "replace_one":
         return Shares(1.0, 0.0, 0.5) if public_gram else Shares(1.0, 0.25, 0.5)
-    return Shares(0.96, 0.0, 0.02) if public_gram else Shares(0.73, 0.25, 0.02)
+    return Shares(0.96, 0.0, 0.02, 0.02) if public_gram else Shares(0.71, 0.25, 0.02, 0.02)
 
 
 def clip_level(noise: float, n_rows: float, square: float) -> float:
@@ -207,7 +209,7 @@ def clip_level(noise: float, n_rows: float, square: float) -> float:
     Examples
     --------
     >>> clip_level(8.4, 1_000, 0.15), clip_level(8.4, 1_000_000, 0.15)
-    (0.64, 0.99)
+    (0.55, 0.98)
     """
     normal = NormalDist()
     variances = []

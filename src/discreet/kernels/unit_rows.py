@@ -1,6 +1,6 @@
-"""Rows scaled to unit norm: a row's weight in least squares, chosen so that no row can do more than another.
+"""Rows scaled down to unit norm: a weight in least squares, chosen so that no row can do more than another.
 
-A weight that looks at the row's x alone leaves the coefficients of a linear model what they are. Noise is set by the
+A weight that looks at a row's x alone leaves the coefficients of a linear model what they are. Noise is set by the
 longest possible row: with m columns it is sqrt(m) times that of unit rows, while most rows are far shorter.
 """
 
@@ -15,50 +15,74 @@ Cells = npt.NDArray[np.int16]
 CONSTANT = 0.5
 """What the constant column holds: less than 1 leaves more of the unit norm to the others, and noise to the constant."""
 
+SQUARE = 1.0 / 6.0
+"""A column's square in the shortest row that is scaled to unit norm: half that of cells spread evenly over [-1, 1]."""
 
-def lengths(rows: Cells, constant: float = CONSTANT) -> Floats:
+
+def shortest_length(n_units: int, constant: float = CONSTANT) -> float:
+    """Return the length from which on rows are scaled to unit norm, the constant included.
+
+    Parameters
+    ----------
+    n_units : int
+        Numeric columns and categories, each of which has at most 1 of a row's square.
+    constant : float
+        What the constant column holds.
+
+    Returns
+    -------
+    float
+        Shorter rows are scaled as a row of this length: their targets would be clipped much harder than others.
+    """
+    return float((constant**2 + SQUARE * n_units) ** 0.5)
+
+
+def lengths(rows: Cells, shortest: float, constant: float = CONSTANT) -> Floats:
     """Return the Euclidean norm of each row's x, the constant included.
 
     Parameters
     ----------
     rows : ndarray of int16, shape (n, 1 + p + 1)
         [1, x_1 .. x_p, y] on the grid of 1 / 32767.
+    shortest : float
+        At least what is returned.
     constant : float
-        What the constant column counts, positive.
+        What the constant column holds, positive.
 
     Returns
     -------
     ndarray of float, shape (n,)
-        At least `constant`.
+        At least `shortest`.
     """
     cells = rows[:, 1:-1] / GRID
-    norms: Floats = np.sqrt(np.einsum("ij,ij->i", cells, cells) + constant**2)
-    return norms
+    return np.maximum(np.sqrt(np.einsum("ij,ij->i", cells, cells) + constant**2), shortest)
 
 
-def unit_rows(rows: Cells, y_bound: float, constant: float = CONSTANT) -> Cells:
-    """Return rows divided by the norm of their x, the target clipped after that.
+def unit_rows(rows: Cells, y_bound: float, shortest: float, constant: float = CONSTANT) -> Cells:
+    """Return rows divided by the length of their x, the target clipped after that.
 
     Parameters
     ----------
     rows : ndarray of int16, shape (n, 1 + p + 1)
         [1, x_1 .. x_p, y] on the grid of 1 / 32767.
     y_bound : float
-        The target over the norm is clipped to within this, in units of the rows' own target bound; positive.
+        The target over the length is clipped to within this, in units of the rows' own target bound; positive.
+    shortest : float
+        Of `shortest_length`.
     constant : float
-        What the constant column counts, positive.
+        What the constant column holds, positive.
 
     Returns
     -------
     ndarray of int16, shape (n, 1 + p + 1)
-        [constant, x_1 .. x_p] / norm and y / (norm y_bound), on the same grid, rounded toward zero: the norm of x is
-        at most 1, and |y| too. Coefficients of these rows are those of the rows given, over `y_bound`; that of the
+        [constant, x_1 .. x_p] / length and y / (length y_bound), on the same grid, rounded toward zero: the norm of x
+        is at most 1, and |y| too. Coefficients of these rows are those of the rows given, over `y_bound`; that of the
         constant also times `constant`.
 
     Notes
     -----
     Row-local with public parameters: neighbors stay neighbors. Under a linear model it is weighted least squares with
-    weights 1 / norm^2, as long as y is not clipped. Cost: O(n p).
+    weights 1 / length^2, as long as y is not clipped. Cost: O(n p).
 
     References
     ----------
@@ -66,12 +90,12 @@ def unit_rows(rows: Cells, y_bound: float, constant: float = CONSTANT) -> Cells:
 
     Examples
     --------
-    >>> unit_rows(np.array([[32767, 32767, -32767, 16000]], dtype=np.int16), 1.0, 1.0)
+    >>> unit_rows(np.array([[32767, 32767, -32767, 16000]], dtype=np.int16), 1.0, 1.0, 1.0)
     array([[ 18918,  18918, -18918,   9237]], dtype=int16)
     """
-    norms = lengths(rows, constant)
-    inverse = (1.0 - 2.0**-40) / norms  # rounding toward zero shall not meet a norm that was itself rounded down
+    length = lengths(rows, shortest, constant)
+    inverse = (1.0 - 2.0**-40) / length  # rounding toward zero shall not meet a length that was itself rounded down
     scaled = rows * inverse[:, None]
     scaled[:, 0] = constant * GRID * inverse
-    scaled[:, -1] = np.clip(rows[:, -1] / (norms * y_bound), -GRID, GRID)
+    scaled[:, -1] = np.clip(rows[:, -1] / (length * y_bound), -GRID, GRID)
     return np.trunc(scaled).astype(np.int16)

@@ -27,7 +27,7 @@ from discreet.methods.noisy_sums import CLAIM, NoisySums
 from discreet.methods.private_bounds import sides_of, widest
 from discreet.methods.setting import Setting
 from discreet.methods.subset_regression import not_protected, public_columns, rows_progress
-from discreet.methods.tuning import Tuning
+from discreet.methods.tuning import Tuning, buy
 from discreet.release import MomentsRecord, StepRecord
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -339,7 +339,7 @@ class PreparedMoments(Preparation):
         -----
         Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of bought bound.
         """
-        tuned = self.tuning.run(table, rng, rows_progress(progress, table))
+        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
         sums = replace(self.sums, design=tuned.setting.design)
         record = sums.draw(tuned.moments, self.purchases, self.budget, rng)
         found = self.method.outcome(record, self.candidates)

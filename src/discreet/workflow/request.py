@@ -362,11 +362,16 @@ def _now() -> str:
 
 
 def _ledger_record(reservation: Reservation) -> LedgerRecord:
+    account = reservation.account
+    concentrated = account.accounting == "zcdp"
     return LedgerRecord(
         entry=reservation.entry,
         head=reservation.head,
-        epsilon_spent=float(reservation.account.epsilon_spent),
-        epsilon_cap=float(reservation.account.epsilon_cap),
+        epsilon_spent=float(account.epsilon_spent),
+        epsilon_cap=float(account.epsilon_cap),
+        accounting="zcdp" if concentrated else "basic",
+        rho_spent=float(account.rho_spent) if concentrated else None,
+        rho_cap=float(account.rho_cap) if concentrated else None,
     )
 
 

@@ -1,0 +1,205 @@
+"""What is bought before a selection: when, for how much, and what comes of it."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.accounting.events import SelectionEvent
+from discreet.data.frame import FrameTable
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.methods.calibration import Sensitivity, noise_penalty
+from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.methods.penalty import covering_penalty
+from discreet.methods.tuning import CLIPS, RADII, split
+
+N = 4000
+BOX = {"type": "real", "lower": -1, "upper": 1}
+
+
+def declared(relation="replace_one", n=N, **changes):
+    public = {"n_rows": n} if relation == "replace_one" else {}
+    columns = {"a": BOX, "b": BOX, "y": {"type": "real", "lower": -50, "upper": 50}}
+    return Metadata.from_value(
+        {"dataset": "t", "unit": "person", "neighboring": relation, "columns": columns, **public, **changes}
+    )
+
+
+def table(metadata, n=N):
+    rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
+    x = rng.uniform(-1, 1, (n, 2))
+    return FrameTable(
+        pa.table({"a": x[:, 0], "b": x[:, 1], "y": 2.0 * x[:, 0] + 0.5 * rng.standard_normal(n)}), metadata
+    )
+
+
+def run(metadata=None, seed=1, **parameters):
+    metadata = declared() if metadata is None else metadata
+    prepared = PenalizedLeastSquares.of(**parameters).prepare(metadata, "y")
+    outcome = prepared.run(table(metadata), Source.seeded(seed))
+    return prepared, outcome, {step.name: step for step in outcome.steps}
+
+
+def test_nothing_is_bought_unless_asked():
+    """A lone choice, no steps, and the parameters that were there before."""
+    prepared = PenalizedLeastSquares().prepare(declared(), "y")
+    assert prepared.event == SelectionEvent(Fraction(1), "exponential")
+    assert prepared.steps == ()
+    new = {"l1_grid", "y_quantile", "n0", "shares"}
+    assert not new & prepared.parameters.keys()
+
+
+def test_the_clip_is_near_the_quantile_and_sets_everything_after_it():
+    """The bound is a point of the public list near the 95% quantile; R follows it, and the noise with it."""
+    prepared, outcome, steps = run(epsilon=20.0, y_bound="private")
+    bound = steps["y_bound"].value
+    exact = float(np.quantile(np.abs(table(declared()).batches(["y"]).__next__()[0].to_numpy()), 0.95))
+    assert 0.9 * exact < bound < 1.2 * exact
+    assert round(bound / 50 * 32767, 6) in set(CLIPS.tolist())
+    assert outcome.noise.sensitivity == pytest.approx(18 * bound**2, rel=1e-9)  # 2 [(r + 2r)^2 - 0]
+    assert outcome.noise.scale < prepared.noise.scale / 100
+    assert outcome.selected == ("a",)
+
+
+def test_the_radius_is_one_of_the_grid_and_follows_the_effects():
+    """With effects of size 2 and r = 4 the smallest R that holds them is chosen, at a large epsilon."""
+    _, outcome, steps = run(epsilon=100.0, y_bound=4.0, l1_radius="private")
+    assert steps["l1_radius"].value in [4.0 * float(ratio) for ratio in RADII]
+    assert steps["l1_radius"].value == 2.0
+    assert outcome.noise.sensitivity == pytest.approx(2 * (6.0**2 - 2.0**2), rel=1e-9)
+    _, _, wide = run(epsilon=100.0, y_bound=4.0, l1_radius="private", l1_grid=(200.0, 0.1, 2.0, 20.0))
+    assert wide["l1_radius"].value == 2.0
+    assert wide["l1_radius"].noise.claim.startswith("mechanisms/generalized")
+
+
+@pytest.mark.parametrize(("named", "factor"), [("aic", 2.0), ("bic", math.log(N))])
+def test_information_criteria_rest_on_a_bought_variance(named, factor, monkeypatch):
+    """phi is sigma^2 times 2 or log n, with the sigma^2 that was released."""
+    prepared, _, steps = run(epsilon=400.0, y_bound=4.0, l1_radius=3.0, model_penalty=named)
+    sigma2 = steps["sigma2"].value
+    assert sigma2 == pytest.approx(0.25, rel=0.2)
+    assert float(prepared.method.penalty(prepared.setting, Fraction(1), sigma2, N)) == pytest.approx(sigma2 * factor)
+
+
+def test_the_number_of_rows_is_bought_where_it_is_private():
+    """By a twentieth of epsilon, unless a guess stands for it; never where it is public."""
+    private = declared("add_or_remove_one")
+    _, _, steps = run(private, epsilon=50.0, model_penalty="bic")
+    assert abs(steps["n_rows"].value - N) < 60
+    assert steps["n_rows"].event["epsilon"] == 2.5
+    assert "n_rows" not in run(private, epsilon=50.0, model_penalty="bic", n0=1000)[2]
+    assert "n_rows" not in run(epsilon=50.0, model_penalty="bic")[2]
+
+
+def test_automatic_penalties_buy_a_variance_only_where_it_can_matter():
+    """The public rule: r^2 log(n) / 4 against half of scale log(2 d)."""
+    for epsilon in (0.1, 1.0, 3.0, 10.0, 100.0):
+        for n in (50, N, 10**6):
+            prepared = PenalizedLeastSquares(epsilon=epsilon).prepare(declared(n=n), "y")
+            scale = Sensitivity.of(prepared.design, prepared.setting.ratio).range / Fraction(str(epsilon))
+            worth = math.log(n) / 4 >= 0.5 * float(noise_penalty(scale, 2))
+            assert bool(prepared.steps) == worth
+    assert PenalizedLeastSquares(epsilon=100.0).prepare(declared("add_or_remove_one"), "y").steps == ()
+    assert PenalizedLeastSquares(epsilon=100.0, n0=N).prepare(declared("add_or_remove_one"), "y").steps != ()
+
+
+@pytest.mark.parametrize("d", [1, 5, 40])
+def test_covering_penalty_meets_both_ends(d):
+    """Noise alone gives scale log(2 d); sampling alone sigma^2 times the larger of log n and the same level's quantile.
+
+    In between it is at least either, and no more than their sum at that level.
+    """
+    from scipy.stats import chi2
+
+    level, n = 1 / (1 + 2 * d), 500
+    noise, sampling = math.log(2 * d), max(math.log(n), chi2.isf(level, 1))
+    assert covering_penalty(0.0, 3.0, d, n) == pytest.approx(3.0 * noise, rel=1e-6)
+    assert covering_penalty(2.0, 1e-6, d, n) == pytest.approx(2.0 * sampling, rel=1e-3)
+    for scale in (0.1, 1.0, 10.0):
+        found = covering_penalty(1.0, scale, d, n)
+        assert found >= max(scale * noise, math.log(n)) - 1e-9
+        assert found <= scale * math.log(2 / level) + max(chi2.isf(level / 2, 1), math.log(n))
+
+
+def test_covering_penalty_has_the_level_it_claims():
+    """Simulation-free: the integral over the chi-square by its own distribution agrees."""
+    from scipy.integrate import quad
+    from scipy.stats import chi2, logistic
+
+    found = covering_penalty(1.0, 4.0, 10, 2)
+    chance = quad(lambda u: logistic.sf((found - chi2.isf(u, 1)) / 4.0), 0, 1, limit=500)[0]
+    assert chance == pytest.approx(1 / 21, rel=1e-4)
+
+
+def test_shares_are_exact_and_must_leave_something():
+    """Defaults and overrides in fractions; fractions that add up to one or more are refused."""
+    found = split(Fraction(3, 10), ["y_bound", "l1_radius"], {"l1_radius": 0.7})
+    assert found == {"y_bound": Fraction(3, 100), "l1_radius": Fraction(21, 100)}
+    with pytest.raises(InvalidParameterError, match="y_bound 0.4, l1_radius 0.6 add up to 1"):
+        split(Fraction(1), ["y_bound", "l1_radius"], {"y_bound": 0.4, "l1_radius": 0.6})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"y_quantile": 0.5}, "y_quantile"),
+        ({"y_bound": "private", "y_quantile": 1.0}, "y_quantile"),
+        ({"l1_grid": (1.0, 2.0)}, "l1_grid"),
+        ({"l1_radius": "private", "l1_grid": (1.0, 1.0)}, "l1_grid"),
+        ({"l1_radius": "private", "l1_grid": (1.0,)}, "l1_grid"),
+        ({"l1_radius": "private", "l1_grid": (1.0, -1.0)}, "l1_grid"),
+        ({"l1_radius": "secret"}, "l1_radius.*private"),
+        ({"y_bound": "secret"}, "y_bound.*private"),
+        ({"shares": {"everything": 0.1}}, "shares"),
+        ({"shares": {"y_bound": 1.0}}, "shares"),
+        ({"shares": {"y_bound": float("nan")}}, "shares"),
+        ({"as_published": True, "l1_radius": "private"}, "as_published"),
+        ({"n0": -5}, "n0"),
+    ],
+)
+def test_parameters_out_of_range_are_refused_by_name(parameters, words):
+    """Each is checked when the method is built, in one line."""
+    with pytest.raises(InvalidParameterError, match=words) as refused:
+        PenalizedLeastSquares.of(**parameters)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_published_algorithm_takes_no_criterion():
+    """Where sigma^2 would come from is not said in the paper."""
+    with pytest.raises(InvalidParameterError, match="number as model_penalty"):
+        PenalizedLeastSquares(as_published=True, model_penalty="bic").prepare(declared(), "y")
+
+
+def test_noise_after_a_step_depends_on_its_value_alone(monkeypatch):
+    """Two tables that release the same clip have the same noise afterwards, and so does a preparation asked twice."""
+    from discreet.methods import tuning
+
+    monkeypatch.setattr(tuning, "noisy_quantile", lambda *_: 100)
+    metadata = declared()
+    asked = {"y_bound": "private", "epsilon": 1.0}
+    boxes = []
+    for rows in (table(metadata), FrameTable(pa.table({name: [0.0] * N for name in "aby"}), metadata)):
+        prepared = PenalizedLeastSquares(**asked).prepare(metadata, "y")
+        outcome = prepared.run(rows, Source.seeded(0))
+        boxes.append((outcome.noise, [step.model_dump() for step in outcome.steps], prepared.noise, prepared.steps))
+    assert boxes[0] == boxes[1]
+
+
+@pytest.mark.parametrize("penalty", ["auto", "bic", 1e9])
+def test_a_table_without_anything_is_answered(penalty):
+    """No rows, no spread, every part bought: an answer, never an error."""
+    metadata = declared(
+        "add_or_remove_one",
+        columns={"a": BOX, "b": {"type": "integer", "bounds": "private"}, "y": {"type": "real", "bounds": "private"}},
+    )
+    asked = {"y_bound": "private", "l1_radius": "private", "model_penalty": penalty}
+    for cells in ([], [0.0] * 5, [None] * 5, [float("inf"), -1e300]):
+        rows = FrameTable(pa.table({name: pa.array(cells, pa.float64()) for name in "aby"}), metadata)
+        for seed in range(4):
+            outcome = PenalizedLeastSquares(**asked).prepare(metadata, "y").run(rows, Source.seeded(seed))
+            assert set(outcome.selected) <= {"a", "b"}
+            assert all(math.isfinite(step.value) for step in outcome.steps[:-1])
