@@ -196,9 +196,9 @@ def main() -> None:
         "width",
         "width, no privacy",
     ):
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", no_wrap="coverage" in head)
     for head in ("se sampling / privacy", "rmse", "rmse, plain GD", "rmse, no privacy", "ms"):
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", no_wrap="coverage" in head)
     with ProcessPoolExecutor(2) as pool:
         for row in pool.map(measured, cells):
             console.print(" | ".join(row), highlight=False)

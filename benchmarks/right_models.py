@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from discreet.accounting.events import SelectionEvent
 from discreet.accounting.gaussian import gaussian_rho
@@ -62,16 +62,10 @@ def table(beta: tuple[float, ...], seed: int, n: int = N_ROWS, correlation: floa
     Z = normals(source, n, len(beta))
     for j in range(1, len(beta)):
         Z[:, j] = correlation * Z[:, j - 1] + (1.0 - correlation**2) ** 0.5 * Z[:, j]
-    X = 2.0 * _cdf(Z) - 1.0
+    X = 2.0 * ndtr(Z) - 1.0
     y = X @ np.array(beta) + normals(source, n)
     scaled = np.column_stack([np.ones(n), X, np.clip(y / Y_BOUND, -1.0, 1.0)])
     return np.rint(scaled * GRID).astype(np.int16)
-
-
-def _cdf(z: Any) -> Any:
-    from scipy.special import ndtr
-
-    return ndtr(z)
 
 
 # ---- the contestants

@@ -79,6 +79,7 @@ class CoefficientRecord(_Record):
     high: float
     sampling_variance: float = Field(ge=0)
     privacy_variance: float = Field(ge=0)
+    uninformative: bool = Field(default=False, description="whether the interval is all that is allowed")
 
 
 class FitRecord(_Record):

@@ -47,13 +47,13 @@ class Exact:
     def log_choice(self, whole):
         """Log-probabilities of the models, given the published sum."""
         split = self.prepared.split
-        choice, scores = self.prepared.scored(self.prepared.setting, whole * self.step, self.sums, self.counted)
+        choice, scores = self.prepared.chooser.scored(self.prepared.setting, whole * self.step, self.sums, self.counted)
         scale = float((choice.gamma + choice.inflation) / split.selection)
         return log_law(scores, scale, self.prepared.method.noise_law)
 
     def bound(self, whole):
         split = self.prepared.split
-        profile = self.prepared.profile(self.prepared.setting)
+        profile = self.prepared.chooser.profile(self.prepared.setting)
         return profile.bound(whole * self.step, split.squares, split.delta)
 
     def largest_good(self):
@@ -93,7 +93,7 @@ def probe(one):
     spread = int(one.scale)
     edge = one.largest_good()
     low, high = one.least - 10**12, edge
-    threshold = one.prepared.profile(one.prepared.setting).threshold
+    threshold = one.prepared.chooser.profile(one.prepared.setting).threshold
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if one.bound(middle) > threshold else (middle, high)
@@ -209,7 +209,7 @@ def test_floored_likelihood_is_pure(relation, mechanism, floor):
     found = []
     for rows in swap(relation, 0):
         one = Exact(chosen, rows, relation)
-        choice, scores = one.prepared.floored(one.prepared.setting, one.sums, one.counted)
+        choice, scores = one.prepared.chooser.floored(one.prepared.setting, one.sums, one.counted)
         found.append((scores, float(choice.gamma + choice.inflation), choice))
         assert guarantee_of(one.prepared.event, one.prepared.tuning.metadata.neighboring).delta == 0
         assert len(one.sums) == 2
@@ -224,7 +224,7 @@ def test_floored_likelihood_is_pure(relation, mechanism, floor):
 def test_the_floored_range_is_nearly_reached():
     """One model's sum from nothing to one sensitivity, another's back: twice n log(1 + Delta / (n s0^2))."""
     one = Exact(method(1.0, variance_floor=0.3), np.zeros((N, 3)), "replace_one")
-    profile, size = one.prepared.profile(one.prepared.setting), float(one.sensitivity.size)
+    profile, size = one.prepared.chooser.profile(one.prepared.setting), float(one.sensitivity.size)
     floor = Fraction(3, 10)
     before, after = (profile.floored_log_likelihood(np.array(sums), floor) for sums in ((0.0, size), (size, 0.0)))
     assert np.ptp(after - before) == pytest.approx(float(profile.floored_gamma(floor)), rel=1e-9)
@@ -236,7 +236,7 @@ def test_the_floored_range_is_nearly_reached():
 def test_range_bound_is_that_of_the_specification_and_is_reached(relation, bound):
     """2.1: log-form ranges at f_min = L, reached by one sum up and one down, or one of them alone."""
     one = Exact(method(1.0), np.zeros((N, 3)), relation)
-    profile, size = one.prepared.profile(one.prepared.setting), float(one.sensitivity.size)
+    profile, size = one.prepared.chooser.profile(one.prepared.setting), float(one.sensitivity.size)
     least = bound * size
     gamma = float(profile.gamma(Fraction(bound) * one.sensitivity.size))
     up = N * math.log1p(1.0 / bound)

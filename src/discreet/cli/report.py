@@ -10,12 +10,12 @@ from discreet.cli.console import result, say, spare
 from discreet.errors import InvalidParameterError
 from discreet.release import Release, writable, write_whole
 
-_FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json"}
+_FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json", ".pdf": "pdf"}
 
 
 def report(
     release: Annotated[Path, typer.Argument(help="A release that `discreet select --out` wrote.")],
-    format_: Annotated[str | None, typer.Option("--format", help="html, markdown, text or json.")] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="html, pdf, markdown, text or json.")] = None,
     audience: Annotated[str, typer.Option(help="board: for those who decide; analyst: with every detail.")] = "board",
     out: Annotated[Path | None, typer.Option(help="Write here; the ending tells the format.")] = None,
 ) -> None:
@@ -33,9 +33,15 @@ def report(
     if out is not None:
         writable(out)
         spare(out, release)
-    text = reports.render(Release.read(release), chosen, audience)  # type: ignore[arg-type]
-    if out is None:
-        result(text)
-        return
-    write_whole(out, text)
+    read = Release.read(release)
+    if chosen == "pdf":
+        if out is None:
+            raise InvalidParameterError("A PDF needs a file: give --out FILE.pdf.")
+        write_whole(out, reports.render_pdf(read, audience))  # type: ignore[arg-type]
+    else:
+        text = reports.render(read, chosen, audience)  # type: ignore[arg-type]
+        if out is None:
+            result(text)
+            return
+        write_whole(out, text)
     say(f"Report written to {out}.")

@@ -71,8 +71,8 @@ class Family:
 
 
 def _logistic_weight(eta: Floats) -> Floats:
-    mean: Floats = expit(eta)
-    return mean * expit(-eta)
+    weight: Floats = expit(eta) * expit(-eta)
+    return weight
 
 
 LOGISTIC = Family("logistic", expit, _logistic_weight, logit, 0.0, 1.0, 1.0)

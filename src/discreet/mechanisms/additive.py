@@ -135,13 +135,17 @@ def _rounded_up(scale: Number) -> float:
 @functools.lru_cache(maxsize=64)
 def _opendp(law: str, scale: float) -> Any:
     """Return OpenDP's measurement on vectors of 64-bit integers."""
-    import opendp.prelude as dp  # it takes a moment to load, and a run without additive noise does not need it
+    # A run without additive noise does not need it; its prelude would load half of the scientific libraries.
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian, make_laplace
+    from opendp.metrics import l1_distance, l2_distance
+    from opendp.mod import enable_features
 
-    dp.enable_features("contrib")
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    enable_features("contrib")
+    domain = vector_domain(atom_domain(T="i64"))
     if law == "laplace":
-        return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
-    return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+        return make_laplace(domain, l1_distance(T="i64"), scale=scale)
+    return make_gaussian(domain, l2_distance(T="f64"), scale=scale)
 
 
 # ---- the same laws from a seeded source, in floating point

@@ -26,7 +26,7 @@ from discreet.mechanisms.additive import discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Outcome, Preparation, Progress
 from discreet.methods.noise_budget import NoiseBudget
-from discreet.methods.subset_regression import not_protected, public_columns, rows_progress
+from discreet.methods.request_facts import not_protected, public_columns, rows_progress
 from discreet.release import CoefficientRecord, FitRecord, NoiseRecord, StepRecord
 
 Integers = npt.NDArray[np.int64]

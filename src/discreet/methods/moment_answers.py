@@ -198,6 +198,7 @@ class MomentAnswers:
                 high=float(found.high[k]),
                 sampling_variance=max(float(sampling[k]), 0.0),
                 privacy_variance=max(float(privacy[k]), 0.0),
+                uninformative=bool(found.uninformative[k]),
             )
             for k, j in enumerate(at)
         )

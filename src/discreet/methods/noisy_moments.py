@@ -26,7 +26,7 @@ from discreet.methods.noise_budget import NoiseBudget
 from discreet.methods.noisy_sums import CLAIM, NoisySums
 from discreet.methods.private_bounds import sides_of, widest
 from discreet.methods.setting import Setting
-from discreet.methods.subset_regression import not_protected, public_columns, rows_progress
+from discreet.methods.request_facts import not_protected, public_columns, rows_progress
 from discreet.methods.tuning import Tuning, buy
 from discreet.release import MomentsRecord, StepRecord
 

@@ -22,14 +22,13 @@ from discreet.methods.base import Outcome, Progress
 from discreet.methods.calibration import MAX_PENALTY, Calibration, Sensitivity, bounded_penalty, noise_penalty
 from discreet.methods.model_space import Masks
 from discreet.methods.penalty import covering_penalty
+from discreet.methods.request_facts import models_progress, rows_progress
 from discreet.methods.setting import Integers, Setting
 from discreet.methods.subset_regression import (
     PreparedSelection,
     SubsetSelection,
     events_of,
     largest_target,
-    models_progress,
-    rows_progress,
 )
 from discreet.methods.tuning import Tuned, Tuning, buy
 from discreet.release import NoiseRecord, StepRecord

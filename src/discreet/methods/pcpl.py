@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -21,16 +20,15 @@ from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base import Outcome, Progress
 from discreet.methods.calibration import Sensitivity
 from discreet.methods.penalty import covering_penalty
-from discreet.methods.profile_noise import ProfileNoise
+from discreet.methods.profile_choice import Choice, ProfileChooser, Split
 from discreet.methods.profile_published import published_noise, published_scores
+from discreet.methods.request_facts import models_progress, rows_progress
 from discreet.methods.setting import Setting
 from discreet.methods.subset_regression import (
     Positive,
     PreparedSelection,
     SubsetSelection,
     events_of,
-    models_progress,
-    rows_progress,
 )
 from discreet.methods.sum_of_squares import noisy_squares, squares_part
 from discreet.methods.tuning import LEAST_VARIANCE, Tuning, buy
@@ -45,8 +43,6 @@ FINE = 2**40
 """Steps of the published algorithm's standard Laplace variable."""
 
 LARGEST_DELTA = 1e-6
-LEAST_FLOOR = Fraction(1, 10**12)
-"""Of s0^2, in squared target bounds."""
 
 
 class ProfileLikelihood(SubsetSelection):
@@ -164,13 +160,13 @@ class ProfileLikelihood(SubsetSelection):
         tuning = self.tuning(metadata, setting)
         return PreparedProfileLikelihood(self, setting, tuning, self._split(setting, tuning, n_rows))
 
-    def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> "_Split":
+    def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> Split:
         """Epsilon of the sum of squares and of the choice, and delta (privacy specification 2.4 and 11)."""
         if self.variance_floor is not None:
-            return _Split(Fraction(0), tuning.left, Fraction(0), n_rows)
+            return Split(Fraction(0), tuning.left, Fraction(0), n_rows)
         if self.as_published:
             epsilon = exact_epsilon(self.epsilon)
-            return _Split(epsilon, epsilon, self._delta(n_rows), n_rows)
+            return Split(epsilon, epsilon, self._delta(n_rows), n_rows)
         delta, epsilon = self._delta(n_rows), tuning.left
         asked = (self.shares or {}).get(SQUARES)
         if asked is not None:
@@ -187,7 +183,7 @@ class ProfileLikelihood(SubsetSelection):
             first = epsilon * Fraction(round(share * 10_000), 10_000)
         else:
             first = epsilon / 5
-        return _Split(first, epsilon - first, delta, n_rows)
+        return Split(first, epsilon - first, delta, n_rows)
 
     def _delta(self, n_rows: int) -> Fraction:
         if self.delta == 0.0:
@@ -227,26 +223,6 @@ class ProfileLikelihood(SubsetSelection):
         return min(found, Fraction(MAX_PENALTY))
 
 
-@dataclass(frozen=True)
-class _Split:
-    """Epsilon of the sum of squares and of the choice, delta, and n."""
-
-    squares: Fraction
-    selection: Fraction
-    delta: Fraction
-    n_rows: int
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """What the choice of the model is made with: range, inflation and penalty, in -2 log-likelihood."""
-
-    gamma: Fraction
-    inflation: Fraction
-    penalty: Fraction
-    uniform: bool = False
-
-
 class PreparedProfileLikelihood(PreparedSelection):
     """A request of `ProfileLikelihood`.
 
@@ -258,15 +234,15 @@ class PreparedProfileLikelihood(PreparedSelection):
         The widest that can come out.
     tuning : Tuning
         What is bought first.
-    split : _Split
+    split : Split
         What is left, and of what.
     """
 
-    def __init__(self, method: ProfileLikelihood, setting: Setting, tuning: Tuning, split: _Split) -> None:
+    def __init__(self, method: ProfileLikelihood, setting: Setting, tuning: Tuning, split: Split) -> None:
         super().__init__(method, setting, tuning)
         self.method, self.split = method, split
-        noise = self.profile(setting)
-        self.noise = self._noise(self.choice(setting, noise.threshold * (1 + Fraction(1, 2**20)), uniform=True))
+        self.chooser = ProfileChooser(tuning.metadata.neighboring, split, method.penalty, method.variance_floor)
+        self.noise = self._noise(self.chooser.widest(setting))
         selection = SelectionEvent(split.selection, method.noise_law)
         parts = list(tuning.parts)
         failure: list[Event] = []
@@ -322,120 +298,13 @@ class PreparedProfileLikelihood(PreparedSelection):
         if self.method.variance_floor is None:
             published = noisy_squares(float(sums.min()), sensitivity, self.split.squares, rng)
             steps += self._squares_records(setting, published)
-            choice, scores = self.scored(setting, published, sums, counted)
+            choice, scores = self.chooser.scored(setting, published, sums, counted)
         else:
-            choice, scores = self.floored(setting, sums, counted)
+            choice, scores = self.chooser.floored(setting, sums, counted)
         law = (choice.gamma + choice.inflation, self.split.selection, rng, self.method.noise_law)
         chosen = int(masks[noisy_min(scores, *law)])
         noise = self._noise(choice)
         return Outcome(self.space.names(chosen), noise, (*steps, self.selection_record(noise)) if steps else ())
-
-    # ---- the choice
-
-    def profile(self, setting: Setting) -> ProfileNoise:
-        """Return the ranges of the log-likelihood.
-
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-
-        Returns
-        -------
-        ProfileNoise
-            From public facts and earlier releases.
-        """
-        sensitivity = Sensitivity.of(setting.design, setting.ratio)
-        return ProfileNoise(sensitivity, self.tuning.metadata.neighboring, self.split.n_rows)
-
-    def choice(self, setting: Setting, bound: Fraction, uniform: bool = False) -> _Choice:
-        """Return how the model is chosen, given what the least sum of squares is at least.
-
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-        bound : Fraction
-            L, above the threshold.
-        uniform : bool
-            Whether the scores are not looked at.
-
-        Returns
-        -------
-        _Choice
-            Range and penalty.
-        """
-        profile, floor = self.profile(setting), self._floor(setting)
-        if floor is not None:
-            gamma, inflation = profile.floored_gamma(floor), profile.floored_inflation(floor)
-        else:
-            gamma, inflation = profile.gamma(bound), profile.inflation(bound)
-        scale = (gamma + inflation) / self.split.selection
-        penalty = self.method.penalty(scale, setting.n_units, self.split.n_rows)
-        inflation += 2 * penalty * len(setting.design.candidates) / 2**51
-        return _Choice(gamma, inflation, penalty, uniform and floor is None)
-
-    def scored(
-        self,
-        setting: Setting,
-        published: Fraction,
-        sums: npt.NDArray[np.float64],
-        counted: npt.NDArray[np.float64],
-    ) -> tuple[_Choice, npt.NDArray[np.float64]]:
-        """Return the choice after a published sum of squares, and the scores it looks at. The scores stay here.
-
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-        published : Fraction
-            The least sum of squares with noise.
-        sums, counted : ndarray of float, shape (n_models,)
-            Each model's sum of squares, and the columns it pays for.
-
-        Returns
-        -------
-        _Choice
-            Range and penalty.
-        ndarray of float
-            n log f + phi |M|; all zero where the bound is too small to choose by anything.
-        """
-        profile = self.profile(setting)
-        bound = profile.bound(published, self.split.squares, self.split.delta)
-        if bound <= profile.threshold:
-            widest = profile.threshold * (1 + Fraction(1, 2**20))
-            return self.choice(setting, widest, uniform=True), np.zeros(len(sums))
-        choice = self.choice(setting, bound)
-        return choice, profile.log_likelihood(sums) + float(choice.penalty) * counted
-
-    def floored(
-        self, setting: Setting, sums: npt.NDArray[np.float64], counted: npt.NDArray[np.float64]
-    ) -> tuple[_Choice, npt.NDArray[np.float64]]:
-        """Return the choice by the floored likelihood, and the scores it looks at. The scores stay here.
-
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-        sums, counted : ndarray of float, shape (n_models,)
-            Each model's sum of squares, and the columns it pays for.
-
-        Returns
-        -------
-        _Choice
-            Range and penalty.
-        ndarray of float
-            n log(f / n + s0^2) + phi |M|.
-        """
-        choice, floor = self.choice(setting, Fraction(0)), self._floor(setting) or Fraction(1)
-        return choice, self.profile(setting).floored_log_likelihood(sums, floor) + float(choice.penalty) * counted
-
-    def _floor(self, setting: Setting) -> Fraction | None:
-        """s0^2 in squared target bounds; not below what floats can tell from nothing."""
-        if self.method.variance_floor is None:
-            return None
-        unit = exact(setting.design.bound, "y_bound") ** 2
-        return max(exact(self.method.variance_floor, "variance_floor") / unit, LEAST_FLOOR)
 
     def _run_as_published(
         self,
@@ -488,7 +357,7 @@ class PreparedProfileLikelihood(PreparedSelection):
             StepRecord(name="sigma2", event=nothing, noise=free, value=variance * unit),
         ]
 
-    def _noise(self, choice: _Choice) -> NoiseRecord:
+    def _noise(self, choice: Choice) -> NoiseRecord:
         if self.method.as_published:
             epsilon = float(self.split.selection)
             return self._box("laplace", "laplace", 1.0, 0.0, epsilon, "2 |G(D)|", "as published", "none")

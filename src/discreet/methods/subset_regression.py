@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
@@ -11,19 +11,19 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from discreet.accounting.events import ComposedEvent, Event
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
-from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata, NumericColumn
+from discreet.data.metadata import MAX_ROWS, Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments import GRID
 from discreet.mechanisms.selection import NOISE_OF_MECHANISM, Noise
-from discreet.methods.base import Method, Preparation, Progress
+from discreet.methods.base import Method, Preparation
 from discreet.methods.model_space import MAX_MODELS, ModelSpace
-from discreet.methods.private_bounds import SOURCE, sides_of, widest
+from discreet.methods.private_bounds import sides_of, widest
+from discreet.methods.request_facts import not_protected, public_columns
 from discreet.methods.setting import Integers, Setting
 from discreet.methods.tuning import SHARES, Y_QUANTILE, Tuning, split
-from discreet.release import NoiseRecord, PublicColumn, StepRecord
+from discreet.release import NoiseRecord, StepRecord
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -317,101 +317,3 @@ def largest_target(table: Table, design: Design) -> float:
 def _target_counts(cells: Any) -> Integers:
     """How often each absolute value of the target occurs."""
     return np.bincount(np.abs(cells[:, -1].astype(np.int64)), minlength=GRID + 1)
-
-
-def rows_progress(progress: Progress | None, table: Table) -> Any:
-    """Return what is told of rows: only where their number is public, and all of them are sure to be read.
-
-    Parameters
-    ----------
-    progress : callable or None
-        Who wants to know.
-    table : Table
-        The table.
-
-    Returns
-    -------
-    callable or None
-        For an engine.
-    """
-    if progress is None or table.metadata.n_rows is None or table.row_count() is None:
-        return None
-    return lambda count: progress("Reading rows", count, table.metadata.n_rows)
-
-
-def models_progress(progress: Progress | None, n_models: int) -> Callable[[int], None] | None:
-    """Return what is told of models.
-
-    Parameters
-    ----------
-    progress : callable or None
-        Who wants to know.
-    n_models : int
-        All of them.
-
-    Returns
-    -------
-    callable or None
-        For a kernel.
-    """
-    return None if progress is None else lambda count: progress("Scoring models", count, n_models)
-
-
-def public_columns(metadata: Metadata, design: Design) -> Iterator[PublicColumn]:
-    """Say what was declared public about the columns of a request.
-
-    Parameters
-    ----------
-    metadata : Metadata
-        As declared.
-    design : Design
-        Names the columns.
-
-    Yields
-    ------
-    PublicColumn
-        The candidates, the target, and the unit's column where there is one.
-    """
-    for name in design.columns:
-        column = metadata.columns[name]
-        yield PublicColumn(
-            name=name,
-            role="target" if name == design.target else "candidate",
-            type=column.type,
-            lower=column.lower if isinstance(column, NumericColumn) else None,
-            upper=column.upper if isinstance(column, NumericColumn) else None,
-            levels=column.levels if isinstance(column, CategoryColumn) else None,
-            source=SOURCE if metadata.buys_bounds(name) else column.source or "not stated",
-        )
-    if metadata.unit_id is not None:
-        source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
-        yield PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source)
-
-
-def not_protected(metadata: Metadata) -> tuple[str, ...]:
-    """Say what a guarantee leaves open.
-
-    Parameters
-    ----------
-    metadata : Metadata
-        Names the relation and the unit.
-
-    Returns
-    -------
-    tuple of str
-        Facts in words.
-    """
-    facts = [
-        "the metadata: bounds, levels and their sources",
-        "the request: target, candidates, parameters",
-        "that the computation took place, and how long it took",
-        "facts about groups of people that one unit more or less does not change",
-    ]
-    if metadata.neighboring is NeighboringRelation.REPLACE_ONE:
-        facts.insert(1, "the number of rows")
-    if metadata.unit.lower() not in ("person", "individual", "patient", "participant"):
-        facts.append(
-            f"a person with several rows as a person: the unit is one {metadata.unit}, so c rows of one person are "
-            "protected with c times epsilon"
-        )
-    return tuple(facts)

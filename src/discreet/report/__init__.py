@@ -1,6 +1,7 @@
 """A release in words and pictures; knows no method and no data."""
 
+from discreet.report.pdf import render_pdf
 from discreet.report.render import FORMATS, render
 from discreet.report.table import coefficient_table
 
-__all__ = ["FORMATS", "coefficient_table", "render"]
+__all__ = ["FORMATS", "coefficient_table", "render", "render_pdf"]

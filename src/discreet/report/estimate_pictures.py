@@ -173,7 +173,7 @@ def _bars(release: Release, fitted: FitRecord) -> list[Bar]:
 def _bar(name: str, record: CoefficientRecord, fitted: FitRecord, release: Release) -> Bar:
     width = estimates.crossing(record, asked.declared(release, record.column))
     reach = estimates.quantile(fitted.confidence) * math.sqrt(record.sampling_variance)
-    empty = estimates.is_empty(record, fitted, release)
+    empty = estimates.is_empty(record)
     label = f"{name} *" if empty else name
     return Bar(label, record.estimate * width, record.low * width, record.high * width, reach * width, empty)
 

@@ -100,7 +100,7 @@ def fit(release: Release) -> Fit | None:
     if record is None:
         return None
     shares = [share(one) for one in record.coefficients]
-    lines = tuple(_line(one, record, release) for one in record.coefficients)
+    lines = tuple(_line(one, record) for one in record.coefficients)
     response = asked.declared(release, asked.target(release))
     return Fit(
         family=record.family,
@@ -193,38 +193,20 @@ def quantile(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def is_empty(record: CoefficientRecord, fitted: FitRecord, release: Release) -> bool:
-    """Tell whether an interval says no more than what was public before.
+def is_empty(record: CoefficientRecord) -> bool:
+    """Tell whether an interval holds no information.
 
     Parameters
     ----------
     record : CoefficientRecord
         The coefficient.
-    fitted : FitRecord
-        The regression it stands in.
-    release : Release
-        The release, for the bounds of its columns.
 
     Returns
     -------
     bool
-        True when the interval is infinite, or cut to a public box about zero, or, in a linear regression, holds
-        every slope between which the target would cross its whole range as the column crosses its own.
+        True when the interval is infinite, or all that is allowed.
     """
-    if not (math.isfinite(record.low) and math.isfinite(record.high)):
-        return True
-    reach = quantile(fitted.confidence) * math.sqrt(record.sampling_variance + record.privacy_variance)
-    is_cut = not math.isclose(record.high - record.low, 2 * reach, rel_tol=0.01)
-    if record.column is not None and is_cut and math.isclose(-record.low, record.high, rel_tol=1e-9):
-        return record.high > 0
-    response = asked.declared(release, asked.target(release))
-    if fitted.family != "linear" or response is None or response.lower is None or response.upper is None:
-        return False
-    if record.column is None:
-        return record.low <= response.lower and record.high >= response.upper
-    slope = (response.upper - response.lower) / crossing(record, asked.declared(release, record.column))
-    slope *= 1 - 1e-6  # the ends were computed in other units
-    return record.low <= -slope and record.high >= slope
+    return record.uninformative or not (math.isfinite(record.low) and math.isfinite(record.high))
 
 
 def crossing(record: CoefficientRecord, column: PublicColumn | None) -> float:
@@ -317,7 +299,7 @@ def change(before: SizeRecord | None, record: SizeRecord) -> str:
     return " ".join([*came, *left]) or "the same columns"
 
 
-def _line(record: CoefficientRecord, fitted: FitRecord, release: Release) -> Coefficient:
+def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
     reach = quantile(fitted.confidence)
     spread = (record.high - record.low) / 2
     estimate, low, high = alike([record.estimate, record.low, record.high], spread)
@@ -335,7 +317,7 @@ def _line(record: CoefficientRecord, fitted: FitRecord, release: Release) -> Coe
         by_sampling=sampling,
         by_privacy=privacy,
         share=part(share(record)),
-        is_empty=is_empty(record, fitted, release),
+        is_empty=is_empty(record),
     )
 
 

@@ -134,7 +134,7 @@ def calibration(relation: str, c: int, r: Fraction, R: Fraction, penalty: Fracti
 
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 @pytest.mark.parametrize("c", [1, 7])
-@pytest.mark.parametrize("R", ["0.3", "3", "3.75", "48"])
+@pytest.mark.parametrize("R", ["0.6", "3", "3.75", "48"])
 @pytest.mark.parametrize("penalty", [None, "0", "4.5"])
 def test_noise_is_calibrated_to_the_range_of_the_scores(relation, c, R, penalty, monkeypatch):
     """On both sides of r = R, Gamma, the inflations and the penalty that reach the noise are those of the formulas."""

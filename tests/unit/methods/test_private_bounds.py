@@ -123,7 +123,7 @@ def test_a_selection_with_bought_bounds_finds_a_clear_effect():
     x = rng.uniform(100, 900, (20_000, 2))
     cells = {"a": x[:, 0], "b": x[:, 1], "y": 5000 + 3 * x[:, 0] + rng.standard_normal(20_000)}
     metadata = declared(20_000, a=PRIVATE, b=PRIVATE, y=PRIVATE)
-    prepared = PenalizedLeastSquares(epsilon=20.0, models=(("a",), ("b",))).prepare(metadata, "y")
+    prepared = PenalizedLeastSquares(epsilon=20.0, model_penalty=0.0, models=(("a",), ("b",))).prepare(metadata, "y")
     outcome = prepared.run(FrameTable(pa.table(cells), metadata), Source.seeded(0))
     assert outcome.selected == ("a",)
     assert len(outcome.steps) == 7
@@ -134,5 +134,5 @@ def test_a_selection_with_bought_bounds_finds_a_clear_effect():
 
 def test_methods_that_do_not_buy_say_who_does():
     """The refusal of a column without bounds names what buys them."""
-    with pytest.raises(MetadataError, match="must have public bounds.*pcls and pcpl"):
+    with pytest.raises(MetadataError, match=r"must have public bounds.*pcls and pcpl"):
         declared(a=PRIVATE).declared("a")

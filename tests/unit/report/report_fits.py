@@ -51,6 +51,7 @@ def coefficient(
     column: str | None = "",
     level: str | None = None,
     ends: tuple[float, float] | None = None,
+    uninformative: bool = False,
 ) -> CoefficientRecord:
     """Return a coefficient with the normal interval of its variances, or with given ends."""
     reach = 1.959964 * math.sqrt(sampling + privacy)
@@ -64,6 +65,7 @@ def coefficient(
         high=high,
         sampling_variance=sampling,
         privacy_variance=privacy,
+        uninformative=uninformative,
     )
 
 
@@ -236,13 +238,13 @@ FITS = {
     ),
     "fit says nothing": make_fit(
         "linear",
-        coefficient("idp", 1.0, 0.01, 900.0),
-        coefficient("female", 0.2, 0.01, 9.0, ends=(-4.0, 4.0)),
+        coefficient("idp", 1.0, 0.01, 900.0, uninformative=True),
+        coefficient("female", 0.2, 0.01, 9.0, ends=(-4.0, 4.0), uninformative=True),
         names=("lncoins", "site", "age", "idp", "female"),
     ),
     "logistic says nothing": make_fit(
         "logistic",
-        coefficient("female", 0.2, 0.01, 99.0, ends=(-4.0, 4.0)),
+        coefficient("female", 0.2, 0.01, 99.0, ends=(-4.0, 4.0), uninformative=True),
         names=("lncoins", "site", "age", "female"),
     ),
     "constant alone": make_fit(

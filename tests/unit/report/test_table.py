@@ -41,7 +41,7 @@ def test_an_empty_interval_is_marked(samples):
 
 def test_a_long_name_keeps_its_mark_and_its_end():
     """Names differ at their end, and the mark must not be lost."""
-    long = coefficient("x" * 200 + "_17", 0.1, 0.01, 99.0, ends=(-4.0, 4.0))
+    long = coefficient("x" * 200 + "_17", 0.1, 0.01, 99.0, ends=(-4.0, 4.0), uninformative=True)
     assert "_17 *" in coefficient_table(make_fit("logistic", long), 80)
     many = coefficient_table(make_fit("linear", *(coefficient(name, 1.0) for name in MANY)), 80)
     assert len(set(many.split("\n"))) > len(MANY)
