@@ -351,8 +351,8 @@ def _how_to_declare(column: NumericColumn | CategoryColumn) -> str:
         return "levels. Declare them, such as `levels: [a, b]`, with their `source`; never read them from the rows."
     if column.bounds == "private":
         return (
-            "bounds here: only pcls and pcpl buy private ones. Declare `lower` and `upper` with their `source`, or use "
-            "the bounds that an earlier release of theirs bought."
+            "bounds: private ones are bought by the selection of variables, not here. Declare `lower` and `upper` with "
+            "their `source`, such as an earlier release that bought them."
         )
     return (
         "bounds. Declare them, such as `lower: 0, upper: 30`, with their `source`, from a code book or from "

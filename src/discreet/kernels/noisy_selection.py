@@ -315,7 +315,7 @@ def r_squared(
 
 
 def _total(moments: NoisyGram, n_rows: float) -> float:
-    """y'y in its public range (0, n], at least half its noise."""
+    """Return y'y in its public range (0, n], at least half its noise."""
     return float(min(max(moments.yty, 0.5 * moments.yty_variance**0.5, 1e-6 * n_rows), n_rows))
 
 

@@ -97,8 +97,8 @@ def sensitivities(norm_squared: float, relation: Relation) -> Shares:
     Returns
     -------
     Shares
-        Of X'y, X'X, y'y and the number of rows. Noise of X'X has this scale on the diagonal, and 1 / sqrt(2) of it beside the diagonal,
-        where one draw serves an entry and its mirror.
+        Of X'y, X'X, y'y and the number of rows. Noise of X'X has this scale on the diagonal, and 1 / sqrt(2) of it
+        beside the diagonal, where one draw serves an entry and its mirror.
 
     References
     ----------

@@ -55,7 +55,8 @@ def lengths(rows: Cells, shortest: float, constant: float = CONSTANT) -> Floats:
         At least `shortest`.
     """
     cells = rows[:, 1:-1] / GRID
-    return np.maximum(np.sqrt(np.einsum("ij,ij->i", cells, cells) + constant**2), shortest)
+    norms: Floats = np.sqrt(np.einsum("ij,ij->i", cells, cells) + constant**2)
+    return np.maximum(norms, shortest)
 
 
 def unit_rows(rows: Cells, y_bound: float, shortest: float, constant: float = CONSTANT) -> Cells:

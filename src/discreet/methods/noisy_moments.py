@@ -17,7 +17,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.noisy_regression import coefficient_shares
-from discreet.kernels.noisy_shares import clip_level, selection_shares
+from discreet.kernels.noisy_shares import clip_level, cost, selection_shares
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Outcome, Preparation, Progress
 from discreet.methods.model_space import ModelSpace
@@ -25,8 +25,8 @@ from discreet.methods.moment_answers import MomentAnswers
 from discreet.methods.noise_budget import NoiseBudget
 from discreet.methods.noisy_sums import CLAIM, NoisySums
 from discreet.methods.private_bounds import sides_of, widest
-from discreet.methods.setting import Setting
 from discreet.methods.request_facts import not_protected, public_columns, rows_progress
+from discreet.methods.setting import Setting
 from discreet.methods.tuning import Tuning, buy
 from discreet.release import MomentsRecord, StepRecord
 
@@ -36,7 +36,7 @@ Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(1, 20)}
 """Of epsilon, for each part that is bought before the moments."""
 
-COUNT_SHARE = Fraction(1, 50)
+COUNT_SHARE = 0.02
 """Of the budget for the moments, for the number of rows where it is private."""
 
 
@@ -268,16 +268,17 @@ class MomentsMethod(Fitter):
         tuple of Fraction
             Of X'y, X'X, y'y and the number of rows.
         """
+        # Laplace noise adds up what the blocks change by, whatever the relation: nothing is free.
         replaces = relation is NeighboringRelation.REPLACE_ONE and not pure
         name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
         public = not sums.paid.any()
         found = coefficient_shares(name) if self.question == "coefficients" else selection_shares(name, public)
-        xty, gram, yty = (exact(share, "share") for share in found)
-        if replaces:
-            return xty, gram, yty, Fraction(0)
-        count = COUNT_SHARE if sums.design.metadata.n_rows is None else Fraction(0)
-        total = (xty + gram + yty) / (1 - count)
-        return xty / total, gram / total, yty / total, count
+        counted = sums.design.metadata.n_rows is None
+        found = found._replace(rows=COUNT_SHARE if counted else 0.0)
+        # Homogeneous in the shares, so that dividing by the cost makes it 1; a hair more, for it is a float.
+        total = exact(cost(found, name), "share") * (1 + Fraction(1, 10**12))
+        xty, gram, yty, rows = (exact(share, "share") / total for share in found)
+        return xty, gram, yty, rows
 
 
 class PreparedMoments(Preparation):

@@ -134,5 +134,5 @@ def test_a_selection_with_bought_bounds_finds_a_clear_effect():
 
 def test_methods_that_do_not_buy_say_who_does():
     """The refusal of a column without bounds names what buys them."""
-    with pytest.raises(MetadataError, match=r"must have public bounds.*pcls and pcpl"):
+    with pytest.raises(MetadataError, match=r"must have public bounds.*bought by the selection"):
         declared(a=PRIVATE).declared("a")
