@@ -1,6 +1,8 @@
 """How often private intervals hold the true coefficients: `python -m benchmarks.coverage_linear [--tables 1000]`.
 
 Three columns beside the constant in [-1, 1], normal errors, y clipped to [-1, 1], delta 1e-6, level 95%.
+The truth is the model before clipping, so clipping must be rare: where it touched .6% of the rows, at n = 50 000 it
+moved coefficients by .7 standard errors, and intervals of plain least squares would cover 90% too.
 """
 
 import argparse
@@ -31,7 +33,7 @@ def simulated(design: str, n: int, seed: int) -> tuple[Any, Any, Any]:
         Z = 2.0 * ndtr(normal) - 1.0
     if design == "category":  # three levels, the first one the reference
         level = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
-        Z, b = np.column_stack([Z[:, :2], level == 1, level == 2]), np.array([0.1, 0.3, -0.2, 0.2, 0.0])
+        Z, b = np.column_stack([Z[:, :2], level == 1, level == 2]), np.array([-0.05, 0.25, -0.2, 0.1, 0.0])
     X = np.column_stack([np.ones(n), Z])
     return X, np.clip(X @ b + ERROR * rng.normal(size=n), -1.0, 1.0), b
 

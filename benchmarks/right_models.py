@@ -108,7 +108,7 @@ def noisy_moments(
     sizes = np.abs(rows[:, -1]) / GRID / (lengths(rows, shortest_length(p - 1)) if unit else 1.0)
     if clip:
         wanted = level or clip_level(xty_noise, N_ROWS, 1.0 / (p - 1) if unit else 1.0 / 3.0)
-        bound = private_clip(sizes, wanted, relation, source) if wanted < 1.0 else 1.0
+        bound = private_clip(sizes, wanted, relation, source)
     scaled = unit_rows(rows, bound, shortest_length(p - 1)) if unit else clipped(rows, bound)
     exact = exact_moments(scaled) / GRID**2
     if not unit and relation == "replace_one":

@@ -73,7 +73,7 @@ class CoefficientRecord(_Record):
 
     name: str
     column: str | None = Field(description="None for the intercept")
-    level: str | None = Field(default=None, description="of a category, against its first level in the model")
+    level: str | None = Field(default=None, description="of a category, against the one level that has none")
     estimate: float
     low: float
     high: float

@@ -203,8 +203,8 @@ class NoisyMoments(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         check_is_fitted(self, "release_")
         if self.release_.moments is None:
             raise ValueError("The release holds no moments.")
-        knots, path = MomentAnswers(self.release_.moments).lasso_path()
-        return knots, path, self.release_.moments.labels
+        answers = MomentAnswers(self.release_.moments)
+        return *answers.lasso_path(), answers.labels
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self, "support_")

@@ -97,7 +97,7 @@ class LinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     release_ : Release
         Coefficients with intervals, and the noisy moments: submodels are free.
     coef_ : ndarray of float, shape (n_terms,)
-        In own units; a category has a coefficient for each level but its first.
+        In own units; a category has a coefficient for each level but its most frequent.
     intercept_ : float
         In own units.
     intervals_ : ndarray of float, shape (n_terms, 2)

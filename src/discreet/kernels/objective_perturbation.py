@@ -261,7 +261,7 @@ def expected_norm(chosen: Perturbation, p: int) -> float:
     float
         Over the information, the noise's standard deviation in the coefficients.
     """
-    return (p * (p + 1)) ** 0.5 / chosen.beta
+    return float((p * (p + 1)) ** 0.5 / chosen.beta)
 
 
 def log_density(theta: Floats, x: Floats, y: Floats, chosen: Perturbation) -> float:

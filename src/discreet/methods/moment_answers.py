@@ -56,23 +56,46 @@ class MomentAnswers:
     @cached_property
     def _dummies(self) -> Bools:
         """Columns of each category."""
-        owned = [self._owned((name,)) for name in self.candidates]
+        owned = [np.array([owner == name for owner in self.record.owners]) for name in self.candidates]
         return np.array([columns for columns in owned if columns.sum() > 1]).reshape(-1, len(self.record.owners))
 
-    def _owned(self, names: Sequence[str]) -> Bools:
-        return np.array([owner in names for owner in self.record.owners], dtype=np.bool_)
+    def _owned(self, names: Sequence[str | None]) -> Bools:
+        return np.array([owner in names for owner in self._owners], dtype=np.bool_)
 
     @cached_property
     def _moments(self) -> NoisyGram:
         return noisy_gram(self.record)
 
     @cached_property
+    def _places(self) -> list[int]:
+        """Columns that models are made of: all but the reference levels."""
+        return self._model(self.candidates)
+
+    @cached_property
+    def _owners(self) -> tuple[str | None, ...]:
+        return tuple(self.record.owners[j] for j in self._places)
+
+    @cached_property
+    def _kept(self) -> NoisyGram:
+        cut = np.ix_(self._places, self._places)
+        moments = self._moments
+        return moments._replace(
+            gram=moments.gram[cut],
+            xty=moments.xty[self._places],
+            gram_variance=moments.gram_variance[cut],
+            xty_variance=moments.xty_variance[self._places],
+        )
+
+    @cached_property
     def _clean(self) -> CleanGram:
-        return cleaned(self._moments, self._constant, self._dummies)
+        """Cleaned with all levels, which tell of each other; then without the references."""
+        whole = cleaned(self._moments, self._constant, self._dummies)
+        cut = np.ix_(self._places, self._places)
+        return whole._replace(gram=whole.gram[cut], error=whole.error[cut])
 
     @cached_property
     def _weighted(self) -> WeightedMoments:
-        return weighted(self._moments, self._clean)
+        return weighted(self._kept, self._clean)
 
     def select(
         self,
@@ -115,12 +138,12 @@ class MomentAnswers:
                 f"At most {MAX_LISTED_UNITS} columns can be free to enter, but there are {len(space.units)}. "
                 "Force or group columns, or name fewer candidates."
             )
-        units = np.array([self._owned(unit) for unit in space.units]).reshape(-1, len(self.record.owners))
-        always = self._owned((*space.forced, None))  # type: ignore[arg-type]
+        units = np.array([self._owned(unit) for unit in space.units]).reshape(-1, len(self._owners))
+        always = self._owned((*space.forced, None))
         penalties = unit_penalties(model_penalty, units, self._clean.n_rows)
         best = best_models(self._weighted, units, always, penalties, space.max_size)
         models = [self._owned(space.names(int(mask))) | always for mask in best.masks]
-        values, errors = r_squared(self._moments, self._clean, self._weighted, models, always)
+        values, errors = r_squared(self._kept, self._clean, self._weighted, models, always)
         z = NormalDist().inv_cdf(0.975)
         by_size = tuple(
             SizeRecord(
@@ -142,7 +165,7 @@ class MomentAnswers:
         ----------
         columns : sequence of str, optional
             Columns of the model; default all candidates. The intercept is in it if the moments have a constant, and
-            then the first level of each category is what its other levels are compared with.
+            then the most frequent level of each category, by the noisy counts, is what its others are compared with.
         confidence : float
             Level of the intervals, in (0, 1).
 
@@ -218,26 +241,30 @@ class MomentAnswers:
         penalties : ndarray of float, shape (n_knots,)
             Decreasing.
         coefficients : ndarray of float, shape (n_knots, p)
-            Of the columns ``record.labels``, in units of y's bound per half range.
+            Of the columns `labels`, in units of y's bound per half range.
         """
-        return lasso_path(self._weighted, self._owned((None,)))  # type: ignore[arg-type]
+        return lasso_path(self._weighted, self._owned((None,)))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the columns that models are made of."""
+        return tuple(self.record.labels[j] for j in self._places)
 
     def _model(self, names: Sequence[str]) -> list[int]:
-        """Places of a model's columns: with a constant, a category's first level is its reference."""
-        seen: set[str] = set()
-        places = []
-        for j, owner in enumerate(self.record.owners):
-            first = owner is not None and owner not in seen
-            seen.add(owner or "")
-            if owner is None or (owner in names and not (first and self._constant is not None and self._is_dummy(j))):
-                places.append(j)
-        return places
+        """Places of a model's columns: with a constant, a category's most frequent level is its reference."""
+        left_out = self._references if self._constant is not None else frozenset[int]()
+        places = enumerate(self.record.owners)
+        return [j for j, owner in places if owner is None or (owner in names and j not in left_out)]
+
+    @cached_property
+    def _references(self) -> frozenset[int]:
+        """The level of each category that the noisy counts hold most frequent: against a rare one nothing is sharp."""
+        counts = np.where(self._dummies, np.diagonal(self._moments.gram), -np.inf)
+        return frozenset(int(j) for j in counts.argmax(axis=1)) if len(counts) else frozenset()
 
     def _is_dummy(self, j: int) -> bool:
         return bool(self._dummies[:, j].any())
 
     def _r_squared(self, at: Sequence[int]) -> float:
-        model = np.zeros(len(self.record.owners), dtype=np.bool_)
-        model[list(at)] = True
-        always = self._owned((None,))  # type: ignore[arg-type]
-        return float(r_squared(self._moments, self._clean, self._weighted, [model], always)[0][0])
+        model = np.isin(self._places, list(at))
+        return float(r_squared(self._kept, self._clean, self._weighted, [model], self._owned((None,)))[0][0])

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -242,7 +243,8 @@ class PreparedProfileLikelihood(PreparedSelection):
         super().__init__(method, setting, tuning)
         self.method, self.split = method, split
         self.chooser = ProfileChooser(tuning.metadata.neighboring, split, method.penalty, method.variance_floor)
-        self.noise = self._noise(self.chooser.widest(setting))
+        # The most that the range can be where it is used at all.
+        self.noise = self._noise(replace(self.chooser.widest(setting), uniform=False))
         selection = SelectionEvent(split.selection, method.noise_law)
         parts = list(tuning.parts)
         failure: list[Event] = []

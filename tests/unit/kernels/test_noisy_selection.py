@@ -306,7 +306,7 @@ def test_clipping_is_for_few_rows() -> None:
     """The level rises with the number of rows, and falls with the noise."""
     levels = [clip_level(9.0, n, 1.0 / 6.0) for n in (100, 1_000, 10_000, 1_000_000)]
     assert levels == sorted(levels)
-    assert levels[-1] == 1.0
+    assert levels[-1] == 0.99
     assert clip_level(30.0, 1_000, 1.0 / 6.0) <= clip_level(3.0, 1_000, 1.0 / 6.0)
 
 

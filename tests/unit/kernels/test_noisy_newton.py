@@ -1,0 +1,111 @@
+"""Without noise the estimate is the maximum likelihood one with Wald intervals; with noise its intervals cover."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from glm_problems import THETA, fitted, logistic_cells, natural, poisson_cells
+
+from discreet.kernels.glm import LOGISTIC, poisson
+from discreet.kernels.glm_sensitivity import joint_sensitivity
+from discreet.kernels.moments import GRID
+from discreet.kernels.noisy_newton import Problem, passes
+
+COUNTS = poisson(20.0)
+
+
+def generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)  # noqa: TID251 - simulated data and noise
+
+
+@pytest.mark.parametrize(("family", "model"), [(LOGISTIC, sm.families.Binomial()), (COUNTS, sm.families.Poisson())])
+def test_without_noise_it_is_maximum_likelihood(family: object, model: object) -> None:
+    """Coefficients, covariance and intervals are those of statsmodels, to first order."""
+    rng = generator(1)
+    family = LOGISTIC if family is LOGISTIC else COUNTS
+    cells = logistic_cells(20_000, rng) if family is LOGISTIC else poisson_cells(20_000, rng)
+    x, y = natural(cells, family)
+    wald = sm.GLM(y, x, family=model).fit()
+    fit, _ = fitted(Problem(family, 4, (), np.inf, True, len(cells)), cells)
+    assert fit.coef == pytest.approx(wald.params, abs=0.05 * wald.bse.min())
+    assert fit.covariance_sampling == pytest.approx(wald.cov_params(), abs=0.03 * wald.bse.max() ** 2)
+    assert np.allclose(fit.covariance_privacy, 0.0)
+    ends = wald.conf_int()
+    assert fit.low == pytest.approx(ends[:, 0], abs=0.1 * wald.bse.max())
+    assert fit.high == pytest.approx(ends[:, 1], abs=0.1 * wald.bse.max())
+
+
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("n", [500, 50_000])
+def test_requests_spend_the_budget_and_no_more(replace: bool, n: int) -> None:
+    """Each request's noise is what its sensitivity asks for, and the squares of mu add up."""
+    rng = generator(2)
+    problem = Problem(LOGISTIC, 4, (), 0.5, replace, n)
+    _, requests = fitted(problem, logistic_cells(n, rng), rng)
+    assert len(requests) == len(passes(problem))
+    assert sum(request.mu**2 for request in requests) == pytest.approx(0.25)
+    for request in requests:
+        row_map = request.row_map
+        sd = request.sd_gradient * row_map.residual_unit / GRID**2
+        ratio = request.sd_diagonal * row_map.weight_unit / GRID**2 / sd
+        assert joint_sensitivity(row_map, 4.0, np.array([ratio]), replace)[0] / sd == pytest.approx(request.mu)
+        assert request.sd_above == pytest.approx(request.sd_diagonal / 2**0.5)
+
+
+@pytest.mark.parametrize(("n", "mu", "tables"), [(500, 0.84, 100), (5000, 0.24, 100), (50_000, 0.24, 25)])
+def test_intervals_cover(n: int, mu: float, tables: int) -> None:
+    """Over seeded tables, nearly all intervals hold the truth and both parts of the variance are in them."""
+    hits, scores = [], []
+    for seed in range(tables):
+        rng = generator(seed)
+        fit, _ = fitted(Problem(LOGISTIC, 4, (), mu, True, n), logistic_cells(n, rng), rng)
+        hits.append((fit.low <= THETA) & (THETA <= fit.high))
+        sd = np.sqrt(np.diag(fit.covariance_sampling + fit.covariance_privacy))
+        scores.append((fit.coef - THETA) / sd)
+    assert 0.91 <= np.mean(hits) <= 0.99
+    assert 0.8 <= np.std(scores) <= 1.2
+
+
+def test_little_budget_says_nothing_rather_than_something_wrong() -> None:
+    """At a mu of a hundredth the intervals are most of the box."""
+    rng = generator(5)
+    fit, _ = fitted(Problem(LOGISTIC, 4, (), 0.01, True, 500), logistic_cells(500, rng), rng)
+    assert (fit.high - fit.low)[1:].mean() > 10.0
+
+
+@pytest.mark.parametrize("mu", [np.inf, 0.84, 0.05])
+@pytest.mark.parametrize("kind", ["separable", "constant", "one class", "empty columns", "doubled column"])
+def test_degenerate_tables_give_finite_estimates(mu: float, kind: str) -> None:
+    """No error and no warning; every number finite, every estimate in its interval, every interval in the box."""
+    rng = generator(6)
+    cells = logistic_cells(500, rng)
+    if kind == "separable":
+        cells[:, -1] = np.where(cells[:, 1] > 0, GRID, -GRID)
+    elif kind == "constant":
+        cells[:, 2] = GRID
+    elif kind == "one class":
+        cells[:, -1] = GRID
+    elif kind == "empty columns":
+        cells[:, 1:4] = 0
+    else:
+        cells[:, 2] = cells[:, 1]
+    fit, _ = fitted(Problem(LOGISTIC, 4, (), mu, True, 500), cells, None if np.isinf(mu) else rng)
+    for part in (fit.coef, fit.low, fit.high, fit.covariance_sampling, fit.covariance_privacy):
+        assert np.isfinite(part).all()
+    assert (fit.low <= fit.coef).all()
+    assert (fit.coef <= fit.high).all()
+    assert np.abs([fit.low, fit.high]).max() <= 10.0
+
+
+def test_dummies_and_hidden_count() -> None:
+    """Groups of dummies, and add or remove where the count is private, run and cover on a large table."""
+    rng = generator(7)
+    theta = np.array([-0.5, 1.0, 0.5, -0.5])
+    cells = logistic_cells(50_000, rng, theta)
+    level = rng.integers(0, 3, len(cells))
+    cells[:, 2:4] = GRID * (level[:, None] == [1, 2])
+    chance = LOGISTIC.mean(cells[:, :-1] @ theta / GRID)
+    cells[:, -1] = np.where(rng.random(len(cells)) < chance, GRID, -GRID)
+    problem = Problem(LOGISTIC, 4, ((2, 3),), 0.5, False, 10_000)
+    assert problem.squared_norm == 3.0
+    fit, _ = fitted(problem, cells, rng)
+    assert (np.abs(fit.coef - theta) < 0.15).all()
