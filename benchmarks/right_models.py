@@ -165,7 +165,7 @@ def pcls(rows: Cells, relation: Relation, source: Source, radius: float, clip: b
     problem = SubsetProblem(
         moments[:-1, :-1], moments[:-1, -1], moments[-1, -1], radius, columns[1:], columns[0], 1e-4 * (1 + radius) ** 2
     )
-    scores, _ = constrained_scores(problem, models)
+    scores, _ = constrained_scores(problem, models, compiled=True)
     penalty = np.log(2 * d) * gamma / float(epsilon)  # model_penalty="auto"
     return int(models[noisy_min(scores + penalty * np.bitwise_count(models), Fraction(gamma), epsilon, source)])
 

@@ -41,11 +41,21 @@ def frame():
     return pd.DataFrame({"age": age, "sector": sector, "noise": rng.uniform(-1, 1, N), "wage": wage})
 
 
-@pytest.mark.parametrize("selector", [dc.PCLS, dc.PCPL])
-def test_check_estimator(selector):
+UNSEEN_TARGET = {
+    "check_supervised_y_no_nan": "cells of y are not looked at before the rows are read, and none can raise an error",
+    "check_classifiers_classes": "the classes are 0 and 1: they are not read off the rows",
+    "check_classifiers_train": "as above: its classes are 0, 1 and 2",
+    "check_classifiers_regression_target": "cells of y are not looked at",
+}
+"""What scikit-learn expects of estimators that may look at y."""
+
+
+@pytest.mark.parametrize("kind", [dc.PCLS, dc.PCPL, dc.NoisyMoments, dc.LinearRegression, dc.LogisticRegression])
+def test_check_estimator(kind):
     """Scikit-learn's own checks pass; it sets a seed where it wants the same twice."""
-    results = check_estimator(selector(), on_fail=None, on_skip=None)
-    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
+    results = check_estimator(kind(), on_fail=None, on_skip=None)
+    failed = [r["check_name"] for r in results if r["status"] == "failed" and r["check_name"] not in UNSEEN_TARGET]
+    assert failed == []
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}
 

@@ -56,7 +56,13 @@ class ArraysTable(Table):
 
 
 def table_of(
-    estimator: Any, X: Any, y: Any, target: str | None, metadata: Metadata | None, observed_bound: bool = False
+    estimator: Any,
+    X: Any,
+    y: Any,
+    target: str | None,
+    metadata: Metadata | None,
+    observed_bound: bool = False,
+    target_bounds: tuple[float, float] = (-1.0, 1.0),
 ) -> tuple[ArraysTable, str, Sequence[str]]:
     """Return features and target as one table in memory.
 
@@ -74,6 +80,8 @@ def table_of(
         None declares every column to lie in [-1, 1].
     observed_bound : bool
         Without metadata, bound the target by its largest absolute value: not private, for study alone.
+    target_bounds : (float, float)
+        Without metadata, what the target is declared to lie in.
 
     Returns
     -------
@@ -92,7 +100,7 @@ def table_of(
     response = _response(y)
     check_consistent_length(X, response)
     if metadata is None:
-        metadata = _unit_box(list(columns), name, response, observed_bound)
+        metadata = _unit_box(list(columns), name, response, observed_bound, target_bounds)
     return ArraysTable({**columns, name: response}, metadata), name, list(columns)
 
 
@@ -138,10 +146,15 @@ def _target_name(metadata: Metadata | None, target: str | None, y: Any, names: l
     return str(name)
 
 
-def _unit_box(names: list[str], target: str, y: Any, observed_bound: bool) -> Metadata:
+def _unit_box(
+    names: list[str], target: str, y: Any, observed_bound: bool, target_bounds: tuple[float, float]
+) -> Metadata:
     box = {"type": "real", "lower": -1.0, "upper": 1.0, "source": "by default; cells outside are clipped"}
-    bound = float(np.nanmax(np.abs(np.asarray(y, dtype=np.float64)), initial=1e-6)) if observed_bound else 1.0
-    columns = {**dict.fromkeys(names, box), target: {**box, "lower": -bound, "upper": bound}}
+    lower, upper = target_bounds
+    if observed_bound:
+        upper = float(np.nanmax(np.abs(np.asarray(y, dtype=np.float64)), initial=1e-6))
+        lower = -upper
+    columns = {**dict.fromkeys(names, box), target: {**box, "lower": lower, "upper": upper}}
     return Metadata.from_value(
         {
             "dataset": "arrays",
@@ -170,7 +183,7 @@ def feature_columns(estimator: Any, X: Any, names: Sequence[str]) -> dict[str, A
     dict of str to array or series
         A column each.
     """
-    if nw.dependencies.is_into_dataframe(X):
+    if estimator.metadata is not None and nw.dependencies.is_into_dataframe(X):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         frame = nw.from_native(X, eager_only=True)
         return {name: frame[name] for name in names}

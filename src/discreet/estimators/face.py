@@ -28,6 +28,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator whose parameters are those of a method, but for ``metadata`` and ``random_state``."""
 
     _method: ClassVar[str]
+    _target_bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     metadata: Metadata | None
     random_state: int | None
 
@@ -65,7 +66,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             return X, target, candidates
         if candidates is not None:
             raise InvalidParameterError("candidates must not be given beside X and y. Drop columns of X instead.")
-        return table_of(self, X, y, target, self.metadata, observed_bound=observed_bound)
+        return table_of(self, X, y, target, self.metadata, observed_bound, self._target_bounds)
 
     def _source(self) -> Source | None:
         seed = self.random_state

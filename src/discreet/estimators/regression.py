@@ -59,6 +59,13 @@ class _Regression(PrivateEstimator):
         self.intervals_ = np.array([(term.low, term.high) for term in slopes]).reshape(-1, 2)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        for part in (tags.regressor_tags, tags.classifier_tags):
+            if part is not None:
+                part.poor_score = True  # of a few rows nothing can be told
+        return tags
+
     def _fitted(self) -> FitRecord:
         check_is_fitted(self, "release_")
         found: FitRecord = self.release_.fit
@@ -207,6 +214,7 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
     """
 
     _method = "logistic"
+    _target_bounds = (0.0, 1.0)
 
     def __init__(
         self,
@@ -294,7 +302,7 @@ class PoissonRegression(RegressorMixin, _Regression):  # type: ignore[misc]
     random_state : int, default=None
         A seed for simulations alone: the release then carries no guarantee.
     metadata : Metadata, default=None
-        What is public about X and y. None declares every column and the target to lie in [-1, 1].
+        What is public about X and y: the target's upper bound is needed. Only a table can do without.
 
     Attributes
     ----------

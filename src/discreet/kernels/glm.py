@@ -49,6 +49,8 @@ class Family:
         Public range of the response: a cell of -GRID is `low`, one of GRID is `high`.
     residual_bound : float
         Residuals are clipped to this on both sides; no clipping from ``high - low`` on.
+    counts : bool
+        Responses are rounded to whole numbers.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Family:
     low: float
     high: float
     residual_bound: float
+    counts: bool = False
 
     @property
     def middle(self) -> float:
@@ -100,7 +103,7 @@ def poisson(largest: float, residual_bound: float | None = None) -> Family:
         found: Floats = np.exp(np.minimum(eta, cap))
         return found
 
-    return Family("poisson", mean, mean, np.log, 0.0, largest, residual_bound or largest)
+    return Family("poisson", mean, mean, np.log, 0.0, largest, residual_bound or largest, counts=True)
 
 
 @dataclass(frozen=True)
@@ -281,8 +284,11 @@ def score_map(
     ends = (1.0 - share) * np.array([[family.low], [family.high]])
     residual_unit = max(min(float(np.abs(ends - mean).max()), family.residual_bound), 1e-9)
     weight_unit = max(float(np.abs(weight).max()), 1e-9)
-    cells = np.arange(-GRID, GRID + 1) / GRID
-    response = (1.0 - share) * (family.middle + family.half * cells)
+    per_count = np.floor((1.0 - share) * GRID / residual_unit)
+    if per_count >= 1.0:  # one count is a whole number of units, so that rounding does not push all rows one way
+        residual_unit = (1.0 - share) * GRID / per_count
+    response = family.middle + family.half * np.arange(-GRID, GRID + 1) / GRID
+    response = (1.0 - share) * (np.rint(response) if family.counts else response)
     return RowMap(
         rounded,
         first,

@@ -57,7 +57,8 @@ class MomentAnswers:
     def _dummies(self) -> Bools:
         """Columns of each category."""
         owned = [np.array([owner == name for owner in self.record.owners]) for name in self.candidates]
-        return np.array([columns for columns in owned if columns.sum() > 1]).reshape(-1, len(self.record.owners))
+        wide = [columns for columns in owned if columns.sum() > 1]
+        return np.array(wide, dtype=np.bool_).reshape(-1, len(self.record.owners))
 
     def _owned(self, names: Sequence[str | None]) -> Bools:
         return np.array([owner in names for owner in self._owners], dtype=np.bool_)
@@ -138,7 +139,7 @@ class MomentAnswers:
                 f"At most {MAX_LISTED_UNITS} columns can be free to enter, but there are {len(space.units)}. "
                 "Force or group columns, or name fewer candidates."
             )
-        units = np.array([self._owned(unit) for unit in space.units]).reshape(-1, len(self._owners))
+        units = np.array([self._owned(unit) for unit in space.units], dtype=np.bool_).reshape(-1, len(self._owners))
         always = self._owned((*space.forced, None))
         penalties = unit_penalties(model_penalty, units, self._clean.n_rows)
         best = best_models(self._weighted, units, always, penalties, space.max_size)

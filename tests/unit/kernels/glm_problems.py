@@ -1,5 +1,7 @@
 """Small tables for the tests of generalized linear models."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit
 
@@ -10,7 +12,7 @@ from discreet.kernels.noisy_newton import Fit, Problem, Request, noisy_newton
 THETA = np.array([-0.3, 0.8, -0.5, 0.0])
 
 
-def logistic_cells(n: int, rng: np.random.Generator, theta: np.ndarray = THETA) -> np.ndarray:
+def logistic_cells(n: int, rng: Any, theta: np.ndarray = THETA) -> np.ndarray:
     """Rows with uniform columns."""
     cells = np.full((n, len(theta) + 1), GRID, dtype=np.int16, order="F")
     cells[:, 1:-1] = np.rint(rng.uniform(-1, 1, (n, len(theta) - 1)) * GRID)
@@ -18,7 +20,7 @@ def logistic_cells(n: int, rng: np.random.Generator, theta: np.ndarray = THETA) 
     return cells
 
 
-def poisson_cells(n: int, rng: np.random.Generator, largest: int = 20, theta: np.ndarray = THETA) -> np.ndarray:
+def poisson_cells(n: int, rng: Any, largest: int = 20, theta: np.ndarray = THETA) -> np.ndarray:
     """Rows with uniform columns and counts up to a bound."""
     cells = logistic_cells(n, rng, theta)
     counts = np.minimum(rng.poisson(np.exp(1.0 + cells[:, :-1] @ theta / GRID)), largest)
@@ -31,7 +33,7 @@ def natural(cells: np.ndarray, family: Family) -> tuple[np.ndarray, np.ndarray]:
     return cells[:, :-1] / GRID, family.middle + family.half * cells[:, -1] / GRID
 
 
-def with_noise(request: Request, cells: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
+def with_noise(request: Request, cells: np.ndarray, rng: Any | None) -> np.ndarray:
     """The sums of a request; exact without a generator."""
     sums = request.row_map.sums(cells).astype(float)
     if rng is not None:
@@ -42,7 +44,7 @@ def with_noise(request: Request, cells: np.ndarray, rng: np.random.Generator | N
     return sums
 
 
-def fitted(problem: Problem, cells: np.ndarray, rng: np.random.Generator | None = None) -> tuple[Fit, list[Request]]:
+def fitted(problem: Problem, cells: np.ndarray, rng: Any | None = None) -> tuple[Fit, list[Request]]:
     """Run all passes."""
     steps, requests = noisy_newton(problem), []
     request = next(steps)

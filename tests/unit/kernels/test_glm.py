@@ -34,7 +34,9 @@ def test_sums_are_those_of_float_arithmetic(family: Family, share: float) -> Non
     eta = x @ row_map.theta
     residual = y - family.mean(eta) - share * (y - 0.4 - 0.2 * eta)
     weight = family.weight(eta) - share * 0.2
-    assert gradient == pytest.approx(x.T @ residual, abs=2e-4 * family.high * len(cells) ** 0.5 + 1e-3)
+    if family.counts:
+        residual = residual + (1.0 - share) * (np.rint(y) - y)
+    assert gradient == pytest.approx(x.T @ residual, abs=3e-4 * family.high * len(cells) ** 0.5)
     assert gram == pytest.approx((x.T * weight) @ x, abs=2e-4 * row_map.weight_unit * len(cells))
 
 
