@@ -45,6 +45,7 @@ UNSEEN_TARGET = {
     "check_supervised_y_no_nan": "cells of y are not looked at before the rows are read, and none can raise an error",
     "check_classifiers_classes": "the classes are 0 and 1: they are not read off the rows",
     "check_classifiers_train": "as above: its classes are 0, 1 and 2",
+    "check_classifiers_one_label": "of 20 rows with one label the noise makes any other",
     "check_classifiers_regression_target": "cells of y are not looked at",
 }
 """What scikit-learn expects of estimators that may look at y."""

@@ -17,6 +17,17 @@ from discreet.release import FitRecord
 Floats = npt.NDArray[np.float64]
 
 
+class _Noisy:
+    """Of a few rows nothing can be told; stands before scikit-learn's mixins, which make the tags it changes."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        for part in (tags.regressor_tags, tags.classifier_tags):
+            if part is not None:
+                part.poor_score = True
+        return tags
+
+
 class _Regression(PrivateEstimator):
     """Coefficients of given columns."""
 
@@ -59,20 +70,13 @@ class _Regression(PrivateEstimator):
         self.intervals_ = np.array([(term.low, term.high) for term in slopes]).reshape(-1, 2)
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        for part in (tags.regressor_tags, tags.classifier_tags):
-            if part is not None:
-                part.poor_score = True  # of a few rows nothing can be told
-        return tags
-
     def _fitted(self) -> FitRecord:
         check_is_fitted(self, "release_")
         found: FitRecord = self.release_.fit
         return found
 
 
-class LinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
+class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[misc]
     """Linear regression from noisy moments, with intervals that hold the sampling and the privacy noise.
 
     Parameters
@@ -171,7 +175,7 @@ class LinearRegression(RegressorMixin, _Regression):  # type: ignore[misc]
         return self._predictor(X, self._fitted())
 
 
-class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
+class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[misc]
     """Logistic regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
 
     Parameters
@@ -286,7 +290,7 @@ class LogisticRegression(ClassifierMixin, _Regression):  # type: ignore[misc]
         return (self.decision_function(X) > 0.0).astype(int)
 
 
-class PoissonRegression(RegressorMixin, _Regression):  # type: ignore[misc]
+class PoissonRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[misc]
     """Poisson regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
 
     Parameters

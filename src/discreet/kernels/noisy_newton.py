@@ -199,15 +199,15 @@ def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
     problem : Problem
         Public facts.
 
-    Yields
-    ------
-    Request
-        To be answered with ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1).
-
     Returns
     -------
     Fit
         A function of the answers and of public facts.
+
+    Yields
+    ------
+    Request
+        To be answered with ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1).
 
     Notes
     -----
