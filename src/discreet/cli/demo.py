@@ -27,32 +27,41 @@ def demo(
     Example:
       discreet demo --dir discreet-demo
     """
-    data, metadata_file = example.write_demo(dir_)
+    data, metadata_file, plan_file = example.write_demo(dir_)
     metadata = workflow.Metadata.read(metadata_file)
-    method = workflow.method_of("pcls", **example.PARAMETERS)
+    plan = workflow.read_run(plan_file)
+    method = plan.method()
     say(_heading(metadata), quiet)
-    planned = workflow.plan(method, metadata, example.TARGET)
+    planned = workflow.plan(method, metadata, plan.target)
+    models = count(planned.noise.n_candidates or 0)
     say(
-        f"1. Plan, without data: {count(planned.noise.n_candidates)} models of {len(planned.candidates)} candidates, "
-        f"epsilon {number(example.PARAMETERS['epsilon'])}, noise of scale {number(planned.noise.scale)}.",
+        f"1. Plan, without data ({plan_file}): {models} models of {len(planned.candidates)} candidates, then\n"
+        f"   the coefficients of the one selected; epsilon {number(plan.epsilon)}, delta {number(plan.delta)} for both.",
         quiet,
     )
     with workflow.Ledger(dir_ / "ledger.sqlite") as ledger, progress(quiet) as told:
         if not ledger.accounts():
-            ledger.grant(metadata.dataset, example.CAP, unit=metadata.unit, neighboring=metadata.neighboring)
+            ledger.grant(
+                metadata.dataset,
+                example.CAP,
+                example.DELTA_CAP,
+                unit=metadata.unit,
+                neighboring=metadata.neighboring,
+            )
         say(
             f"2. Budget: the ledger allows epsilon {number(example.CAP)} for the lifetime of {metadata.dataset}.",
             quiet,
         )
         table = workflow.open_table(data, metadata)
-        answer = workflow.answer(method, table, example.TARGET, ledger=ledger, progress=told)
+        answer = workflow.answer(method, table, plan.target, ledger=ledger, progress=told)
     release = answer.release
     stored = " (answered before: the stored release, nothing charged)" if answer.stored else ""
-    say(f"3. Select{stored}:\n", quiet)
+    say(f"3. Select and fit{stored}:\n", quiet)
     result(summary(release))
     release.save(dir_ / "release.json")
-    write_whole(dir_ / "report.html", reports.render(release, "html"))
-    write_whole(dir_ / "report.md", reports.render(release, "markdown"))
+    for name, form in (("report.html", "html"), ("report.md", "markdown")):
+        write_whole(dir_ / name, reports.render(release, form))  # type: ignore[arg-type]
+    write_whole(dir_ / "report.pdf", reports.render_pdf(release))
     say("\n4. Report, for an ethics board:", quiet)
     result(f"  {dir_ / 'report.html'}")
     say(_next(dir_, data, metadata_file), quiet)
@@ -72,7 +81,9 @@ def _next(folder: Path, data: Path, metadata_file: Path) -> str:
     shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in options.items())
     ledger = shlex.quote(str(folder / "ledger.sqlite"))
     return (
-        "\nTry next, for half of what is left:\n"
-        f"  discreet select {shown} --target mdvis --epsilon 0.5 --l1-radius 4 --y-center 5\n"
+        "\nTry next, for a third of what is left, then for free:\n"
+        f"  discreet select --method moments {shown} --target mdvis --epsilon 0.5 --delta 1e-6 --y-center 5 "
+        f"--out {shlex.quote(str(folder / 'moments.json'))}\n"
+        f"  discreet fit --from {shlex.quote(str(folder / 'moments.json'))}\n"
         f"  discreet budget show --ledger {ledger}"
     )

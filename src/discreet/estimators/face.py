@@ -90,10 +90,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         values = column_of(columns[term.column], isinstance(column, NumericColumn))
         if isinstance(column, CategoryColumn):
             place = list(column.levels or ()).index(term.level)
-            return (level_codes(values, column) == place).astype(np.float64)
+            dummy: Floats = (level_codes(values, column) == place).astype(np.float64)
+            return dummy
         middle, half = half_width(column)
         known = numbers(values)
-        return np.clip(np.where(np.isnan(known), middle, known), middle - half, middle + half)
+        found: Floats = np.clip(np.where(np.isnan(known), middle, known), middle - half, middle + half)
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

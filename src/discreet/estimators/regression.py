@@ -72,7 +72,9 @@ class _Regression(PrivateEstimator):
 
     def _fitted(self) -> FitRecord:
         check_is_fitted(self, "release_")
-        found: FitRecord = self.release_.fit
+        found = self.release_.fit
+        if found is None:
+            raise ValueError("The release holds no coefficients.")
         return found
 
 

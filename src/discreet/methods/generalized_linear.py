@@ -360,7 +360,7 @@ class PreparedGlm(Preparation):
             reach = NormalDist().inv_cdf((1.0 + fit.level) / 2.0) * math.sqrt(float(sampling[0] + privacy[0]))
             low[0], high[0] = estimate[0] - reach, estimate[0] + reach
         return FitRecord(
-            family=self.method.name,  # type: ignore[arg-type]
+            family=self.method.name,
             confidence=fit.level,
             coefficients=tuple(
                 CoefficientRecord(

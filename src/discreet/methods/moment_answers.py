@@ -131,9 +131,7 @@ class MomentAnswers:
         InvalidParameterError
             When names or sizes do not fit.
         """
-        space = ModelSpace.plan(
-            self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None
-        )
+        space = ModelSpace.plan(self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None)
         if len(space.units) > MAX_LISTED_UNITS:
             raise InvalidParameterError(
                 f"At most {MAX_LISTED_UNITS} columns can be free to enter, but there are {len(space.units)}. "

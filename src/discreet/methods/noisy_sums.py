@@ -74,7 +74,8 @@ class NoisySums:
         both = public[:, None] & public[None, :]
         if not self.uncorrelated:
             both &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
-        return paid & ~both
+        found: Bools = paid & ~both
+        return found
 
     @cached_property
     def _widths(self) -> tuple[int, ...]:

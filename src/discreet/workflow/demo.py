@@ -8,12 +8,22 @@ import pyarrow.parquet
 
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
+from discreet.release import write_whole
 
 TARGET = "mdvis"
-PARAMETERS = {"epsilon": 1.0, "l1_radius": 4.0, "y_center": 5.0}
-"""Public: R allows effects of four visits in all; about five visits a year was the national mean of the time."""
+PLAN = """\
+schema: discreet/run@1
+data: rand_hie.parquet
+metadata: rand_hie.yaml
+target: mdvis
+epsilon: 1.5
+delta: 1e-6
+# Public: R allows effects of four visits in all; about five visits a year was the national mean of the time.
+select: {method: pcls, epsilon: 1, l1_radius: 4, y_center: 5}
+fit: {family: linear, y_center: 5}
+"""
 
-CAP = 2.0
+CAP, DELTA_CAP = 3.0, 1e-5
 
 _BINARY = {"type": "integer", "lower": 0, "upper": 1}
 _COLUMNS = {
@@ -82,8 +92,8 @@ METADATA = Metadata.from_value(
 )
 
 
-def write_demo(folder: Path) -> tuple[Path, Path]:
-    """Write the table and its metadata.
+def write_demo(folder: Path) -> tuple[Path, Path, Path]:
+    """Write the table, its metadata and the plan.
 
     Parameters
     ----------
@@ -93,7 +103,7 @@ def write_demo(folder: Path) -> tuple[Path, Path]:
     Returns
     -------
     tuple of Path
-        The Parquet file and the metadata file.
+        The Parquet file, the metadata file, the plan.
 
     Raises
     ------
@@ -114,4 +124,4 @@ def write_demo(folder: Path) -> tuple[Path, Path]:
             f"The folder must be writable, but {folder}: {reason}. Choose another --dir."
         ) from None
     METADATA.save(metadata)
-    return data, metadata
+    return data, metadata, write_whole(folder / "plan.yaml", PLAN)

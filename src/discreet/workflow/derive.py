@@ -1,11 +1,14 @@
 """New releases from the noisy moments of an earlier one: no rows, no budget."""
 
+import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidParameterError
-from discreet.methods.moment_answers import MomentAnswers
-from discreet.release import MomentsRecord, Release, canonical_sha256
+from discreet.release import Release, canonical_sha256
+
+if TYPE_CHECKING:
+    from discreet.methods.moment_answers import MomentAnswers
 
 
 def fit_from(release: Release, columns: Sequence[str] | None = None, confidence: float = 0.95) -> Release:
@@ -34,9 +37,9 @@ def fit_from(release: Release, columns: Sequence[str] | None = None, confidence:
     -----
     Post-processing: whatever is computed from a release keeps its guarantee.
     """
-    moments = _moments(release)
+    answers = _answers(release)
     among = tuple(columns) if columns is not None else release.selected
-    fit = MomentAnswers(moments).fit(among, confidence)
+    fit = answers.fit(among, confidence)
     return _derived(release, "linear", {"candidates": list(among)}, {"confidence": confidence}, {"fit": fit})
 
 
@@ -60,18 +63,19 @@ def select_from(release: Release, **parameters: Any) -> Release:
     InvalidParameterError
         When the release has no moments, or a parameter does not fit.
     """
-    moments = _moments(release)
-    selected, by_size = MomentAnswers(moments).select(**parameters)
+    selected, by_size = _answers(release).select(**parameters)
     return _derived(release, "moments", {}, parameters, {"selected": selected, "by_size": by_size, "fit": None})
 
 
-def _moments(release: Release) -> MomentsRecord:
+def _answers(release: Release) -> "MomentAnswers":
     if release.moments is None:
         raise InvalidParameterError(
             "Only noisy moments answer further questions for free, but this release has none. Make one with "
             "`discreet select --method moments`."
         )
-    return release.moments
+    home = importlib.import_module("discreet.methods.moment_answers")  # loads scipy, which no other command waits for
+    found: MomentAnswers = home.MomentAnswers(release.moments)
+    return found
 
 
 def _derived(
