@@ -96,6 +96,7 @@ class MomentsRecord(_Record):
     """Noisy sums of products of the scaled columns: any regression on them is free from here on."""
 
     grid: int = Field(description="a scaled value of 1 is this many whole steps")
+    constant: float = Field(default=1.0, gt=0, description="of the constant column; less than 1: rows of unit length")
     labels: tuple[str, ...] = Field(description="of the columns of X; a dummy is column=level")
     owners: tuple[str | None, ...] = Field(description="the candidate that each belongs to; None for the constant")
     centers: tuple[float, ...] = Field(description="own units: value = center + half_width x scaled value")

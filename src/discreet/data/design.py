@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments import GRID
+from discreet.kernels.unit_rows import shortest_length, unit_rows
 
 Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.int16]
@@ -69,6 +70,9 @@ class Design:
         Half width of the target around its center, in its unit: r of Lei et al.
     row_norm : float, optional
         Longer rows of scaled candidates are shrunk to this l2 norm; default no shrinking.
+    unit_bound : float, optional
+        Rows become unit rows: the target is clipped to within this of its center, the row is divided by the length of
+        its x, and `bound` is what the target is clipped to after that. Default plain rows.
 
     Notes
     -----
@@ -85,6 +89,7 @@ class Design:
     center: float
     bound: float
     row_norm: float | None = None
+    unit_bound: float | None = None
 
     @classmethod
     def plan(
@@ -161,8 +166,11 @@ class Design:
 
     @property
     def n_columns(self) -> int:
-        """Number of integers a row becomes: the constant, the candidates' columns, the target."""
-        return 2 + sum(self.widths)
+        """Number of integers a row becomes: the constant, the candidates' columns, the target.
+
+        Unit rows have their own, weighted constant besides.
+        """
+        return (2 if self.unit_bound is None else 3) + sum(self.widths)
 
     def units(self) -> npt.NDArray[np.bool_]:
         """Return which of the regression's columns each candidate owns.
@@ -192,7 +200,7 @@ class Design:
         ndarray of int16, shape (n_rows, n_columns)
             Column 0 is the constant, the last one the target.
         """
-        cells = np.zeros((batch.num_rows, self.n_columns), dtype=np.int16, order="F")
+        cells = np.zeros((batch.num_rows, 2 + sum(self.widths)), dtype=np.int16, order="F")
         cells[:, 0] = GRID
         at = 1
         for name, width in zip(self.candidates, self.widths, strict=True):
@@ -207,8 +215,12 @@ class Design:
             _shrink(cells[:, 1:at], self.row_norm)
         response = self.metadata.declared(self.target)
         if isinstance(response, NumericColumn):
-            cells[:, at] = _grid(numbers(batch.column(self.target)), response, self.center, self.bound)
-        return cells
+            first = self.bound if self.unit_bound is None else self.unit_bound
+            cells[:, at] = _grid(numbers(batch.column(self.target)), response, self.center, first)
+        if self.unit_bound is None:
+            return cells
+        scaled = unit_rows(cells, self.bound / self.unit_bound, shortest_length(len(self.candidates)))
+        return np.column_stack([cells[:, :1], scaled])
 
 
 def _grid(values: Floats, column: NumericColumn, center: float, half: float) -> Cells:

@@ -228,7 +228,7 @@ class MomentAnswers:
             family="linear",
             confidence=confidence,
             coefficients=listed,
-            residual_sd=float(found.sigma2**0.5 * record.y_bound),
+            residual_sd=float((found.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
             r_squared=self._r_squared(at),
         )
 
@@ -260,6 +260,13 @@ class MomentAnswers:
         """The level of each category that the noisy counts hold most frequent: against a rare one nothing is sharp."""
         counts = np.where(self._dummies, np.diagonal(self._moments.gram), -np.inf)
         return frozenset(int(j) for j in counts.argmax(axis=1)) if len(counts) else frozenset()
+
+    @property
+    def _squared_length(self) -> float:
+        """By which unit rows were divided, in the mean; 1 for plain rows."""
+        if self.record.constant == 1.0:
+            return 1.0
+        return float(self._clean.n_rows / max(self._clean.gram[0, 0], 1e-3 * self._clean.n_rows))
 
     def _is_dummy(self, j: int) -> bool:
         return bool(self._dummies[:, j].any())

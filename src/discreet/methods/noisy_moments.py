@@ -1,6 +1,5 @@
 """Noisy moments: sums of products bought once, then any model, coefficient or criterion for free."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,10 +13,11 @@ from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import Metadata, NumericColumn, half_width
+from discreet.data.metadata import MAX_ROWS, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.noisy_regression import coefficient_shares
 from discreet.kernels.noisy_shares import clip_level, cost, selection_shares
+from discreet.kernels.unit_rows import shortest_length
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Outcome, Preparation, Progress
 from discreet.methods.model_space import ModelSpace
@@ -33,8 +33,11 @@ from discreet.release import MomentsRecord, StepRecord
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 
-TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(1, 20)}
+TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100)}
 """Of epsilon, for each part that is bought before the moments."""
+
+TYPICAL_ROWS = 3_000
+"""Guess of the number of rows where it is private, which decides how hard a bought clip of the target cuts."""
 
 COUNT_SHARE = 0.02
 """Of the budget for the moments, for the number of rows where it is private."""
@@ -113,6 +116,12 @@ class MomentsMethod(Fitter):
         return {}
 
     uncorrelated: bool = False
+    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
+
+    @property
+    def has_unit_rows(self) -> bool:
+        """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
+        return False
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums that would be bought.
@@ -138,6 +147,9 @@ class MomentsMethod(Fitter):
             design = replace(design, candidates=())
         if self.row_norm is not None:
             design = replace(design, row_norm=self.row_norm)
+        elif self.has_unit_rows and not metadata.buys_bounds(target):
+            shortest = shortest_length(len(design.candidates))
+            design = replace(design, unit_bound=design.bound, bound=design.bound / shortest)  # nothing is clipped
         return NoisySums(design, self.fit_intercept, self.declared_moments(design), self.uncorrelated)
 
     def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
@@ -246,10 +258,12 @@ class MomentsMethod(Fitter):
         """Which quantile of |y - y_center| the target is clipped to, where that is bought."""
         if self.y_quantile is not None:
             return exact(self.y_quantile, "y_quantile")
-        if self.question == "coefficients" or metadata.n_rows is None:
-            return Fraction(95 if self.question == "coefficients" else 70, 100)
-        noise = 4.0 * math.sqrt(len(sums.columns)) / self.epsilon
-        return min(exact(clip_level(noise, metadata.n_rows, 0.2), "y_quantile"), Fraction(99, 100))
+        if self.question == "coefficients":
+            return Fraction(95, 100)
+        # The noise of X'y at a delta of about 1e-6: it need not be exact, the best level is flat.
+        noise = (8.4 if metadata.n_rows is not None else 4.2) / self.epsilon
+        level = clip_level(noise, metadata.n_rows or self.n0 or TYPICAL_ROWS, 1.0 / max(len(sums.columns) - 1, 1))
+        return min(exact(level, "y_quantile"), Fraction(99, 100))
 
     def shares(self, relation: NeighboringRelation, sums: NoisySums, pure: bool) -> Shares4:
         """Return how the budget inside the moments is split.
@@ -309,7 +323,7 @@ class PreparedMoments(Preparation):
         self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
         self.parameters = {
             **method.model_dump(mode="json", exclude_none=True, by_alias=True),
-            "y_bound": method.y_bound or design.bound,
+            "y_bound": method.y_bound or design.unit_bound or design.bound,
             "y_center": design.center,
         }
         self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
@@ -384,6 +398,8 @@ class SufficientStatistics(MomentsMethod):
         paid for.
     uncorrelated : bool
         Whether those candidates are known to be uncorrelated.
+    n0 : int, optional
+        Public guess of the number of rows where it is private: a bought clip of the target depends on it.
     fit : bool
         Whether the release gives the coefficients of the selected model, too.
 
@@ -407,6 +423,11 @@ class SufficientStatistics(MomentsMethod):
     def question(self) -> str:
         """What the budget inside the moments is split for."""
         return self.asked
+
+    @property
+    def has_unit_rows(self) -> bool:
+        """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
+        return self.asked == "selection" and self.fit_intercept and not self.design_moments
 
     def check(self, candidates: tuple[str, ...]) -> None:
         """Refuse models that do not fit the candidates.

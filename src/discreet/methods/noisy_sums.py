@@ -15,6 +15,7 @@ from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.kernels.moments import GRID
 from discreet.kernels.noisy_gram import NoisyGram
+from discreet.kernels.unit_rows import CONSTANT
 from discreet.mechanisms.rng import Source
 from discreet.methods.noise_budget import NoiseBudget, Purchase
 from discreet.release import MomentsRecord
@@ -54,7 +55,13 @@ class NoisySums:
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """Places of X's columns among the design's cells."""
-        return tuple(range(0 if self.fit_intercept else 1, self.design.n_columns - 1))
+        first = 1 if self.is_unit or not self.fit_intercept else 0  # unit rows have a constant of their own
+        return tuple(range(first, self.design.n_columns - 1))
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether rows are divided by the length of their x."""
+        return self.design.unit_bound is not None
 
     @cached_property
     def owners(self) -> tuple[str | None, ...]:
@@ -70,7 +77,7 @@ class NoisySums:
         wide = np.array([width > 1 for width in self._widths])
         paid = ~((owners[:, None] == owners[None, :]) & wide[:, None])  # two levels of a category never meet
         np.fill_diagonal(paid, True)
-        public = np.array([owner is None or owner in self.known for owner in self.owners])
+        public = np.array([(owner is None and not self.is_unit) or owner in self.known for owner in self.owners])
         both = public[:, None] & public[None, :]
         if not self.uncorrelated:
             both &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
@@ -114,7 +121,8 @@ class NoisySums:
         replaces = self.design.metadata.neighboring is NeighboringRelation.REPLACE_ONE
         m = self._squared_norm()
         # Squared l2 and l1 sensitivity of each block in scaled units, the former's root in words.
-        l1 = m if self.design.row_norm is None else _root_up(m * len(self.columns))
+        in_box = self.design.row_norm is None and not self.is_unit
+        l1 = m if in_box else _root_up(m * len(self.columns))
         of_xty = (4 * m, 2 * l1, "2 sqrt(m)") if replaces else (m, l1, "sqrt(m)")
         one = (Fraction(1), Fraction(1), "1")
         diagonal, beside = self._gram_sensitivity(m, replaces)
@@ -136,7 +144,7 @@ class NoisySums:
         row of a box, added or removed, equal noise is better: the diagonal's squares add up to m, not m^2.
         """
         one = 1 if self.fit_intercept else 0
-        if self.design.row_norm is not None:
+        if self.design.row_norm is not None or self.is_unit:
             l1 = m * (len(self.columns) + 1) / 2 * (2 if replaces else 1)
             twice, words = (2, "sqrt(2) m") if replaces else (1, "m")
             return (twice * m * m, l1, words), (twice * m * m / 2, l1, f"{words} / sqrt(2)")
@@ -149,6 +157,8 @@ class NoisySums:
 
     def _squared_norm(self) -> Fraction:
         """m: bound of |x|^2 over rows, the constant included where it is a column."""
+        if self.is_unit:
+            return Fraction(1)
         one = 1 if self.fit_intercept else 0
         if self.design.row_norm is not None:
             return one + exact(self.design.row_norm, "row_norm") ** 2
@@ -233,6 +243,7 @@ class NoisySums:
             labels.append(label)
         return MomentsRecord(
             grid=GRID,
+            constant=CONSTANT if self.is_unit else 1.0,
             labels=tuple(labels),
             owners=self.owners,
             centers=tuple(centers),
@@ -272,12 +283,15 @@ def noisy_gram(record: MomentsRecord) -> NoisyGram:
         What the kernels compute with.
     """
     unit = float(record.grid) ** 2
+    # A constant that is not 1 is made 1, and its noise with it.
+    each = np.array([1.0 if owner is not None else 1.0 / record.constant for owner in record.owners])
+    both = np.outer(each, each)
     return NoisyGram(
-        np.array(record.gram, dtype=object).astype(np.float64).reshape(len(record.labels), -1) / unit,
-        np.array(record.xty, dtype=object).astype(np.float64) / unit,
+        np.array(record.gram, dtype=object).astype(np.float64).reshape(len(each), -1) / unit * both,
+        np.array(record.xty, dtype=object).astype(np.float64) / unit * each,
         record.yty / unit,
-        np.array(record.gram_variance, dtype=np.float64) / unit**2,
-        np.array(record.xty_variance, dtype=np.float64) / unit**2,
+        np.array(record.gram_variance, dtype=np.float64).reshape(len(each), -1) / unit**2 * both**2,
+        np.array(record.xty_variance, dtype=np.float64) / unit**2 * each**2,
         record.yty_variance / unit**2,
         float(record.n_rows),
         record.n_rows_variance,

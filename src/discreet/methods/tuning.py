@@ -298,7 +298,8 @@ class Tuning:
         self, setting: Setting, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]
     ) -> Setting:
         """A quantile of |y - center|, on the grid of the cells; then rows are encoded anew, clipped to it."""
-        alone = replace(setting.design, candidates=())
+        # The length of a unit row needs all of it.
+        alone = setting.design if setting.design.unit_bound is not None else replace(setting.design, candidates=())
 
         def places(cells: npt.NDArray[np.int16]) -> Integers:
             sizes = np.abs(cells[:, -1].astype(np.int64))
