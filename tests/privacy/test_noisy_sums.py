@@ -1,6 +1,7 @@
 """The sensitivities of noisy sums against the worst rows: never above what is claimed, and attained."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,17 @@ SHARES = {
 
 
 def sums(n_numeric, n_categories, neighboring, intercept, row_norm=None, rows_per_unit=1):
+    """Noisy sums over numeric columns and categories of three levels; a norm of None is a box, 0 asks for unit rows."""
+    found = in_box(n_numeric, n_categories, neighboring, intercept, rows_per_unit)
+    design = found.design
+    if row_norm == 0:
+        design = replace(design, unit_bound=design.bound, bound=0.6 * design.bound)
+    elif row_norm is not None:
+        design = replace(design, row_norm=row_norm)
+    return replace(found, design=design)
+
+
+def in_box(n_numeric, n_categories, neighboring, intercept, rows_per_unit):
     """Noisy sums over numeric columns and categories of three levels."""
     columns = {f"x{j}": {"type": "real", "lower": -1, "upper": 1, "source": "s"} for j in range(n_numeric)}
     columns |= {f"c{j}": {"type": "category", "levels": ["a", "b", "c"], "source": "s"} for j in range(n_categories)}
@@ -36,10 +48,7 @@ def sums(n_numeric, n_categories, neighboring, intercept, row_norm=None, rows_pe
             "columns": columns,
         }
     )
-    design = Design.plan(metadata, "y")
-    if row_norm is not None:
-        design = Design(metadata, "y", design.candidates, design.center, design.bound, row_norm)
-    return NoisySums(design, intercept, {}, uncorrelated=False)
+    return NoisySums(Design.plan(metadata, "y"), intercept, {}, uncorrelated=False)
 
 
 def rows(found, rng, count):
@@ -86,6 +95,8 @@ CASES = [
     (0, 3, False, None),
     (3, 0, True, 1.0),
     (3, 1, False, 0.8),
+    (3, 0, True, 0),
+    (2, 2, True, 0),
 ]
 
 
