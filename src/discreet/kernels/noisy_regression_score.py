@@ -87,7 +87,7 @@ class Score:
             Shapes (batch,), (batch, p, p), (batch, p).
         """
         score, variance = self.xty - coef @ self.gram, self.variance(coef)
-        weight = np.linalg.solve(variance, score[:, :, None])[:, :, 0]
+        weight: Floats = np.linalg.solve(variance, score[:, :, None])[:, :, 0].astype(np.float64)
         beyond = np.maximum(np.abs(coef) / self.limits - 1.0, 0.0)
         return np.sum(score * weight, axis=1) + PENALTY * np.sum(beyond**2, axis=1), variance, weight
 

@@ -59,7 +59,7 @@ def shrunken_coefficients(moments: NoisyGram, constant: int | None = None, dummi
     """
     clean = cleaned(moments, constant, dummies)
     if not (moments.gram_variance.any() or moments.xty_variance.any()):
-        inverse: Floats = np.linalg.pinv(clean.gram, rcond=1e-13, hermitian=True)
+        inverse = np.linalg.pinv(clean.gram, rcond=1e-13, hermitian=True).astype(np.float64)
         return Shrunken(inverse @ moments.xty, inverse, clean.gram)
     best = _prior_variance(moments, clean, constant)
     prior, noise = _prior(moments, clean, best, constant)
