@@ -65,6 +65,23 @@ class GaussianEvent(Event):
 
 
 @dataclass(frozen=True)
+class ObjectivePerturbationEvent(Event):
+    """The exact minimizer of an objective with a random linear term.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        Of the linear term and the determinant together, in nats.
+
+    References
+    ----------
+    Privacy specification 6.2; Chaudhuri, Monteleoni, Sarwate 2011.
+    """
+
+    epsilon: Fraction
+
+
+@dataclass(frozen=True)
 class FailureEvent(Event):
     """A bound that other parts rest on, and that fails with at most this probability.
 

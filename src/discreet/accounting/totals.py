@@ -11,6 +11,7 @@ from discreet.accounting.events import (
     FailureEvent,
     GaussianEvent,
     LaplaceEvent,
+    ObjectivePerturbationEvent,
     SelectionEvent,
 )
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
@@ -156,7 +157,7 @@ def _leaves(event: Event) -> list[Event]:
 
 
 def _pure_cost(event: Event) -> tuple[Fraction, Fraction]:
-    if type(event) is LaplaceEvent:
+    if type(event) in (LaplaceEvent, ObjectivePerturbationEvent):
         epsilon = exact_epsilon(event.epsilon)
         return epsilon, rho_of_pure(epsilon)
     if type(event) is SelectionEvent:

@@ -36,7 +36,7 @@ def demo(
     models = count(planned.noise.n_candidates or 0)
     say(
         f"1. Plan, without data ({plan_file}): {models} models of {len(planned.candidates)} candidates, then\n"
-        f"   the coefficients of the one selected; epsilon {number(plan.epsilon)}, delta {number(plan.delta)} for both.",
+        f"   coefficients of the one selected; epsilon {number(plan.epsilon)}, delta {number(plan.delta)} for both.",
         quiet,
     )
     with workflow.Ledger(dir_ / "ledger.sqlite") as ledger, progress(quiet) as told:

@@ -3,11 +3,9 @@
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
-from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +16,7 @@ from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Cells, Design
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.data.metadata import MAX_ROWS, Metadata, NumericColumn
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.glm import LOGISTIC, Family, poisson
 from discreet.kernels.noisy_newton import Fit, Problem, Request, noisy_newton
@@ -26,8 +24,10 @@ from discreet.mechanisms.additive import discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Outcome, Preparation, Progress
 from discreet.methods.noise_budget import NoiseBudget
+from discreet.methods.perturbed_logistic import PreparedPerturbation
 from discreet.methods.request_facts import not_protected, public_columns, rows_progress
-from discreet.release import CoefficientRecord, FitRecord, NoiseRecord, StepRecord
+from discreet.methods.terms import Terms
+from discreet.release import NoiseRecord, StepRecord
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -44,6 +44,8 @@ TYPICAL_ROWS = 10_000
 class GeneralizedLinear(Fitter):
     """A regression with a canonical link. Its subclasses document the parameters."""
 
+    family_name: ClassVar[Literal["logistic", "poisson"]]
+
     epsilon: float = 1.0
     delta: float = 1e-6
     confidence: float = Field(default=0.95, gt=0, lt=1)
@@ -59,7 +61,7 @@ class GeneralizedLinear(Fitter):
     @field_validator("delta")
     @classmethod
     def _delta_in_range(cls, value: float) -> float:
-        if exact_delta(value) == 0:
+        if exact_delta(value) == 0 and cls.family_name != "logistic":
             raise ValueError(f"delta must lie in (0, 1) for a {cls.name} regression, such as 1e-6, but it is 0.")
         return value
 
@@ -131,7 +133,7 @@ class GeneralizedLinear(Fitter):
         p = self.design(metadata, target, columns).n_columns - 1
         return 3 * p * (p + 3) // 2, LEAST_SCALE
 
-    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedGlm":
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
         """Check the request and calibrate its noise, from public facts alone.
 
         Parameters
@@ -145,7 +147,7 @@ class GeneralizedLinear(Fitter):
 
         Returns
         -------
-        PreparedGlm
+        Preparation
             The cost, the noise, and a `run`.
         """
         size = self.size(metadata, target, candidates)
@@ -154,7 +156,7 @@ class GeneralizedLinear(Fitter):
 
     def prepare_within(
         self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
-    ) -> "PreparedGlm":
+    ) -> Preparation:
         """Check a request and fix its noise so that it spends a given budget.
 
         Parameters
@@ -170,7 +172,7 @@ class GeneralizedLinear(Fitter):
 
         Returns
         -------
-        PreparedGlm
+        Preparation
             The noise, and a `run`.
 
         Raises
@@ -178,52 +180,12 @@ class GeneralizedLinear(Fitter):
         InvalidParameterError
             When the budget is a pure one.
         """
+        design = self.design(metadata, target, columns)
+        if budget.rho is None and self.family_name == "logistic":
+            return PreparedPerturbation(self, design, budget)
         if budget.rho is None:
             raise InvalidParameterError(f"A {self.name} regression needs a delta, such as 1e-6. Give one.")
-        return PreparedGlm(self, self.design(metadata, target, columns), budget)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The columns of a model: the constant, numeric columns, and the levels of categories but their first."""
-
-    design: Design
-
-    @cached_property
-    def places(self) -> tuple[int, ...]:
-        """Which of the design's columns, the target apart, are in the model."""
-        found, at = [0], 1
-        for width in self.design.widths:
-            found += range(at + (1 if width > 1 else 0), at + width)
-            at += width
-        return tuple(found)
-
-    @cached_property
-    def owners(self) -> tuple[tuple[str | None, str | None], ...]:
-        """Column and level of each term; both None for the constant."""
-        found: list[tuple[str | None, str | None]] = [(None, None)]
-        for name in self.design.candidates:
-            column = self.design.metadata.declared(name)
-            levels = column.levels if isinstance(column, CategoryColumn) else None
-            found += [(name, level) for level in levels[1:]] if levels else [(name, None)]
-        return tuple(found)
-
-    @property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Places, among the terms, of the dummies of one category."""
-        names = [owner for owner, level in self.owners if level is not None]
-        found = (tuple(j for j, (owner, _) in enumerate(self.owners) if owner == name) for name in dict.fromkeys(names))
-        return tuple(found)
-
-    def scales(self) -> tuple[Floats, Floats]:
-        """Return middle and half width of each term, in its own unit."""
-        pairs = [
-            half_width(column)
-            if owner is not None and isinstance(column := self.design.metadata.declared(owner), NumericColumn)
-            else (0.0, 1.0)
-            for owner, _ in self.owners
-        ]
-        return np.array([middle for middle, _ in pairs]), np.array([half for _, half in pairs])
+        return PreparedGlm(self, design, budget)
 
 
 class PreparedGlm(Preparation):
@@ -307,7 +269,12 @@ class PreparedGlm(Preparation):
             except StopIteration as done:
                 fit: Fit = done.value
                 break
-        return Outcome(selected=self.candidates, noise=self.noise, steps=self.steps, fit=self._record(fit))
+        return Outcome(
+            selected=self.candidates,
+            noise=self.noise,
+            steps=self.steps,
+            fit=self.terms.fit(self.method.family_name, fit),
+        )
 
     def _problem(self) -> Problem:
         metadata = self.design.metadata
@@ -347,36 +314,6 @@ class PreparedGlm(Preparation):
         found[upper[1], upper[0]] = found[upper]
         return found
 
-    def _record(self, fit: Fit) -> FitRecord:
-        """Coefficients per unit of each column; the intercept where all columns are zero."""
-        middles, halves = self.terms.scales()
-        rows = np.diag(1.0 / halves)
-        rows[0, 1:] = -(middles / halves)[1:]
-        estimate = rows @ fit.coef
-        sampling = np.diagonal(rows @ fit.covariance_sampling @ rows.T)
-        privacy = np.diagonal(rows @ fit.covariance_privacy @ rows.T)
-        low, high = fit.low / halves, fit.high / halves
-        if middles[1:].any():
-            reach = NormalDist().inv_cdf((1.0 + fit.level) / 2.0) * math.sqrt(float(sampling[0] + privacy[0]))
-            low[0], high[0] = estimate[0] - reach, estimate[0] + reach
-        return FitRecord(
-            family=self.method.name,
-            confidence=fit.level,
-            coefficients=tuple(
-                CoefficientRecord(
-                    name="(intercept)" if owner is None else owner if level is None else f"{owner}={level}",
-                    column=owner,
-                    level=level,
-                    estimate=float(estimate[j]),
-                    low=float(low[j]),
-                    high=float(high[j]),
-                    sampling_variance=max(float(sampling[j]), 0.0),
-                    privacy_variance=max(float(privacy[j]), 0.0),
-                )
-                for j, (owner, level) in enumerate(self.terms.owners)
-            ),
-        )
-
 
 class LogisticModel(GeneralizedLinear):
     """Coefficients of a logistic regression with intervals.
@@ -386,7 +323,7 @@ class LogisticModel(GeneralizedLinear):
     epsilon : float
         In nats, in (0, 1000].
     delta : float
-        In (0, 1).
+        A positive one buys Gaussian noise and intervals; 0 is pure privacy by objective perturbation, without intervals.
     confidence : float
         Level of the intervals.
     n0 : int, optional
@@ -400,6 +337,7 @@ class LogisticModel(GeneralizedLinear):
     """
 
     name: ClassVar[str] = "logistic"
+    family_name = "logistic"
 
     def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
         """Return the response's law, and center and bound of its cells.
@@ -449,6 +387,7 @@ class PoissonModel(GeneralizedLinear):
     """
 
     name: ClassVar[str] = "poisson"
+    family_name = "poisson"
 
     def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
         """Return the response's law, and center and bound of its cells.

@@ -175,9 +175,11 @@ class PreparedSteps(Preparation):
         self.columns, self.target, self.candidates = selection.columns, selection.target, selection.candidates
         if selection.event is None:
             raise InvalidParameterError("A plan must give a guarantee.")
-        self.event = ComposedEvent((selection.event, budget.event()))
         self.delta = exact_delta(method.delta)
         widest = fitter.prepare_within(metadata, self.target, self.candidates, budget)
+        if widest.event is None:
+            raise InvalidParameterError("A plan must give a guarantee.")
+        self.event = ComposedEvent((selection.event, widest.event))
         self.parameters = {
             "epsilon": method.epsilon,
             "delta": method.delta,
