@@ -15,15 +15,18 @@ from discreet.methods.registry import method_of
 from discreet.workflow.request import answer
 
 NAMES = [f"x{j}" for j in range(1, 7)]
+CLIP = {"y_bound": "private", "y_quantile": 0.5, "shares": {"y_bound": 0.05}}
+BOUND = {"n0": N_ROWS, "delta": 1e-6}
 METHODS = {
     "NoisyMoments, y_bound private": ("moments", {"delta": 1e-6, "y_bound": "private", "n0": N_ROWS}),
     "NoisyMoments, y_bound 4": ("moments", {"delta": 1e-6, "n0": N_ROWS}),
     "NoisyMoments, pure, y_bound private": ("moments", {"y_bound": "private", "n0": N_ROWS}),
-    "PCLS, y_bound private at .5, R 1.5 r": ("pcls", {"y_bound": "private", "y_quantile": 0.5, "shares": {"y_bound": 0.05}, "l1_radius": 1.5}),
-    "PCLS, R 3": ("pcls", {"l1_radius": 3.0}),
-    "PCPL, R 3": ("pcpl", {"l1_radius": 3.0, "n0": N_ROWS, "rss_guess": 1000.0, "delta": 1e-6}),
-    "PCPL, R 3, bic": ("pcpl", {"l1_radius": 3.0, "n0": N_ROWS, "rss_guess": 1000.0, "delta": 1e-6, "model_penalty": "bic"}),
-}  # fmt: skip
+    "PCLS, y_bound private at .5, R 1.5": ("pcls", {**CLIP, "l1_radius": 1.5}),
+    "PCLS, y_bound 4, R 3": ("pcls", {"l1_radius": 3.0}),
+    "PCPL, y_bound private at .5, R 1": ("pcpl", {**CLIP, **BOUND, "l1_radius": 1.0, "rss_guess": 500.0}),
+    "PCPL, y_bound 4, R 3": ("pcpl", {**BOUND, "l1_radius": 3.0, "rss_guess": 1000.0}),
+}
+"""How the product's methods are asked; n0 is a public guess of the number of rows where it is private."""
 
 
 def metadata(relation: str) -> dc.Metadata:

@@ -20,6 +20,8 @@ COMMANDS = [
     ["demo"],
     ["dummy"],
     ["select"],
+    ["fit"],
+    ["run"],
     ["report"],
     ["metadata", "new"],
     ["metadata", "check"],
@@ -218,16 +220,18 @@ def test_demo_twice(place):
         "release.json",
         "report.html",
         "report.md",
+        "report.pdf",
+        "plan.yaml",
     }
     again = place.run("demo", "--dir", "demo")
     assert (again.code, again.out) == (0, first.out)
     assert "nothing charged" in again.err
     assert place.run("demo", "--dir", "demo", "--quiet") == Done(0, first.out, "")
-    (command,) = re.findall(r"  (discreet select .*)", first.err)
-    assert place.run(*shlex.split(command)[1:]).code == 0
+    for command in re.findall(r"  (discreet (?:select|fit) .*)", first.err):
+        assert place.run(*shlex.split(command)[1:], "--quiet").code == 0
     assert place.run("budget", "verify", "demo/release.json", "--ledger", "demo/ledger.sqlite").code == 0
     shown = place.run("budget", "show", "--ledger", "demo/ledger.sqlite").out
-    assert "1.5 of 2 spent, 0.5 left, 2 releases" in shown
+    assert "2 of 3 spent, 1 left, 2 releases" in shown
 
 
 def test_demo_in_a_bad_place(place):

@@ -157,7 +157,7 @@ def _leaves(event: Event) -> list[Event]:
 
 
 def _pure_cost(event: Event) -> tuple[Fraction, Fraction]:
-    if type(event) in (LaplaceEvent, ObjectivePerturbationEvent):
+    if type(event) is LaplaceEvent or type(event) is ObjectivePerturbationEvent:
         epsilon = exact_epsilon(event.epsilon)
         return epsilon, rho_of_pure(epsilon)
     if type(event) is SelectionEvent:

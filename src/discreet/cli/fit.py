@@ -26,7 +26,7 @@ from discreet.errors import InvalidParameterError
 from discreet.release import Release, writable
 
 EXAMPLE = """\b
-Examples:
+Example:
   discreet fit --data rand_hie.parquet --metadata rand_hie.yaml --target mdvis \\
     --columns lncoins,physlm,disea --epsilon 1 --delta 1e-6 --out fit.json
   discreet fit --from release.json --data rand_hie.parquet \\

@@ -323,7 +323,7 @@ class LogisticModel(GeneralizedLinear):
     epsilon : float
         In nats, in (0, 1000].
     delta : float
-        A positive one buys Gaussian noise and intervals; 0 is pure privacy by objective perturbation, without intervals.
+        A positive one buys Gaussian noise and intervals; 0 is pure, by objective perturbation, without intervals.
     confidence : float
         Level of the intervals.
     n0 : int, optional
