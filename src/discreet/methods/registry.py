@@ -9,8 +9,8 @@ from discreet.methods.base import Method
 _HOMES = {
     "pcls": ("discreet.methods.pcls", "PenalizedLeastSquares"),
     "pcpl": ("discreet.methods.pcpl", "ProfileLikelihood"),
-    "moments": ("discreet.methods.noisy_moments", "SufficientStatistics"),
-    "linear": ("discreet.methods.noisy_moments", "LinearModel"),
+    "moments": ("discreet.methods.sufficient_statistics", "SufficientStatistics"),
+    "linear": ("discreet.methods.linear", "LinearModel"),
     "logistic": ("discreet.methods.generalized_linear", "LogisticModel"),
     "poisson": ("discreet.methods.generalized_linear", "PoissonModel"),
     "run": ("discreet.methods.select_then_fit", "SelectThenFit"),
