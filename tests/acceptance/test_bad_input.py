@@ -798,7 +798,9 @@ def test_altered_schema(place, change):
 
 FORGERIES = {
     "a smaller epsilon": lambda value: value["guarantee"].update(epsilon=0.001),
-    "another selection": lambda value: value.update(selected=["income"]),
+    "another selection": lambda value: value.update(
+        selected=[name for name in value["request"]["candidates"] if name not in value["selected"]]
+    ),
     "another head": lambda value: value["provenance"]["ledger"].update(head="0" * 64),
     "another entry": lambda value: value["provenance"]["ledger"].update(entry=1),
     "never charged": lambda value: value["provenance"].update(ledger=None),
@@ -819,7 +821,7 @@ def _altered(place: Place, change) -> None:
     assert place.select(out="release.json").code == 0
     value = json.loads(Path("release.json").read_text())
     change(value)
-    Path("altered.json").write_text(json.dumps(value))
+    Path("altered.json").write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")  # as `save` writes it
 
 
 def test_foreign_release(place):

@@ -185,7 +185,7 @@ def coefficient_shares(relation: Relation) -> Shares:
     Examples
     --------
     >>> coefficient_shares("add_or_remove_one")
-    Shares(xty=0.45, gram=0.52, yty=0.03)
+    Shares(xty=0.45, gram=0.52, yty=0.03, rows=0.0)
     """
     return Shares(0.45, 0.52, 0.03) if relation == "add_or_remove_one" else Shares(0.7, 0.595, 0.2)
 
