@@ -185,7 +185,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[
     epsilon : float, default=1.0
         In nats, in (0, 1000].
     delta : float, default=1e-6
-        A positive one buys Gaussian noise and intervals; 0 is pure privacy, by objective perturbation.
+        Positive: the noise is Gaussian.
     confidence : float, default=0.95
         Level of the intervals.
     fit_intercept : bool, default=True
