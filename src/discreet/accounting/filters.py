@@ -11,6 +11,7 @@ Rogers, Roth, Ullman, Vadhan 2016 (sums of epsilon and of delta); Feldman and Zr
 2023 (sums of rho, approximate zCDP included); privacy specification 7.1.
 """
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from discreet.accounting.compose import guarantee_of
@@ -25,7 +26,7 @@ ZERO = Fraction(0)
 Cost = tuple[Fraction, Fraction]
 
 
-class Filter:
+class Filter(ABC):
     """Two caps and two sums. A filter differs from another in what an event costs.
 
     Parameters
@@ -45,6 +46,7 @@ class Filter:
         if self.caps[0] <= 0:
             raise InvalidParameterError(f"A cap must be positive, but {name}={cap}.")
 
+    @abstractmethod
     def cost(self, event: Event) -> Cost:
         """Return what an event costs.
 
@@ -58,7 +60,6 @@ class Filter:
         tuple of Fraction
             In the unit of the first cap, and delta.
         """
-        raise NotImplementedError
 
     def admits(self, event: Event) -> bool:
         """Tell whether an event fits below both caps.

@@ -54,8 +54,10 @@ def lengths(rows: Cells, shortest: float, constant: float = CONSTANT) -> Floats:
     ndarray of float, shape (n,)
         At least `shortest`.
     """
-    cells = rows[:, 1:-1] / GRID
-    norms: Floats = np.sqrt(np.einsum("ij,ij->i", cells, cells) + constant**2)
+    squares = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T[1:-1]:  # whole numbers: the same for a row whatever stands beside it
+        squares += column.astype(np.int64) ** 2
+    norms: Floats = np.sqrt(squares / GRID**2 + constant**2)
     return np.maximum(norms, shortest)
 
 

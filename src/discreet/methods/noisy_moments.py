@@ -18,6 +18,7 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.noisy_regression import coefficient_shares
 from discreet.kernels.noisy_shares import clip_level, cost, selection_shares
 from discreet.kernels.unit_rows import shortest_length
+from discreet.mechanisms.additive import MAX_SCALE
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Outcome, Preparation, Progress
 from discreet.methods.model_space import ModelSpace
@@ -318,6 +319,8 @@ class PreparedMoments(Preparation):
         self.event = events[0] if len(events) == 1 else ComposedEvent(events)
         self.delta = exact_delta(method.delta)
         self.purchases = sums.purchases(method.shares(metadata.neighboring, sums, budget.rho is None))
+        if max(purchase.scale(budget) for purchase in self.purchases) > MAX_SCALE:
+            raise InvalidParameterError("The noise must fit in 64 bits. Raise epsilon, or lower rows_per_unit.")
         self.noise = self.purchases[0].noise(budget, CLAIM)
         self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
         self.parameters = {

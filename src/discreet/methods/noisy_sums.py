@@ -93,7 +93,7 @@ class NoisySums:
     def size(self) -> tuple[int, int]:
         """The most numbers that are released, and what bounds their scales from below: see `NoiseBudget.of`."""
         n_numbers = len(self.columns) * (len(self.columns) + 3) // 2 + 2
-        return n_numbers, int(GRID**2 * min(1, self._squared_norm() or 1))
+        return n_numbers, int(GRID**2 * min(1, self._squared_norm() or 1) / 2)
 
     # ---- at which sensitivity
 

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from discreet.accounting.events import ComposedEvent, event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.accounting.totals import totals_of
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
@@ -88,11 +89,12 @@ class SelectThenFit(Method):
                 f"A plan must select by one of {', '.join(SELECTIONS)}, then fit one of {', '.join(FAMILIES)}, but it "
                 f"has method={how[:40]!r} and family={family[:40]!r}."
             )
+        self._check_keys(how)
         first, second = self._parts()
         selecting = {name: value for name, value in self.select.items() if name not in ("method", "epsilon")}
         fitting = {name: value for name, value in self.fit.items() if name not in ("family", "epsilon")}
         if how == "moments":
-            selecting.setdefault("delta", self.delta)
+            selecting["delta"] = self.delta
             if family == "linear":
                 return self._from_moments(first + second, selecting, fitting, metadata, target, candidates)
         method = method_of(how, epsilon=float(first), **selecting)
@@ -100,9 +102,26 @@ class SelectThenFit(Method):
         prepared = method.prepare(metadata, target, candidates)
         if prepared.event is None or not isinstance(fitter, Fitter):
             raise InvalidParameterError("A plan must give a guarantee, but as_published gives none. Drop it.")
+        if totals_of(prepared.event).failure > exact_delta(self.delta):
+            raise InvalidParameterError(
+                f"A plan's delta must cover its parts, but the selection needs more than delta={self.delta:g}. "
+                "Raise it, or give the selection a smaller one."
+            )
         size = fitter.size(metadata, target, prepared.candidates)
         budget = NoiseBudget.of(first + second, exact_delta(self.delta), *size, (prepared.event,))
         return PreparedSteps(self, prepared, fitter, budget, metadata)
+
+    def _check_keys(self, how: str) -> None:
+        """Refuse what a step cannot decide: the plan does, or the other step."""
+        mine = {"name", "fit", "confidence", "delta"} if how == "moments" else {"name"}
+        steps = (("select", self.select, mine), ("fit", self.fit, {"name", "delta", "fit_intercept"}))
+        for step, keys, forbidden in steps:
+            found = sorted(forbidden & set(keys))
+            if found:
+                raise InvalidParameterError(
+                    f"A plan's {step} step cannot have {found[0]}: leave it out. Delta belongs to the plan, "
+                    "confidence to fit, and a model here always has an intercept."
+                )
 
     def _from_moments(
         self,

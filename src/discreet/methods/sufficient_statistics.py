@@ -1,15 +1,17 @@
 """Noisy moments of all candidates, and the best model by them."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from discreet.data.design import Design
-from discreet.data.metadata import NumericColumn, half_width
+from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.methods.model_space import ModelSpace
 from discreet.methods.moment_answers import MomentAnswers
 from discreet.methods.noisy_moments import MomentsMethod, Positive
+from discreet.methods.noisy_sums import NoisySums
 from discreet.release import MomentsRecord
 
 
@@ -80,6 +82,35 @@ class SufficientStatistics(MomentsMethod):
     def has_unit_rows(self) -> bool:
         """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
         return self.asked == "selection" and self.fit_intercept and not self.design_moments
+
+    def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
+        """Return the sums that would be bought.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the moments; default all declared ones but the target.
+
+        Returns
+        -------
+        NoisySums
+            With the widest bounds that can come out, where bounds are bought.
+
+        Raises
+        ------
+        InvalidParameterError
+            When moments are declared of a column whose bounds, and so whose scale, are not.
+        """
+        for name in self.design_moments or {}:
+            if name in metadata.columns and metadata.buys_bounds(name):
+                raise InvalidParameterError(
+                    f"design_moments need columns with public bounds, but those of {name[:60]!r} are bought."
+                )
+        return super().sums(metadata, target, columns)
 
     def check(self, candidates: tuple[str, ...]) -> None:
         """Refuse models that do not fit the candidates.
