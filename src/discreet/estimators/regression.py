@@ -185,7 +185,8 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[
     epsilon : float, default=1.0
         In nats, in (0, 1000].
     delta : float, default=1e-6
-        Positive: the noise is Gaussian.
+        Positive: the noise is Gaussian. 0: pure epsilon by objective perturbation, for units of one row, without
+        intervals: theirs are all that is allowed.
     confidence : float, default=0.95
         Level of the intervals.
     fit_intercept : bool, default=True
@@ -212,7 +213,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[
 
     Notes
     -----
-    Claim: ``methods/generalized_linear.privacy.md``.
+    Claims: ``methods/generalized_linear.privacy.md``, without a delta ``methods/perturbed_logistic.privacy.md``.
 
     References
     ----------

@@ -56,3 +56,33 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
     both = own[:, :, None] + own[:, None, :] + cross * tau - bend * tau**2
     found: Floats = (np.sqrt(both.max(axis=(1, 2))) + 2.0 * cut) * ROUNDING
     return found
+
+
+def attainable_sensitivity(squared_norm: float, p: int, ratios: Floats, replace: bool) -> float:
+    """Bound, over all row maps, the larger of the two parts' distances at the ratio where that is least.
+
+    Parameters
+    ----------
+    squared_norm : float
+        Bound of a row's squared l2 norm, constant included: C^2, at least 1.
+    p : int
+        Number of coefficients.
+    ratios : ndarray of float, shape (k,)
+        As for `joint_sensitivity`, where 1 stands for C times the weight unit over the residual unit.
+    replace : bool
+        Neighbors differ by a record's content, else by its presence.
+
+    Returns
+    -------
+    float
+        In the integers' units: divided by mu, a scale that both parts can keep to.
+
+    Notes
+    -----
+    No residual is above the residual unit R and no weight above the weight unit, so at ratio q the joint distance is
+    at most 2 R (C sqrt(1 + 1 / q^2) + p / (q GRID)), half of that without `replace`. In integers it is GRID^2 / R times
+    as much on the residuals, and C q times that on the diagonal. Larger for a larger C or p.
+    """
+    norm = squared_norm**0.5
+    moved = (2.0 if replace else 1.0) * (norm * np.hypot(1.0, 1.0 / ratios) + p / (ratios * GRID))
+    return float((moved * np.maximum(1.0, ratios * norm)).min()) * GRID**2 * (1.0 + 1e-6)

@@ -6,6 +6,7 @@ the first pass knows already. What a curve leaves over its line is small, and a 
 estimate solves the last score, which rests on the first and the last pass. All passes are Gaussian releases.
 """
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from discreet.kernels.glm import (
 )
 from discreet.kernels.glm_line import fitted_line
 from discreet.kernels.glm_score import NoiseTerm, ScoreModel, intervals, minimize
-from discreet.kernels.glm_sensitivity import joint_sensitivity
+from discreet.kernels.glm_sensitivity import attainable_sensitivity, joint_sensitivity
 from discreet.kernels.moments import GRID
 
 PRIOR_SD = 2.5
@@ -45,6 +46,9 @@ TYPICAL = 5.0
 
 LARGE = 4000.0
 """From this many rows times mu on, a third pass is worth its share."""
+
+RATIOS = 2.0 ** np.arange(-3.0, 6.5, 0.5)
+"""Of the noise on the weighted products to that on the residuals, where 1 moves both as far."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class Problem:
         Of the intervals.
     box : float
         Largest absolute coefficient per half range.
+    largest_sd : float
+        No noise may have a larger standard deviation, in the integers' units; at least `attainable_sd`.
     """
 
     family: Family
@@ -79,6 +85,7 @@ class Problem:
     n_rows: int
     level: float = 0.95
     box: float = BOX
+    largest_sd: float = math.inf
 
     @property
     def squared_norm(self) -> float:
@@ -191,6 +198,23 @@ def passes(problem: Problem) -> tuple[float, ...]:
     return (0.5, 0.5) if problem.n_rows * problem.mu < LARGE else (0.35, 0.1, 0.55)
 
 
+def attainable_sd(problem: Problem) -> float:
+    """Bound the largest standard deviation that each pass can keep to, whatever the passes before it found.
+
+    Parameters
+    ----------
+    problem : Problem
+        Public facts.
+
+    Returns
+    -------
+    float
+        In the integers' units; no smaller for more columns or less mu.
+    """
+    unit = attainable_sensitivity(problem.squared_norm, problem.n_coefficients, RATIOS, problem.replace)
+    return unit / (problem.mu * math.sqrt(min(passes(problem))))
+
+
 def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
     """Estimate coefficients from noisy sums that the caller provides.
 
@@ -248,13 +272,13 @@ def _per_entry(p: int) -> float:
 def _requested(problem: Problem, row_map: RowMap, share: float, weight: float) -> Request:
     """Return the request of least noise, a matrix's variance counting as much as `weight` says."""
     mu = problem.mu * share**0.5
-    ratios = 2.0 ** np.arange(-3.0, 6.5, 0.5) * (
-        problem.squared_norm**0.5 * row_map.weight_unit / row_map.residual_unit
-    )
+    ratios = RATIOS * (problem.squared_norm**0.5 * row_map.weight_unit / row_map.residual_unit)
     sd = joint_sensitivity(row_map, problem.squared_norm, ratios, problem.replace) / mu
     gradient, diagonal = sd * GRID**2 / row_map.residual_unit, ratios * sd * GRID**2 / row_map.weight_unit
     every = (
-        Request(row_map, mu, float(g), float(d), float(d) / 2**0.5) for g, d in zip(gradient, diagonal, strict=True)
+        Request(row_map, mu, float(g), float(d), float(d) / 2**0.5)
+        for g, d in zip(gradient, diagonal, strict=True)
+        if max(g, d) <= problem.largest_sd
     )
     return min(every, key=lambda request: request.loss(weight))
 

@@ -2,12 +2,18 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import erfinv, ndtri
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 
 Floats = npt.NDArray[np.float64]
+
+MOST_WORDS = 15
+"""Of 64 leading zeros: a chance is cut at 2^-960."""
+
+ACCURACY = 1e-11
+"""Bounds how far the vector is from the real one that it stands for, relative to that one's length."""
 
 
 def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
@@ -25,7 +31,7 @@ def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
     Returns
     -------
     ndarray of float, shape (n_numbers,)
-        A uniform direction times a length that is Gamma distributed with shape `n_numbers`.
+        A uniform direction times a length that is Gamma distributed with shape `n_numbers`; never zero, always finite.
 
     Raises
     ------
@@ -38,7 +44,7 @@ def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
 
     References
     ----------
-    Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 2; privacy specification 6.2.
+    Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 2; privacy specification 6.2 and 8.3.
 
     Examples
     --------
@@ -47,13 +53,48 @@ def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
     """
     if n_numbers < 1 or not 0.0 < rate < float("inf"):
         raise InvalidParameterError(f"A vector and its rate must be positive, but n={n_numbers} and rate={rate}.")
-    direction = ndtri(_uniform(rng, n_numbers))
-    length = -np.log(_uniform(rng, n_numbers)).sum() / rate  # a sum of exponential numbers is Gamma distributed
+    direction = _normal(rng, n_numbers)
+    length = _exponential(rng, n_numbers).sum() / rate  # a sum of exponential numbers is Gamma distributed
+    direction /= np.abs(direction).max()  # so that no square underflows
     found: Floats = direction / np.linalg.norm(direction) * length
     return found
 
 
-def _uniform(rng: Source, count: int) -> Floats:
-    """Numbers in (0, 1): the middles of 2^53 cells."""
-    found: Floats = ((rng.words(count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+def _normal(rng: Source, count: int) -> Floats:
+    """Normal numbers with a small relative error: a sign, and the size from its tail's chance or from its center's."""
+    is_tail, chance = _half_chance(rng, count)
+    size = np.where(is_tail, -ndtri(chance / 2.0), np.sqrt(2.0) * erfinv(chance))
+    found: Floats = np.where(_bits(rng, count), size, -size)
+    return found
+
+
+def _exponential(rng: Source, count: int) -> Floats:
+    """Exponential numbers with a small relative error, large or small."""
+    is_tail, chance = _half_chance(rng, count)
+    found: Floats = np.where(is_tail, -np.log(chance), -np.log1p(-chance))
+    return found
+
+
+def _half_chance(rng: Source, count: int) -> tuple[npt.NDArray[np.bool_], Floats]:
+    """A uniform number as a fair bit, tail or not, and its distance from that end: uniform in (0, 1/2)."""
+    is_tail = _bits(rng, count)
+    return is_tail, _small(rng, count)
+
+
+def _bits(rng: Source, count: int) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = (rng.words(count) >> np.uint64(63)).astype(bool)
+    return found
+
+
+def _small(rng: Source, count: int) -> Floats:
+    """Uniform numbers in (0, 1/2), rounded by a relative 2^-52 or less: a number of zeros, then 51 bits."""
+    zeros, empty = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+    for _ in range(MOST_WORDS):
+        words = rng.words(int(empty.sum()))
+        zeros[empty] += [64 - int(word).bit_length() for word in words]
+        empty[empty] = words == 0
+        if not empty.any():
+            break
+    mantissa = 1.0 + ((rng.words(count) >> np.uint64(13)).astype(np.float64) + 0.5) * 2.0**-51
+    found: Floats = np.ldexp(mantissa, -2 - zeros)
     return found

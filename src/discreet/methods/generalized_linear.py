@@ -16,11 +16,11 @@ from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Cells, Design
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, Metadata, NumericColumn
-from discreet.errors import InvalidParameterError, MetadataError
-from discreet.kernels.glm import LOGISTIC, Family, poisson
-from discreet.kernels.noisy_newton import Fit, Problem, Request, noisy_newton
-from discreet.mechanisms.additive import discrete_gaussian
+from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.errors import InvalidParameterError
+from discreet.kernels.glm import Family
+from discreet.kernels.noisy_newton import Fit, Problem, Request, attainable_sd, noisy_newton
+from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Outcome, Preparation, Progress
 from discreet.methods.noise_budget import NoiseBudget
@@ -61,8 +61,7 @@ class GeneralizedLinear(Fitter):
     @field_validator("delta")
     @classmethod
     def _delta_in_range(cls, value: float) -> float:
-        # Objective perturbation stays out of reach: its minimizer can fail to converge, and that depends on the rows.
-        if exact_delta(value) == 0:
+        if exact_delta(value) == 0 and cls.family_name != "logistic":
             raise ValueError(f"delta must lie in (0, 1) for a {cls.name} regression, such as 1e-6, but it is 0.")
         return value
 
@@ -179,7 +178,7 @@ class GeneralizedLinear(Fitter):
         Raises
         ------
         InvalidParameterError
-            When the budget is a pure one.
+            When the budget is a pure one, or its noise does not fit in 64 bits.
         """
         design = self.design(metadata, target, columns)
         if budget.rho is None and self.family_name == "logistic":
@@ -206,6 +205,7 @@ class PreparedGlm(Preparation):
         self.method, self.design, self.budget = method, design, budget
         metadata = design.metadata
         self.terms = Terms(design)
+        self.problem = self._problem()
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
         self.event = budget.event()
         self.delta = exact_delta(method.delta)
@@ -256,11 +256,11 @@ class PreparedGlm(Preparation):
         Claim: ``generalized_linear.privacy.md``. Cost: two or three passes over the rows.
         """
         told = rows_progress(progress, table)
-        steps = noisy_newton(self._problem())
+        steps = noisy_newton(self.problem)
         left = 2 * self._rho
         request = next(steps)
         while True:
-            left -= Fraction(request.mu) ** 2
+            left -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
             if left < -self._rho / 10**9:
                 raise ArithmeticError("the passes cost more than was reserved")
             answer = self._noisy(table, request, rng, told)
@@ -271,25 +271,33 @@ class PreparedGlm(Preparation):
                 fit: Fit = done.value
                 break
         return Outcome(
-            selected=self.candidates,
+            selected=self.design.candidates,
             noise=self.noise,
             steps=self.steps,
             fit=self.terms.fit(self.method.family_name, fit),
         )
 
     def _problem(self) -> Problem:
+        """What the passes are planned from; its noise can be drawn, whatever the passes find."""
         metadata = self.design.metadata
-        family, _, _ = self.method.family(metadata, self.target)
-        return Problem(
+        family, _, _ = self.method.family(metadata, self.design.target)
+        problem = Problem(
             family=family,
             n_coefficients=len(self.terms.owners),
             groups=self.terms.groups,
-            # Of all passes together; a hair less, for the sum of their squares is taken in floating point.
-            mu=math.sqrt(2.0 * float(self._rho)) * (1.0 - 1e-12),
+            # Of one row, in all passes together; a hair less, for the sum of squares is taken in floating point.
+            mu=math.sqrt(2.0 * float(self._rho)) / metadata.rows_per_unit * (1.0 - 1e-12),
             replace=metadata.neighboring is NeighboringRelation.REPLACE_ONE,
             n_rows=metadata.n_rows or self.method.n0 or TYPICAL_ROWS,
             level=self.method.confidence,
+            largest_sd=MAX_SCALE * (1.0 - 1e-9),
         )
+        if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
+            raise InvalidParameterError(
+                f"The noise must fit in 64 bits, but epsilon={self.method.epsilon:g} and rows_per_unit="
+                f"{metadata.rows_per_unit} ask for more. Raise epsilon, or lower rows_per_unit."
+            )
+        return problem
 
     def _noisy(self, table: Table, request: Request, rng: Source, told: Any) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
@@ -300,7 +308,6 @@ class PreparedGlm(Preparation):
             return request.row_map.sums(np.asfortranarray(cells[:, places]))
 
         exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), told)
-        c = self.design.metadata.rows_per_unit
         found = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
         parts = (
@@ -310,107 +317,7 @@ class PreparedGlm(Preparation):
         )
         for scale, at in parts:
             values = [int(value) for value in exact[at]]
-            least = max(Fraction(scale) * c * (1 + Fraction(1, 2**40)), Fraction(LEAST_SCALE))
+            least = max(Fraction(scale) * (1 + Fraction(1, 2**40)), Fraction(LEAST_SCALE))
             found[at] = [float(value) for value in discrete_gaussian(values, least, rng)]
         found[upper[1], upper[0]] = found[upper]
         return found
-
-
-class LogisticModel(GeneralizedLinear):
-    """Coefficients of a logistic regression with intervals.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in (0, 1000].
-    delta : float
-        In (0, 1).
-    confidence : float
-        Level of the intervals.
-    n0 : int, optional
-        Public guess of the number of rows where it is private.
-    fit_intercept : bool
-        Always.
-
-    References
-    ----------
-    Privacy specification 6.2.
-    """
-
-    name: ClassVar[str] = "logistic"
-    family_name = "logistic"
-
-    def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
-        """Return the response's law, and center and bound of its cells.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response, from 0 to 1.
-
-        Returns
-        -------
-        family : Family
-            Of a response that is 0 or 1.
-        center, bound : float
-            In the target's unit.
-        """
-        column = metadata.declared(target)
-        if not isinstance(column, NumericColumn) or (column.lower, column.upper) != (0.0, 1.0):
-            raise MetadataError(
-                f"The target of a logistic regression must be numeric from 0 to 1, but {target!r} is not. Declare it "
-                "as {type: integer, lower: 0, upper: 1}."
-            )
-        return LOGISTIC, 0.5, 0.5
-
-
-class PoissonModel(GeneralizedLinear):
-    """Coefficients of a Poisson regression with intervals.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in (0, 1000].
-    delta : float
-        In (0, 1).
-    confidence : float
-        Level of the intervals.
-    n0 : int, optional
-        Public guess of the number of rows where it is private.
-    fit_intercept : bool
-        Always.
-
-    References
-    ----------
-    Privacy specification 6.2.
-    """
-
-    name: ClassVar[str] = "poisson"
-    family_name = "poisson"
-
-    def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
-        """Return the response's law, and center and bound of its cells.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response, counts from 0.
-
-        Returns
-        -------
-        family : Family
-            Of counts up to the target's upper bound.
-        center, bound : float
-            In the target's unit.
-        """
-        column = metadata.declared(target)
-        if not isinstance(column, NumericColumn) or column.lower != 0.0 or column.upper is None:
-            raise MetadataError(
-                f"The target of a Poisson regression must be a count from 0, but {target!r} is not declared so. "
-                "Declare it as {type: integer, lower: 0, upper: ...}."
-            )
-        return poisson(column.upper), column.upper / 2.0, column.upper / 2.0

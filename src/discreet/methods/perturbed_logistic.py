@@ -12,11 +12,12 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Cells, Design
 from discreet.data.engine import Table
 from discreet.errors import InvalidParameterError
+from discreet.kernels.logistic_sums import precise_sums
 from discreet.kernels.noisy_newton import BOX, Fit
-from discreet.kernels.objective_perturbation import OUTPUT_SHARE, minimized, perturbation, precise_sums, spent
-from discreet.mechanisms.additive import discrete_laplace
+from discreet.kernels.objective_perturbation import OUTPUT_SHARE, minimized, perturbation, spent
+from discreet.mechanisms.additive import MAX_SCALE, discrete_laplace
 from discreet.mechanisms.rng import Source
-from discreet.mechanisms.spherical import spherical_laplace
+from discreet.mechanisms.spherical import ACCURACY, spherical_laplace
 from discreet.methods.base import Outcome, Preparation, Progress
 from discreet.methods.noise_budget import NoiseBudget
 from discreet.methods.request_facts import not_protected, public_columns
@@ -34,9 +35,8 @@ CLAIM = "methods/perturbed_logistic.privacy.md"
 STEP = 2.0**-24
 """Coefficients per half range are released in multiples of this."""
 
-ROUNDING, LONGEST = 1e-12, 4.0
-"""Bounds, relative to its length, how far the linear term that was drawn lies from the real vector that it stands for;
-and its length, in units of (p + 40) / beta, but for a probability of e^-80."""
+LEAST_EPSILON = 1e-12
+"""Below it the parameters leave the range in which floats find them."""
 
 
 class PreparedPerturbation(Preparation):
@@ -50,6 +50,11 @@ class PreparedPerturbation(Preparation):
         The row map.
     budget : NoiseBudget
         Pure.
+
+    Raises
+    ------
+    InvalidParameterError
+        When units may own several rows, or the output's noise does not fit in 64 bits.
     """
 
     def __init__(self, method: "GeneralizedLinear", design: Design, budget: NoiseBudget) -> None:
@@ -61,6 +66,8 @@ class PreparedPerturbation(Preparation):
         self.method, self.design, self.terms = method, design, Terms(design)
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
         epsilon = budget.epsilon or Fraction(0)
+        if epsilon < LEAST_EPSILON:
+            raise InvalidParameterError(_too_small(epsilon))
         self.output_epsilon = epsilon * Fraction(OUTPUT_SHARE).limit_denominator(1000)
         self.bound = math.sqrt(1 + len(design.candidates)) * (1.0 + 1e-12)
         self.replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
@@ -68,9 +75,11 @@ class PreparedPerturbation(Preparation):
         self.event = ComposedEvent(
             (ObjectivePerturbationEvent(epsilon - self.output_epsilon), LaplaceEvent(self.output_epsilon))
         )
-        paid = Fraction(spent(self.chosen.ridge, self.chosen.beta, self.bound, self.replaces))
-        if paid > (epsilon - self.output_epsilon) * (1 + Fraction(1, 10**9)):
+        if spent(self.chosen.ridge, self.chosen.beta, self.bound, self.replaces) > epsilon - self.output_epsilon:
             raise InvalidParameterError("The parameters of objective perturbation must fit in epsilon.")
+        self.output_scale = self._output_scale()
+        if self.output_scale > MAX_SCALE:
+            raise InvalidParameterError(_too_small(epsilon))
         self.parameters = {**method.model_dump(mode="json", exclude_none=True), "y_center": design.center}
         self.parameters["y_bound"] = design.bound
         self.noise = NoiseRecord(
@@ -80,7 +89,7 @@ class PreparedPerturbation(Preparation):
             scale=1.0 / self.chosen.beta,
             unit="sum of residuals times columns",
             formula="|x|, twice if replaced",
-            numerics="idealized; the minimum is certified, and what is left gets discrete Laplace noise",
+            numerics="float-safe",
             claim=CLAIM,
         )
         self.steps: tuple[StepRecord, ...] = (
@@ -103,35 +112,43 @@ class PreparedPerturbation(Preparation):
         Returns
         -------
         Outcome
-            Coefficients without intervals.
+            Coefficients without intervals: theirs are all that is allowed.
 
         Notes
         -----
-        Claim: ``perturbed_logistic.privacy.md``. Cost: about five passes over the rows; their number depends on them.
+        Claim: ``perturbed_logistic.privacy.md``. Cost: 5 to 9 passes over the rows of most tables; their number depends
+        on the rows.
         """
         del progress
-        p = len(self.terms.owners)
+        p, lattice = len(self.terms.owners), self.chosen.lattice
         places = np.array([*self.terms.places, self.design.n_columns - 1])
         linear = spherical_laplace(p, self.chosen.beta, rng)
 
-        def sums(theta: Floats) -> Integers:
+        def sums(numbers: tuple[int, ...]) -> Integers:
             def work(cells: Cells) -> Integers:
-                return precise_sums(np.asfortranarray(cells[:, places]), theta)
+                return precise_sums(np.asfortranarray(cells[:, places]), lattice, numbers)
 
-            return table.map_reduce(self.design, work, np.zeros((p + 4, p), dtype=np.int64))
+            return table.map_reduce(self.design, work, precise_sums(np.empty((0, p + 1), np.int16), lattice, numbers))
 
-        theta, _ = minimized(sums, linear, self.chosen, self.bound)
+        theta, _ = minimized(sums, linear, self.chosen)
         released = np.array(self._rounded(theta, rng)) * STEP
-        whole = np.full(p, BOX)
-        nothing = np.zeros((p, p))
-        fit = Fit(np.clip(released, -BOX, BOX), -whole, whole, nothing, nothing, self.method.confidence)
+        whole, unknown = np.full(p, BOX), np.zeros((p, p))
+        fit = Fit(np.clip(released, -BOX, BOX), -whole, whole, unknown, unknown, self.method.confidence)
         return Outcome(
-            selected=self.candidates, noise=self.noise, steps=self.steps, fit=self.terms.fit("logistic", fit)
+            selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=self.terms.fit("logistic", fit)
         )
+
+    def _output_scale(self) -> Fraction:
+        """In whole steps: the gap to the exact minimizer, and what rounding to whole steps adds, over epsilon."""
+        p, gradient = len(self.terms.owners), self.chosen.gradient + ACCURACY * self.chosen.longest
+        l1 = math.sqrt(p) * 2.0 * gradient / (self.chosen.ridge * STEP) + 1.01 * p
+        return Fraction(l1 * (1.0 + 1e-9)) / self.output_epsilon
 
     def _rounded(self, theta: Floats, rng: Source) -> list[int]:
         """Whole steps with noise for the gap to the exact minimizer, and for rounding."""
-        gradient = self.chosen.gradient + ROUNDING * LONGEST * (len(theta) + 40) / self.chosen.beta
-        l1 = math.sqrt(len(theta)) * 2.0 * gradient / (self.chosen.ridge * STEP) + len(theta)
-        values: list[Any] = [int(value) for value in np.rint(np.clip(theta, -1e6, 1e6) / STEP)]
-        return discrete_laplace(values, Fraction(l1 * (1.0 + 1e-9)) / self.output_epsilon, rng)
+        values: list[Any] = [int(value) for value in np.rint(np.clip(theta, -BOX, BOX) / STEP)]
+        return discrete_laplace(values, self.output_scale, rng)
+
+
+def _too_small(epsilon: Fraction) -> str:
+    return f"The noise must fit in 64 bits, but epsilon={float(epsilon):g} asks for more. Raise epsilon."

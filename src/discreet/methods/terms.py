@@ -82,9 +82,8 @@ class Terms:
         sampling = np.diagonal(rows @ fit.covariance_sampling @ rows.T)
         privacy = np.diagonal(rows @ fit.covariance_privacy @ rows.T)
         low, high = fit.low / halves, fit.high / halves
-        if middles[1:].any() and sampling[0] + privacy[0] > 0.0:
-            reach = NormalDist().inv_cdf((1.0 + fit.level) / 2.0) * math.sqrt(float(sampling[0] + privacy[0]))
-            low[0], high[0] = estimate[0] - reach, estimate[0] + reach
+        if middles[1:].any():
+            low[0], high[0] = _intercept_interval(fit, rows[0], float(estimate[0]), float(sampling[0] + privacy[0]))
         return FitRecord(
             family=family,
             confidence=fit.level,
@@ -103,3 +102,12 @@ class Terms:
                 for j, (owner, level) in enumerate(self.owners)
             ),
         )
+
+
+def _intercept_interval(fit: Fit, weights: Floats, estimate: float, variance: float) -> tuple[float, float]:
+    """Return the interval of a weighted sum of coefficients; without a variance, all that their intervals allow."""
+    if variance > 0.0:
+        reach = NormalDist().inv_cdf((1.0 + fit.level) / 2.0) * math.sqrt(variance)
+        return estimate - reach, estimate + reach
+    ends = np.array([weights * fit.low, weights * fit.high])
+    return float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())

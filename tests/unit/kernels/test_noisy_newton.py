@@ -1,5 +1,6 @@
 """Without noise the estimate is the maximum likelihood one with Wald intervals; with noise its intervals cover."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from glm_problems import THETA, fitted, logistic_cells, natural, poisson_cells
 from discreet.kernels.glm import LOGISTIC, poisson
 from discreet.kernels.glm_sensitivity import joint_sensitivity
 from discreet.kernels.moments import GRID
-from discreet.kernels.noisy_newton import Problem, passes
+from discreet.kernels.noisy_newton import Problem, attainable_sd, passes
 
 COUNTS = poisson(20.0)
 
@@ -51,6 +52,22 @@ def test_requests_spend_the_budget_and_no_more(replace: bool, n: int) -> None:
         ratio = request.sd_diagonal * row_map.weight_unit / GRID**2 / sd
         assert joint_sensitivity(row_map, 4.0, np.array([ratio]), replace)[0] / sd == pytest.approx(request.mu)
         assert request.sd_above == pytest.approx(request.sd_diagonal / 2**0.5)
+
+
+@pytest.mark.parametrize("family", [LOGISTIC, COUNTS], ids=lambda family: family.name)
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize(("n", "mu"), [(500, 1e-5), (500, 5.0), (50_000, 0.5)])
+def test_every_pass_can_keep_to_the_attainable_noise(family: Any, replace: bool, n: int, mu: float) -> None:
+    """With a limit there, each pass finds a request within it; with less, the first one of these may not."""
+    rng = generator(7)
+    cells = logistic_cells(500, rng)
+    problem = Problem(family, 4, ((2, 3),), mu, replace, n)
+    limited = dataclasses.replace(problem, largest_sd=attainable_sd(problem))
+    for _ in range(5):
+        _, requests = fitted(limited, cells, rng)
+        assert max(max(one.sd_gradient, one.sd_diagonal) for one in requests) <= limited.largest_sd
+    with pytest.raises(ValueError, match="empty"):
+        fitted(dataclasses.replace(problem, largest_sd=0.3 * limited.largest_sd), cells, rng)
 
 
 @pytest.mark.parametrize(("n", "mu", "tables"), [(500, 0.84, 60), (5000, 0.24, 60), (50_000, 0.24, 15)])

@@ -1,0 +1,78 @@
+"""Logistic and Poisson regression: what is refused before data are opened, and what several rows of a unit cost."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.errors import InvalidParameterError
+from discreet.estimators.arrays import ArraysTable
+from discreet.ledger import Ledger
+from discreet.mechanisms.rng import Source
+from discreet.methods.registry import method_of
+from discreet.workflow import answer, plan
+
+N_ROWS = 4000
+
+
+def metadata(rows_per_unit, upper=1):
+    """Two columns and a response; the number of rows is private."""
+    box = {"type": "real", "lower": -1, "upper": 1, "source": "design"}
+    y = {"type": "integer", "lower": 0, "upper": upper, "source": "design"}
+    unit = {"unit_id": "id"} if rows_per_unit > 1 else {}
+    return dc.Metadata.from_value(
+        {"dataset": "toy", "unit": "person", "neighboring": "add_or_remove_one", "rows_per_unit": rows_per_unit}
+        | {"columns": {"a": box, "b": box, "y": y}}
+        | unit
+    )
+
+
+def table(rows_per_unit):
+    """Rows whose response follows the first column; a unit owns at most 20 of them."""
+    rng = np.random.default_rng(0)  # noqa: TID251 - simulated rows, not noise
+    a, b = rng.uniform(-1, 1, (2, N_ROWS))
+    y = (rng.uniform(size=N_ROWS) < 1.0 / (1.0 + np.exp(-a))).astype(int)
+    columns = {"a": a, "b": b, "y": y, "id": np.arange(N_ROWS) // 20}
+    return ArraysTable(columns, metadata(rows_per_unit))
+
+
+@pytest.mark.parametrize("family", ["logistic", "poisson"])
+@pytest.mark.parametrize(("epsilon", "delta", "rows_per_unit"), [(1e-7, 1e-12, 1), (0.1, 1e-6, 1_000_000)])
+def test_noise_that_cannot_be_drawn_is_refused_before_anything_is_charged(
+    tmp_path, family, epsilon, delta, rows_per_unit
+):
+    """The plan is refused already, and so is the request: no entry is made, no row read."""
+    method = method_of(family, epsilon=epsilon, delta=delta)
+    with pytest.raises(InvalidParameterError, match=r"fit in 64 bits, but .*Raise epsilon, or lower rows_per_unit"):
+        plan(method, metadata(rows_per_unit), "y")
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.grant("toy", 10, 0.01)
+        with pytest.raises(InvalidParameterError, match="fit in 64 bits"):
+            answer(method, table(rows_per_unit), "y", ledger=ledger)
+        assert len(ledger.history()) == 1
+
+
+def test_a_plan_that_selects_first_is_refused_as_well():
+    """The fit's columns are not known yet: the widest model must fit."""
+    method = method_of(
+        "run", epsilon=2e-7, delta=1e-12, select={"method": "pcls", "epsilon": 1e-7}, fit={"family": "logistic"}
+    )
+    with pytest.raises(InvalidParameterError, match="fit in 64 bits"):
+        plan(method, metadata(1), "y")
+
+
+@pytest.mark.parametrize("source", [Source(), Source.seeded(3)], ids=["system", "seeded"])
+def test_the_largest_noise_that_is_accepted_can_be_drawn(source):
+    """Near the limit there is a release, of finite numbers."""
+    method = method_of("logistic", epsilon=0.1, delta=1e-6)
+    found = answer(method, table(175_000), "y", rng=source).release.fit
+    assert all(np.isfinite([one.low, one.estimate, one.high]).all() for one in found.coefficients)
+
+
+def test_intervals_hold_the_noise_for_all_rows_of_a_unit():
+    """Units of twenty rows get twenty times the noise: its variance in an estimate is four hundred times as large."""
+    method = method_of("logistic", epsilon=4.0, delta=1e-6)
+    one, twenty = (
+        answer(method, table(c), "y", rng=Source.seeded(5)).release.fit.coefficients[1].privacy_variance
+        for c in (1, 20)
+    )
+    assert 200 < twenty / one < 800
