@@ -5,14 +5,15 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test lint docs bench help clean
+.PHONY: demo test lint docs bench study help clean
 
 help:
 	@echo "make demo   the main job on a real table"
 	@echo "make test   all tests, against the built wheel"
 	@echo "make lint   style, types, layers, docstrings"
 	@echo "make docs   the documentation, in docs/_build"
-	@echo "make bench  speed and accuracy beside named peers"
+	@echo "make bench  speed beside named peers"
+	@echo "make study  accuracy by simulation, half an hour"
 
 demo: $(VENV)/wheel
 	$(BIN)/discreet demo --dir demo
@@ -34,6 +35,9 @@ docs: $(VENV)/wheel
 
 bench: $(VENV)/wheel
 	$(BIN)/python -m benchmarks
+
+study: $(VENV)/wheel
+	$(BIN)/python -m benchmarks.study
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build

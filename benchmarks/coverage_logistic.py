@@ -1,9 +1,9 @@
-"""How often private logistic intervals cover: ``python -m benchmarks.coverage_logistic [tables [design [relation]]]``.
+"""How often private logistic intervals cover: `python -m benchmarks.coverage_logistic [--tables 1000]`.
 
 Noise is simulated: seeded words turned into Gaussian numbers and added to the exact sums of the kernels.
 """
 
-import sys
+import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -21,9 +21,6 @@ from discreet.kernels.noisy_newton import Fit, Problem, Request, noisy_newton
 from discreet.mechanisms.rng import Source
 
 console = Console(width=150)
-
-TABLES = 1000
-"""Simulated tables a cell."""
 
 DELTA = 1e-6
 
@@ -181,12 +178,15 @@ def measured(cell: Cell) -> list[str]:
 
 
 def main() -> None:
-    given = sys.argv[1:]
-    tables = int(given[0]) if given else TABLES
-    designs = (given[1],) if len(given) > 1 and given[1] != "all" else DESIGNS if len(given) > 1 else ("uniform",)
-    relation = given[2] if len(given) > 2 else "replace_one"
-    cells = [Cell(d, n, e, relation == "replace_one", tables) for d in designs for n in ROWS for e in EPSILONS]
-    table = Table(title=f"Coverage of 95 % intervals, {tables} tables a cell, delta {DELTA:g}, {relation}")
+    """Print a line a cell as it is done, then the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tables", type=int, default=1000)
+    parser.add_argument("--designs", nargs="+", default=["uniform"], choices=DESIGNS)
+    parser.add_argument("--relation", default="replace_one", choices=["add_or_remove_one", "replace_one"])
+    given = parser.parse_args()
+    replace = given.relation == "replace_one"
+    cells = [Cell(d, n, e, replace, given.tables) for d in given.designs for n in ROWS for e in EPSILONS]
+    table = Table(title=f"Coverage of 95 % intervals, {given.tables} tables a cell, delta {DELTA:g}, {given.relation}")
     for head in (
         "design",
         "n",

@@ -5,15 +5,14 @@ Every field is a public fact, or comes out of a mechanism whose event is recorde
 
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.errors import InvalidParameterError, VerificationError
+from discreet.errors import VerificationError
+from discreet.files import read_text, write_whole
 
 SCHEMA: Literal["discreet/release@1"] = "discreet/release@1"
 
@@ -66,6 +65,7 @@ class StepRecord(_Record):
     event: dict[str, Any]
     noise: NoiseRecord
     value: float | None = Field(default=None, description="the number released by this part, if it is one")
+    columns: tuple[str, ...] | None = Field(default=None, description="the columns that a screening left, in a plan")
 
 
 class CoefficientRecord(_Record):
@@ -132,8 +132,10 @@ class LedgerRecord(_Record):
     epsilon_spent: float = Field(description="of the data set, this release included")
     epsilon_cap: float = Field(description="of the data set, for its lifetime")
     accounting: Literal["basic", "zcdp"] = "basic"
+    rho: float | None = Field(default=None, description="zcdp: charged for this release")
     rho_spent: float | None = Field(default=None, description="zcdp: of the data set, this release included")
-    rho_cap: float | None = Field(default=None, description="zcdp: what epsilon_cap converts to")
+    rho_cap: float | None = Field(default=None, description="zcdp: what epsilon_cap converts to, at delta_cap")
+    delta_cap: float | None = Field(default=None, description="zcdp: of the data set, for its lifetime")
 
 
 class Provenance(_Record):
@@ -296,104 +298,3 @@ def canonical_sha256(value: Any) -> str:
     """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_text(path: str | Path, what: str) -> str:
-    """Read a small public file, with a clear error.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    what : str
-        What the file is, for messages.
-
-    Returns
-    -------
-    str
-        Its text.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it cannot be read as UTF-8 text.
-    """
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InvalidParameterError(f"The {what} file must be UTF-8 text, but {path} is not.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no such file"
-        raise InvalidParameterError(
-            f"The {what} file must be readable, but {path}: {reason.lower()}. Check the path."
-        ) from None
-
-
-def writable(path: str | Path) -> None:
-    """Refuse a path that could not be written, before anything is spent on what would stand there.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file to be.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is a folder, or its folder does not exist or cannot be written.
-    """
-    target = Path(path)
-    try:
-        other = target.exists() and not target.is_file()
-        writes = target.parent.is_dir() and os.access(target.parent, os.W_OK)
-    except OSError:  # such as a name that is too long
-        other, writes = False, False
-    if other or not writes:
-        problem = "is a folder or a device" if other else "is in a folder that cannot be written"
-        shown = str(target)[:300]
-        raise InvalidParameterError(f"The output file must be writable, but {shown} {problem}. Choose another path.")
-
-
-def write_whole(path: str | Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all: beside it first, then renamed over it.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; an existing one is replaced.
-    content : str or bytes
-        All of it.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the folder does not exist or cannot be written.
-    """
-    writable(path)
-    target = Path(path)
-    data = content.encode() if isinstance(content, str) else content
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-    except OSError as error:
-        reason = (error.strerror or "it failed").lower()
-        raise InvalidParameterError(
-            f"The output file must be writable, but {target}: {reason}. Choose another path."
-        ) from None
-    finally:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-    return target

@@ -120,23 +120,29 @@ def verify(
 ) -> None:
     """Check that nothing in the ledger was edited, removed or rolled back, nor in a release that it recorded.
 
+    A release that was computed from another is computed again from the one in the ledger.
+
     \b
     Example:
       discreet budget verify release.json
     """
     with _existing(ledger) as book:
         found = workflow.verify(book, releases or [])
+        fits = found.ledger
         concentrated = [account for account in book.accounts() if account.accounting == ZCDP]
     if json_:
         as_json(
             "discreet/verification@1",
-            entries=found.n_entries,
-            accounts=found.n_accounts,
-            releases=found.n_releases,
-            head=found.head,
+            entries=fits.n_entries,
+            accounts=fits.n_accounts,
+            releases=fits.n_releases,
+            head=fits.head,
+            derived=[{"file": path, "entry": entry} for path, entry in found.derived.items()],
         )
     else:
-        result(f"The ledger fits: {found.n_entries} entries, {found.n_releases} releases, head {found.head[:16]}.")
+        result(f"The ledger fits: {fits.n_entries} entries, {fits.n_releases} releases, head {fits.head[:16]}.")
+        for path, entry in found.derived.items():
+            result(f"{path}: computed from the release of entry {entry}, which is in the ledger; it spent nothing.")
         for account in concentrated:
             spent = f"rho {number(account.rho_spent)} of {number(account.rho_cap)} is spent"
             result(f"{account.dataset}: {spent}, and {_converted(account)}.")

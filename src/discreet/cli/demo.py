@@ -10,7 +10,7 @@ from discreet import report as reports
 from discreet import workflow
 from discreet.cli.console import number, progress, result, say
 from discreet.cli.spend import summary
-from discreet.release import write_whole
+from discreet.files import write_whole
 from discreet.report.words import count
 from discreet.workflow import demo as example
 

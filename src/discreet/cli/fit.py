@@ -23,7 +23,8 @@ from discreet.cli.spend import (
     spend,
 )
 from discreet.errors import InvalidParameterError
-from discreet.release import Release, writable
+from discreet.files import writable
+from discreet.release import MomentsRecord, Release
 
 EXAMPLE = """\b
 Example:
@@ -34,7 +35,12 @@ Example:
 """
 
 
+FREE = ("from_", "columns", "family", "confidence", "out", "json_", "yes", "quiet")
+"""What can be asked of noisy moments; the rest was settled when they were bought."""
+
+
 def fit(
+    context: typer.Context,
     target: Annotated[str | None, typer.Option(help="The response. Default: that of --from.")] = None,
     columns: Annotated[
         list[str] | None, typer.Option(help="Columns of the model: COL,COL. Default: those that --from selected.")
@@ -70,6 +76,7 @@ def fit(
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet)
     earlier = Release.read(from_) if from_ is not None else None
     if earlier is not None and earlier.moments is not None and family == "linear":
+        _check_free(context, earlier, earlier.moments)
         if out is not None:
             writable(out)
         deliver(workflow.fit_from(earlier, names(columns), confidence), how)
@@ -92,3 +99,21 @@ def fit(
         solver=number_or_word(solver),
     )
     spend(chosen, metadata, response, among, how, from_)
+
+
+def _check_free(context: typer.Context, release: Release, moments: MomentsRecord) -> None:
+    """Refuse options that ask noisy moments for something else than was bought."""
+    bought = {"target": release.request.get("target"), "intercept": None in moments.owners}
+    asked = []
+    for option in context.command.params:
+        name, value = str(option.name), context.params.get(str(option.name))
+        source = context.get_parameter_source(name)
+        given = source is not None and source.name == "COMMANDLINE"
+        if given and name not in FREE and not (name in bought and bought[name] == value):
+            asked.append(option.secondary_opts[0] if value is False else option.opts[0])
+    if asked:
+        raise InvalidParameterError(
+            "A fit from noisy moments costs nothing and reads no data: target, bounds, intercept and noise are those "
+            f"that were bought, so it cannot have {', '.join(asked)}. Leave that out. For a fit that spends budget of "
+            "its own, leave out --from, and give --target and --columns."
+        )

@@ -8,7 +8,7 @@ import typer
 from discreet import workflow
 from discreet.cli.console import as_json, result, say, spare
 from discreet.errors import MetadataError
-from discreet.release import write_whole
+from discreet.files import write_whole
 
 app = typer.Typer(no_args_is_help=True, help="What is public about a table: bounds, levels, unit, relation.")
 
@@ -33,8 +33,12 @@ def new(
     """
     if out is not None:
         spare(out, data)
-    text = workflow.new_metadata(data, table=table, dataset=dataset, unit=unit, neighboring=neighboring, n_rows=n_rows)
+    text, findings = workflow.new_metadata(
+        data, table=table, dataset=dataset, unit=unit, neighboring=neighboring, n_rows=n_rows
+    )
     _deliver(text, out)
+    for finding in findings:
+        say(str(finding))
     if out is not None:
         say(f"Skeleton written to {out}. Fill in the blanks, then: discreet metadata check {out}")
 
@@ -61,7 +65,7 @@ def check(
     if errors:
         raise MetadataError(f"{file} must have no errors, but it has {errors}. Mend them and check again.")
     if not json_:
-        result(f"{file} is ready: {len(metadata.columns)} columns, {len(findings)} warnings.")
+        result(f"{file} is ready: {len(metadata.columns)} columns{_further(metadata)}, {len(findings)} warnings.")
 
 
 @app.command()
@@ -102,6 +106,13 @@ def dummy(
     """
     written = workflow.write_dummy(workflow.Metadata.read(metadata), rows, out)
     say(f"Fake table written to {written}. It knows nothing but the metadata.")
+
+
+def _further(metadata: workflow.Metadata) -> str:
+    if metadata.features is None:
+        return ""
+    listed = metadata.features.listed()
+    return " and features" if listed is None else f" and {len(listed)} features"
 
 
 def _deliver(text: str, out: Path | None) -> None:

@@ -8,7 +8,8 @@ import typer
 from discreet import report as reports
 from discreet.cli.console import result, say, spare
 from discreet.errors import InvalidParameterError
-from discreet.release import Release, writable, write_whole
+from discreet.files import writable, write_whole
+from discreet.release import Release
 
 _FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json", ".pdf": "pdf"}
 

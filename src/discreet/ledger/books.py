@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, func, or_, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, or_, select
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import VerificationError
@@ -118,10 +118,37 @@ def newest_release(connection: Connection, request: str) -> str | None:
     VerificationError
         When the text is not the one that was recorded.
     """
+    return _newest(connection, releases.c.request == request, entries.c.request == request)
+
+
+def release_of(connection: Connection, entry: int) -> str | None:
+    """Return the text of the release that a reservation ended with, checked against its entry.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    entry : int
+        Place of the reserve entry.
+
+    Returns
+    -------
+    str or None
+        None when it has none.
+
+    Raises
+    ------
+    VerificationError
+        When the text is not the one that was recorded.
+    """
+    return _newest(connection, entries.c.reservation == entry)
+
+
+def _newest(connection: Connection, *where: ColumnElement[bool]) -> str | None:
     row = connection.execute(
         select(releases.c.entry, releases.c.text, entries.c.facts)
         .join(entries, entries.c.seq == releases.c.entry)
-        .where(releases.c.request == request, entries.c.request == request)
+        .where(*where)
         .order_by(releases.c.entry.desc())
         .limit(1)
     ).one_or_none()

@@ -12,6 +12,7 @@ from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError
 from discreet.ledger import audit, books, chain, costs, postings, refusals, terms
+from discreet.ledger.grains import RHO_GRAIN
 from discreet.ledger.records import Account, Accounting, Entry, Verification
 from discreet.ledger.reservation import Reservation
 from discreet.ledger.store import Store
@@ -198,7 +199,9 @@ class Ledger:
             if not postings.charge(connection, account.accounting, values):
                 raise refusals.exceeded(self._store, account, guarantee, cost)
             entry, head = chain.append(connection, kind="reserve", **values)
-            return Reservation(entry, head, self._account(connection, dataset), self._move)
+            return Reservation(
+                entry, head, self._account(connection, dataset), (cost["rho"] or 0) * RHO_GRAIN, self._move
+            )
 
     def stored(self, request: str) -> str | None:
         """Return the newest release of a request; asking again is free.
@@ -220,6 +223,27 @@ class Ledger:
         """
         with self._store.read() as connection:
             return books.newest_release(connection, terms.check_request(request))
+
+    def recorded(self, entry: int) -> str | None:
+        """Return the release that a reservation ended with.
+
+        Parameters
+        ----------
+        entry : int
+            Place of the reserve entry, as the release shows it.
+
+        Returns
+        -------
+        str or None
+            The text that was stored; None when there is none.
+
+        Raises
+        ------
+        VerificationError
+            When the text is not the one that was recorded.
+        """
+        with self._store.read() as connection:
+            return books.release_of(connection, entry)
 
     def recover(self, older_than_s: float | None) -> list[int]:
         """Mark computations that will never end as lost; their charge stands.

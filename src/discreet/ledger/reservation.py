@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from discreet.ledger.records import Account
 
@@ -18,6 +19,8 @@ class Reservation:
         Hash of the chain after it.
     account : Account
         The data set's account after it.
+    rho : Fraction
+        Under zCDP what it costs, else 0.
     _move : callable
         The ledger's own: takes a step in one transaction.
 
@@ -29,6 +32,7 @@ class Reservation:
     entry: int
     head: str
     account: Account
+    rho: Fraction
     _move: Callable[[int, str, str | None], None] = field(repr=False, compare=False)
 
     def touch(self) -> None:

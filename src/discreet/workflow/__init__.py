@@ -3,10 +3,12 @@
 from discreet.data.duckdb import open_table
 from discreet.data.metadata import Metadata
 from discreet.ledger import Account, Entry, Ledger, Verification
+from discreet.methods.candidates import candidates_record
 from discreet.methods.registry import method_of
 from discreet.workflow.derive import fit_from, select_from
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
-from discreet.workflow.request import Answer, Plan, answer, plan
+from discreet.workflow.plan import Plan, plan
+from discreet.workflow.request import Answer, answer
 from discreet.workflow.run_file import RunFile, read_run
 from discreet.workflow.verify import verify
 
@@ -20,6 +22,7 @@ __all__ = [
     "RunFile",
     "Verification",
     "answer",
+    "candidates_record",
     "check_metadata",
     "convert_metadata",
     "fit_from",

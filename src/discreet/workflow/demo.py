@@ -8,7 +8,7 @@ import pyarrow.parquet
 
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
-from discreet.release import write_whole
+from discreet.files import write_whole
 
 TARGET = "mdvis"
 PLAN = """\

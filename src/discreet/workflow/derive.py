@@ -8,7 +8,11 @@ from discreet.errors import InvalidParameterError
 from discreet.release import Release, canonical_sha256
 
 if TYPE_CHECKING:
+    from discreet.kernels.noisy_selection import Penalty
     from discreet.methods.moment_answers import MomentAnswers
+
+SELECTION = ("model_penalty", "max_size", "forced", "groups")
+"""What a selection from moments may be asked with."""
 
 
 def fit_from(release: Release, columns: Sequence[str] | None = None, confidence: float = 0.95) -> Release:
@@ -43,15 +47,28 @@ def fit_from(release: Release, columns: Sequence[str] | None = None, confidence:
     return _derived(release, "linear", {"candidates": list(among)}, {"confidence": confidence}, {"fit": fit})
 
 
-def select_from(release: Release, **parameters: Any) -> Release:
+def select_from(
+    release: Release,
+    *,
+    model_penalty: "Penalty" = "auto",
+    max_size: int | None = None,
+    forced: Sequence[str] = (),
+    groups: Sequence[Sequence[str]] = (),
+) -> Release:
     """Return another selection by the noisy moments of a release.
 
     Parameters
     ----------
     release : Release
         With moments.
-    **parameters : Any
-        ``model_penalty``, ``max_size``, ``forced``, ``groups``, as for noisy moments.
+    model_penalty : {"auto", "aic", "bic"} or float
+        Price of a column in units of chi-squared.
+    max_size : int, optional
+        The most columns besides the forced ones.
+    forced : sequence of str
+        Columns in every model.
+    groups : sequence of sequences of str
+        Columns that enter and leave together.
 
     Returns
     -------
@@ -63,8 +80,61 @@ def select_from(release: Release, **parameters: Any) -> Release:
     InvalidParameterError
         When the release has no moments, or a parameter does not fit.
     """
-    selected, by_size = _answers(release).select(**parameters)
-    return _derived(release, "moments", {}, parameters, {"selected": selected, "by_size": by_size, "fit": None})
+    answers = _answers(release)
+    selected, by_size = answers.select(model_penalty, max_size, forced, groups)
+    asked = (model_penalty, max_size, list(forced), [list(group) for group in groups])
+    return _derived(
+        release,
+        "moments",
+        {"candidates": list(answers.candidates)},
+        {**dict(zip(SELECTION, asked, strict=True)), "confidence": None},
+        {"selected": selected, "by_size": by_size, "fit": None},
+    )
+
+
+def recomputed(parent: Release, release: Release) -> Release:
+    """Compute anew what was computed from a release.
+
+    Parameters
+    ----------
+    parent : Release
+        With moments.
+    release : Release
+        What `fit_from` and `select_from` made of it, in any order: only its request is looked at.
+
+    Returns
+    -------
+    Release
+        What it should be.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the parent has no moments, or none that fit the request.
+    """
+    asked, bought = (each.request.get("parameters", {}) for each in (release, parent))
+    found = parent
+    if release.method == "moments" or any(asked.get(name) != bought.get(name) for name in SELECTION):
+        found = select_from(found, **{name: asked[name] for name in SELECTION if name in asked})
+    if release.method == "linear":
+        found = fit_from(found, release.request.get("candidates"), asked.get("confidence", 0.95))
+    return found
+
+
+def digest(release: Release) -> str:
+    """Return what a computed release calls its parent.
+
+    Parameters
+    ----------
+    release : Release
+        The parent.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return canonical_sha256(release.model_dump(mode="json", by_alias=True))
 
 
 def _answers(release: Release) -> "MomentAnswers":
@@ -82,8 +152,9 @@ def _derived(
     release: Release, method: str, asked: dict[str, Any], parameters: dict[str, Any], found: dict[str, Any]
 ) -> Release:
     first = release.request.get("parameters", {})
-    request = {**release.request, **asked, "method": method, "parameters": {**first, **parameters}}
-    source = release.provenance.derived_from or canonical_sha256(release.model_dump(mode="json", by_alias=True))
+    known = {name: value for name, value in {**first, **parameters}.items() if value is not None}
+    request = {**release.request, **asked, "method": method, "parameters": known}
+    source = release.provenance.derived_from or digest(release)
     provenance = release.provenance.model_copy(
         update={"derived_from": source, "request_sha256": canonical_sha256({"of": source, "request": request})}
     )

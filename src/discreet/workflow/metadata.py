@@ -10,19 +10,21 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
-from discreet.data.duckdb import header_of
+from discreet.data.duckdb import CSV_SUFFIXES, header_of
 from discreet.data.dummy import dummy_table
 from discreet.data.formats.convert import read_any, to_csvw, to_smartnoise
 from discreet.data.lint import Finding, lint
 from discreet.data.metadata import Metadata
-from discreet.data.skeleton import skeleton
+from discreet.data.skeleton import check_header, skeleton
 from discreet.data.yaml_text import yaml_text
-from discreet.errors import InvalidParameterError
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.files import write_whole
 from discreet.mechanisms.rng import Source
-from discreet.release import write_whole
 
 
-def new_metadata(data: str, *, table: str | None = None, dataset: str | None = None, **facts: Any) -> str:
+def new_metadata(
+    data: str, *, table: str | None = None, dataset: str | None = None, **facts: Any
+) -> tuple[str, Sequence[Finding]]:
     """Write a metadata skeleton from a table's header; no row is read.
 
     Parameters
@@ -38,12 +40,26 @@ def new_metadata(data: str, *, table: str | None = None, dataset: str | None = N
 
     Returns
     -------
-    str
-        YAML with blanks to fill in.
+    tuple of str, list of Finding
+        YAML with blanks to fill in, and what should be looked at.
+
+    Raises
+    ------
+    MetadataError
+        When the header's names repeat, or none of its columns can be used.
     """
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in Path(data).stem).strip("-._")
     given = {key: value for key, value in facts.items() if value is not None}
-    return skeleton(header_of(data, table), dataset=dataset or stem or "my-data", **given)
+    header = header_of(data, table)
+    is_csv = Path(data).suffix.lower() in CSV_SUFFIXES
+    findings = check_header([name for name, _ in header]) if is_csv else []
+    try:
+        return skeleton(header, dataset=dataset or stem or "my-data", **given), findings
+    except MetadataError as error:
+        if not findings:
+            raise
+        # A row taken for names often holds a cell twice, and that alone would tell nobody what is wrong.
+        raise MetadataError(f"{error} {findings[0].message}") from None
 
 
 def check_metadata(path: str | Path) -> tuple[Metadata, Sequence[Finding]]:

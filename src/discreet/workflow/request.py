@@ -12,62 +12,19 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from discreet.accounting.compose import guarantee_of
 from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import Guarantee
 from discreet.data.engine import Table
-from discreet.data.metadata import Metadata
 from discreet.errors import BudgetError, ComputationFailedError, PolicyError
 from discreet.ledger import Account, Ledger, Reservation
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Method, Outcome, Preparation, Progress
-from discreet.release import (
-    GuaranteeRecord,
-    LedgerRecord,
-    NoiseRecord,
-    Provenance,
-    PublicColumn,
-    Release,
-    StepRecord,
-    canonical_sha256,
-)
+from discreet.methods.candidates import candidates_record, features_in
+from discreet.release import GuaranteeRecord, LedgerRecord, Provenance, Release, canonical_sha256
+from discreet.workflow.plan import Plan, guarantee_for, plan_of
 
 OWNER_LOG = "DISCREET_OWNER_LOG"
 """Names a file for the owner of the data: the cause of a failure may depend on the rows and is written nowhere else."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a request would cost and how its noise would be set; no data were opened.
-
-    Parameters
-    ----------
-    method : str
-        The method's name.
-    guarantee : Guarantee or None
-        What would be promised and charged; None for a run for study.
-    noise : NoiseRecord
-        The noise box.
-    parameters : dict
-        All parameters, defaults filled in.
-    target : str
-        The response.
-    candidates : tuple of str
-        Columns that may be selected.
-    public : tuple of PublicColumn
-        The bounds and levels it rests on.
-    steps : tuple of StepRecord
-        The priced parts, when there is more than one.
-    """
-
-    method: str
-    guarantee: Guarantee | None
-    noise: NoiseRecord
-    parameters: dict[str, Any]
-    target: str
-    candidates: tuple[str, ...]
-    public: tuple[PublicColumn, ...]
-    steps: tuple[StepRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,28 +45,6 @@ class Answer:
 
 Confirm = Callable[[Plan, Account | None], None]
 """Called with the plan and the account before anything is charged; raises to stop."""
-
-
-def plan(method: Method, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Plan:
-    """Return what a request would cost, from public facts alone.
-
-    Parameters
-    ----------
-    method : Method
-        The parameters.
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        The response.
-    candidates : sequence of str, optional
-        Columns that may be selected.
-
-    Returns
-    -------
-    Plan
-        Cost and noise.
-    """
-    return _plan(method, method.prepare(metadata, target, candidates), metadata)
 
 
 def answer(
@@ -169,6 +104,8 @@ def answer(
     """
     source = rng or Source()
     is_system = type(source) is Source  # whoever overrides the words knows them
+    if candidates is None and method.takes_features and table.metadata.features is not None:
+        candidates = features_in(table, target)
     prepared = method.prepare(table.metadata, target, candidates)
     table.check(prepared.columns)
     facts = _Facts(method, prepared, table, is_system, _digest(method, prepared, table), _now())
@@ -299,7 +236,7 @@ class _Facts:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        return _guarantee(self.prepared, self.table.metadata) if self.is_system else None
+        return guarantee_for(self.prepared, self.table.metadata) if self.is_system else None
 
     @property
     def promised(self) -> Guarantee:
@@ -308,13 +245,13 @@ class _Facts:
         return self.guarantee
 
     def plan(self) -> Plan:
-        return _plan(self.method, self.prepared, self.table.metadata)
+        return plan_of(self.method, self.prepared, self.table.metadata)
 
     def public_request(self) -> dict[str, Any]:
         return {
             "method": self.method.name,
             "target": self.prepared.target,
-            "candidates": list(self.prepared.candidates),
+            "candidates": candidates_record(self.prepared.candidates),
             "parameters": self.prepared.parameters,
         }
 
@@ -370,8 +307,10 @@ def _ledger_record(reservation: Reservation) -> LedgerRecord:
         epsilon_spent=float(account.epsilon_spent),
         epsilon_cap=float(account.epsilon_cap),
         accounting="zcdp" if concentrated else "basic",
+        rho=float(reservation.rho) if concentrated else None,
         rho_spent=float(account.rho_spent) if concentrated else None,
         rho_cap=float(account.rho_cap) if concentrated else None,
+        delta_cap=float(account.delta_cap) if concentrated else None,
     )
 
 
@@ -379,23 +318,6 @@ def _event_record(prepared: Preparation) -> dict[str, Any]:
     if prepared.event is None:
         raise PolicyError("A release with a guarantee must have an event. Use a run that gives one.")
     return event_record(prepared.event)
-
-
-def _plan(method: Method, prepared: Preparation, metadata: Metadata) -> Plan:
-    return Plan(
-        method.name,
-        _guarantee(prepared, metadata),
-        prepared.noise,
-        prepared.parameters,
-        prepared.target,
-        prepared.candidates,
-        prepared.public,
-        prepared.steps,
-    )
-
-
-def _guarantee(prepared: Preparation, metadata: Metadata) -> Guarantee | None:
-    return None if prepared.event is None else guarantee_of(prepared.event, metadata.neighboring, prepared.delta)
 
 
 def _digest(method: Method, prepared: Preparation, table: Table) -> str:
@@ -407,7 +329,7 @@ def _digest(method: Method, prepared: Preparation, table: Table) -> str:
             "metadata": table.metadata.sha256,
             "source": table.locator,
             "target": prepared.target,
-            "candidates": list(prepared.candidates),
+            "candidates": candidates_record(prepared.candidates),
             "parameters": prepared.parameters,
         }
     )

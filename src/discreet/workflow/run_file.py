@@ -1,15 +1,15 @@
 """The file of a plan (``discreet/run@1``): several steps as one priced, reviewable unit."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.data.yaml_text import parse_text
 from discreet.errors import InvalidParameterError, MetadataError
+from discreet.files import read_text
 from discreet.methods.base import Method
 from discreet.methods.registry import method_of
-from discreet.release import read_text
 
 SCHEMA: Literal["discreet/run@1"] = "discreet/run@1"
 
@@ -33,8 +33,11 @@ class RunFile(BaseModel):
         What is public about it; relative to the plan.
     candidates : tuple of str or None
         Columns that may be selected; default all declared ones but the target.
-    select : dict
-        ``method`` and its parameters, with an ``epsilon`` of its own if it should not get half.
+    screen : dict or None
+        ``method`` (sis or two-stage) and its parameters: leaves a few of many columns to the other steps.
+    select : dict or None
+        ``method`` and its parameters, with an ``epsilon`` of its own if it should not get an equal part. May be left
+        out after a screening.
     fit : dict
         ``family`` and its parameters.
     """
@@ -49,7 +52,8 @@ class RunFile(BaseModel):
     table: str | None = None
     metadata: str | None = None
     candidates: tuple[str, ...] | None = None
-    select: dict[str, Any]
+    screen: dict[str, Any] | None = None
+    select: dict[str, Any] | None = None
     fit: dict[str, Any]
 
     def method(self) -> Method:
@@ -60,7 +64,14 @@ class RunFile(BaseModel):
         Method
             Its parameters are checked.
         """
-        return method_of("run", epsilon=self.epsilon, delta=self.delta, select=self.select, fit=self.fit)
+        steps = {"screen": self.screen, "select": self.select, "fit": self.fit}
+        return method_of("run", epsilon=self.epsilon, delta=self.delta, **steps)
+
+    @model_validator(mode="after")
+    def _chooses(self) -> Self:
+        if self.screen is None and self.select is None:
+            raise ValueError("a plan must screen or select")
+        return self
 
     def metadata_file(self) -> Path:
         """Return where the metadata stand.

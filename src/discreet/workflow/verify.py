@@ -1,16 +1,37 @@
 """Check that a ledger and the releases that show it belong together."""
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from discreet.errors import VerificationError
+from discreet.errors import InvalidParameterError, VerificationError
+from discreet.files import read_text
 from discreet.ledger import Ledger, Verification
 from discreet.ledger.chain import text_sha256
-from discreet.release import Release, read_text
+from discreet.release import Release
+from discreet.workflow.derive import digest, recomputed
 
 
-def verify(ledger: Ledger, paths: Iterable[str | Path] = ()) -> Verification:
-    """Check a ledger, and that it recorded each release to the letter.
+@dataclass(frozen=True)
+class Verified:
+    """A ledger that fits, and releases that belong to it.
+
+    Parameters
+    ----------
+    ledger : Verification
+        What the ledger holds.
+    derived : dict of str to int
+        Files of releases that were computed from others, for free, and the ledger entry of the other's charge.
+    """
+
+    ledger: Verification
+    derived: dict[str, int]
+
+
+def verify(ledger: Ledger, paths: Iterable[str | Path] = ()) -> Verified:
+    """Check a ledger, and that each release is as it recorded it, or was computed from one that is.
 
     Parameters
     ----------
@@ -21,22 +42,61 @@ def verify(ledger: Ledger, paths: Iterable[str | Path] = ()) -> Verification:
 
     Returns
     -------
-    Verification
-        What the ledger holds.
+    Verified
+        What the ledger holds, and which releases spent nothing.
 
     Raises
     ------
     VerificationError
-        When the ledger does not fit itself, or a release is not one of its own.
+        When the ledger does not fit itself, a release is not one of its own, or a computed one is not what its parent
+        gives.
     """
-    texts = {path: read_text(path, "release") for path in paths}
-    charges = [Release.from_json(text).provenance.ledger for text in texts.values()]
+    texts = {str(path): read_text(path, "release") for path in paths}
+    releases = {path: Release.from_json(text) for path, text in texts.items()}
+    charges = [release.provenance.ledger for release in releases.values()]
     found = ledger.verify([charge.head for charge in charges if charge is not None])
     recorded = {entry.facts.get("release_sha256") for entry in ledger.history() if entry.kind == "release"}
-    for path, text in texts.items():
-        if text_sha256(text) not in recorded:
-            raise VerificationError(
-                f"A release must be as the ledger recorded it, but {path} is not in it. "
-                "It was changed, charged elsewhere, or never charged: do not rely on it."
-            )
-    return found
+    derived: dict[str, int] = {}
+    for path, release in releases.items():
+        if release.provenance.derived_from is not None:
+            derived[path] = _check_derived(ledger, path, release)
+        elif text_sha256(texts[path]) not in recorded:
+            raise _not_recorded(path)
+    return Verified(found, derived)
+
+
+def _not_recorded(what: str) -> VerificationError:
+    return VerificationError(
+        f"A release must be as the ledger recorded it, but {what} is not in it. "
+        "It was changed, charged elsewhere, or never charged: do not rely on it."
+    )
+
+
+def _check_derived(ledger: Ledger, path: str, release: Release) -> int:
+    """Find the release that another was computed from, and compute it anew: all else must be the parent's."""
+    charge = release.provenance.ledger
+    text = None if charge is None else ledger.recorded(charge.entry)
+    parent = None if text is None else Release.from_json(text)
+    if charge is None or parent is None or digest(parent) != release.provenance.derived_from:
+        raise _not_recorded(f"the release that {path} was computed from")
+    try:
+        same = _same(recomputed(parent, release).model_dump(mode="json"), release.model_dump(mode="json"))
+    except (InvalidParameterError, TypeError, ValueError):  # its request was changed to something that cannot be asked
+        same = False
+    if not same:
+        raise VerificationError(
+            f"A release that was computed from another must be what this version computes from it, but {path} is not. "
+            "It was changed, or another version computed it: compute it again with `discreet fit --from`, for free."
+        )
+    return charge.entry
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal but for rounding, which another machine may do in another order."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-12)
+    return bool(one == other)

@@ -1,0 +1,36 @@
+"""How accurate the methods are, by simulation: `make study`, or `python -m benchmarks.study --tables 20` for a look."""
+
+import argparse
+import subprocess
+import sys
+import time
+
+from rich.console import Console
+
+STUDIES = {
+    "right_models_product": "how often the product's methods find the right model",
+    "right_models": "the same beside their kernels and variants",
+    "coverage_linear": "how often linear intervals hold the truth",
+    "coverage_logistic": "how often logistic intervals hold the truth",
+    "linear_accuracy": "test R^2 beside AdaSSP",
+}
+"""Each is a module of its own, `python -m benchmarks.NAME`, and takes --tables."""
+
+
+def main() -> None:
+    """Run the studies one after another; each prints its own tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, help="simulated tables; default: what each study takes for its precision")
+    parser.add_argument("--only", nargs="+", choices=STUDIES, default=list(STUDIES))
+    given = parser.parse_args()
+    words = [] if given.tables is None else ["--tables", str(given.tables)]
+    console, start = Console(width=120), time.perf_counter()
+    for place, name in enumerate(given.only, 1):
+        done = f"{(time.perf_counter() - start) / 60:.0f} min so far"
+        console.print(f"[{place}/{len(given.only)}] {name}: {STUDIES[name]} ({done})", markup=False)
+        subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *words], check=True)
+    console.print(f"{len(given.only)} studies, {(time.perf_counter() - start) / 60:.0f} min")
+
+
+if __name__ == "__main__":
+    main()

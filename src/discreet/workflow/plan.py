@@ -1,0 +1,114 @@
+"""What a request would cost, from public facts alone; no data are opened."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.accounting.compose import guarantee_of
+from discreet.accounting.guarantee import Guarantee
+from discreet.data.metadata import Metadata
+from discreet.methods.base import Method, Preparation
+from discreet.release import NoiseRecord, PublicColumn, StepRecord
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a request would cost and how its noise would be set; no data were opened.
+
+    Parameters
+    ----------
+    method : str
+        The method's name.
+    guarantee : Guarantee or None
+        What would be promised and charged; None for a run for study.
+    noise : NoiseRecord
+        The noise box.
+    parameters : dict
+        All parameters, defaults filled in.
+    target : str
+        The response.
+    candidates : sequence of str
+        Columns that may be selected.
+    public : tuple of PublicColumn
+        The bounds and levels it rests on.
+    steps : tuple of StepRecord
+        The priced parts, when there is more than one.
+    """
+
+    method: str
+    guarantee: Guarantee | None
+    noise: NoiseRecord
+    parameters: dict[str, Any]
+    target: str
+    candidates: Sequence[str]
+    public: tuple[PublicColumn, ...]
+    steps: tuple[StepRecord, ...] = ()
+
+
+def plan(method: Method, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Plan:
+    """Return what a request would cost, from public facts alone.
+
+    Parameters
+    ----------
+    method : Method
+        The parameters.
+    metadata : Metadata
+        What is public about the table.
+    target : str
+        The response.
+    candidates : sequence of str, optional
+        Columns that may be selected.
+
+    Returns
+    -------
+    Plan
+        Cost and noise.
+    """
+    return plan_of(method, method.prepare(metadata, target, candidates), metadata)
+
+
+def plan_of(method: Method, prepared: Preparation, metadata: Metadata) -> Plan:
+    """Return the plan of a request that was checked.
+
+    Parameters
+    ----------
+    method : Method
+        The parameters.
+    prepared : Preparation
+        What the method made of the request.
+    metadata : Metadata
+        What is public about the table.
+
+    Returns
+    -------
+    Plan
+        Cost and noise.
+    """
+    return Plan(
+        method.name,
+        guarantee_for(prepared, metadata),
+        prepared.noise,
+        prepared.parameters,
+        prepared.target,
+        prepared.candidates,
+        prepared.public,
+        prepared.steps,
+    )
+
+
+def guarantee_for(prepared: Preparation, metadata: Metadata) -> Guarantee | None:
+    """Return what a request would promise.
+
+    Parameters
+    ----------
+    prepared : Preparation
+        What a method made of the request.
+    metadata : Metadata
+        What is public about the table.
+
+    Returns
+    -------
+    Guarantee or None
+        None for a run for study.
+    """
+    return None if prepared.event is None else guarantee_of(prepared.event, metadata.neighboring, prepared.delta)
