@@ -159,12 +159,9 @@ class _Contenders:
     def of(
         cls, scores: Floats, first: int, reference: float, slope: float, words: Words, noise: Noise
     ) -> "_Contenders":
-        with np.errstate(over="ignore", divide="ignore"):
+        with np.errstate(over="ignore"):
             behind = np.clip((scores - reference) * slope, -1e300, 1e300)
-            low, high = _QUANTILES[noise].on_floats(words)
-        slack = _FLOAT_ERROR * (1.0 + np.abs(behind))
-        low = low - _FLOAT_ERROR * np.abs(low) - behind - slack
-        high = high + _FLOAT_ERROR * np.abs(high) - behind + slack
+        low, high = noise_bounds(words, noise, -behind)
         return cls(np.arange(first, first + scores.size), scores, words, low, high).leading()
 
     def joined(self, other: "_Contenders") -> "_Contenders":
@@ -179,6 +176,31 @@ class _Contenders:
         """Those whose upper bound reaches the best lower bound."""
         at = np.flatnonzero(self.high >= self.low.max(initial=-np.inf))
         return _Contenders(self.indices[at], self.scores[at], self.words[at], self.low[at], self.high[at])
+
+
+def noise_bounds(words: Words, noise: Noise, ahead: Floats) -> tuple[Floats, Floats]:
+    """Bound shifted noises from 64 bits of their uniform numbers.
+
+    Parameters
+    ----------
+    words : ndarray of uint64
+        The first bits of each.
+    noise : {"exponential", "gumbel", "laplace"}
+        Law of the noise.
+    ahead : ndarray of float
+        What is added to each, off by a few units in the last place.
+
+    Returns
+    -------
+    tuple of ndarray of float
+        Below and above the sums, whatever the further bits.
+    """
+    with np.errstate(divide="ignore"):
+        low, high = _QUANTILES[noise].on_floats(words)
+    slack = _FLOAT_ERROR * (1.0 + np.abs(ahead))
+    low = low - _FLOAT_ERROR * np.abs(low) + ahead - slack
+    high = high + _FLOAT_ERROR * np.abs(high) + ahead + slack
+    return low, high
 
 
 # ---- more precision where a comparison is closer than the margin

@@ -1,0 +1,285 @@
+"""The race of the canonical Lipschitz mechanism's classes in float64, for as long as float64 decides."""
+
+import math
+
+import numba
+import numpy as np
+
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+FOUND, CLOSE, SHORT = 0, 1, 2
+"""A winner; a comparison closer than the error; out of words or of room."""
+
+NODE = np.dtype(
+    [
+        ("head", np.int64),
+        ("start", np.int64),
+        ("stop", np.int64),
+        ("log_energy", np.float64),
+        ("error", np.float64),
+        ("log_count", np.float64),
+        ("bound", np.float64),
+        ("parent", np.int64),
+        ("word", np.int64),
+    ]
+)
+"""Classes of one head with tails of ranks start .. stop - 1. `parent` and `word` say how its energy was drawn."""
+
+RELATIVE = 2.0**-48
+"""Bounds the relative error of the float operations of one bound, its logarithms included."""
+
+
+@_compile
+def shrinkage(n, less, size):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Compare two binomial coefficients, C(n - less, size) and C(n, size).
+
+    Parameters
+    ----------
+    n, less, size : int
+        Counts; `less` and `size` at most n.
+
+    Returns
+    -------
+    float
+        1 less their ratio, accurate relative to itself.
+    float
+        Log of their ratio.
+
+    Notes
+    -----
+    The ratio is a product of min(less, size) factors 1 - x; s <- s + x (1 - s) adds positive terms only.
+    """
+    short, long = min(less, size), max(less, size)
+    gone, product, log_ratio = 0.0, 1.0, 0.0
+    for i in range(short):
+        x = long / (n - i)
+        if x >= 1.0:
+            return 1.0, -np.inf
+        gone += x * (1.0 - gone)
+        product *= 1.0 - x
+        if product < 1e-200:
+            log_ratio += math.log(product)
+            product = 1.0
+    return gone, log_ratio + (math.log1p(-gone) if gone < 0.5 and log_ratio == 0.0 else math.log(product))
+
+
+@_compile
+def _energy(word):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Log of an exponential number from the first 64 bits of its uniform one, and a bound of its error."""
+    above = np.float64(~word)
+    if word >= np.uint64(2**63):
+        return math.log(-math.log1p(-(above + 0.5) * 2.0**-64)), 0.6 / (above + 0.5) + RELATIVE
+    if word == np.uint64(0):
+        return math.log(64.0 * math.log(2.0)), np.inf
+    below = np.float64(word)
+    return math.log(-math.log((below + 0.5) * 2.0**-64)), 0.6 / below + RELATIVE
+
+
+@_compile
+def _noise(log_energy, gumbel):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The largest of the noises whose smallest energy this is: -log energy, or -log(1 - exp(-energy))."""
+    if gumbel or log_energy < -40.0:
+        return -log_energy
+    if log_energy > 6.6:
+        return 0.0
+    return -math.log(-math.expm1(-math.exp(log_energy)))
+
+
+@_compile
+def _push(heap, size, nodes, node):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    at = size
+    while at > 0:
+        up = (at - 1) >> 1
+        if nodes[heap[up]].bound >= nodes[node].bound:
+            break
+        heap[at] = heap[up]
+        at = up
+    heap[at] = node
+
+
+@_compile
+def _pop(heap, size, nodes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Take the largest bound out of a heap of `size` nodes."""
+    top, last = heap[0], heap[size - 1]
+    at, size = 0, size - 1
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and nodes[heap[child + 1]].bound > nodes[heap[child]].bound:
+            child += 1
+        if nodes[heap[child]].bound <= nodes[last].bound:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = last
+    return top
+
+
+@_compile
+def _set(nodes, at, ascending, k, slope, gamma, gumbel):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Bound the node's best value: its largest noise less its least loss, that of its first tail."""
+    node, d = nodes[at], len(ascending)
+    loss, reach = 0.0, 0.0
+    if node.head >= 0:
+        best_out = np.float64(ascending[d - 1 - node.head] - ascending[d - k])
+        worst_in = np.float64(ascending[d - node.start] - ascending[d - k])
+        loss = (1.0 - gamma) * best_out - gamma * worst_in
+        reach = (1.0 - gamma) * abs(best_out) + gamma * abs(worst_in)
+    noise = _noise(node.log_energy, gumbel)
+    nodes[at].bound = noise - slope * loss
+    nodes[at].error += RELATIVE * (1.0 + abs(noise) + slope * reach)
+
+
+@_compile
+def search(ascending, k, slope, gamma, gumbel, log_counts, words, nodes, heap, count_error):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Draw the class that wins, opening a block of classes only while it can.
+
+    Parameters
+    ----------
+    ascending : ndarray of float64 or int64, shape (d,)
+        Sorted scores.
+    k : int
+        Size of the sets, less than d.
+    slope, gamma : float
+        Of the loss.
+    gumbel : bool
+        Else the noise is exponential.
+    log_counts : ndarray of float, shape (k,)
+        Log of the number of sets of each head.
+    words : ndarray of uint64
+        Random words.
+    nodes : ndarray of NODE
+        Room for the blocks.
+    heap : ndarray of int64
+        Room for as many.
+    count_error : float
+        Bounds the error of a log count.
+
+    Returns
+    -------
+    status : int
+        FOUND, CLOSE or SHORT.
+    winner : int
+        The node that wins, when found; else the node whose split is open, or -1.
+    size : int
+        Number of blocks in the heap.
+    cut : int
+        Where the open split cuts.
+    used : int
+        Number of words used.
+
+    Notes
+    -----
+    A block's smallest energy is exponential of rate its number of sets. It lies in a part with probability that part's
+    share; the other part's exceeds it by an exponential of its own rate.
+    """
+    used, n_nodes, size = 0, 0, 0
+    for head in range(-1, k):
+        nodes[n_nodes].head, nodes[n_nodes].start, nodes[n_nodes].stop = head, k + 1, len(ascending) + 1
+        log_count = log_counts[head] if head >= 0 else 0.0
+        log_energy, error = _energy(words[used])
+        nodes[n_nodes].log_energy, nodes[n_nodes].error = log_energy - log_count, error + count_error
+        nodes[n_nodes].log_count, nodes[n_nodes].parent, nodes[n_nodes].word = log_count, -1, used
+        if head < 0:
+            nodes[n_nodes].stop = k + 2  # one set alone: the k best
+        _set(nodes, n_nodes, ascending, k, slope, gamma, gumbel)
+        _push(heap, size, nodes, n_nodes)
+        used, n_nodes, size = used + 1, n_nodes + 1, size + 1
+    while True:
+        top = _pop(heap, size, nodes)
+        size -= 1
+        node = nodes[top]
+        if node.stop - node.start == 1:
+            for i in range(size):
+                rival = nodes[heap[i]]
+                if rival.bound + rival.error >= node.bound - node.error:
+                    _push(heap, size, nodes, top)
+                    return CLOSE, -1, size + 1, 0, used
+            return FOUND, top, size, 0, used
+        if used + 2 > len(words) or n_nodes + 2 > len(nodes):
+            return SHORT, -1, size, 0, used
+        cut = k + int(math.sqrt(float(node.start - k) * float(node.stop - k)))
+        cut = min(max(cut, node.start + 1), node.stop - 1)
+        positions, members = node.stop - node.head - 2, k - node.head
+        whole, _ = shrinkage(positions, node.stop - node.start, members)
+        upper, log_cut = shrinkage(positions, node.stop - cut, members)
+        lower, _ = shrinkage(cut - node.head - 2, cut - node.start, members)
+        share = upper / whole
+        chance = (np.float64(words[used]) + 0.5) * 2.0**-64
+        if abs(chance - share) <= 2.0**-52 + 4.0 * (k + 16) * 2.0**-52 * min(share, 1.0):
+            return CLOSE, top, size, cut, used
+        log_energy, error = _energy(words[used + 1])
+        log_upper = node.log_count + math.log(share)
+        log_lower = node.log_count + log_cut + math.log(lower / whole)
+        for part in range(2):
+            start, stop = (node.start, cut) if part == 0 else (cut, node.stop)
+            holds = (chance < share) == (part == 1)
+            own = log_lower if part == 0 else log_upper
+            nodes[n_nodes].head, nodes[n_nodes].start, nodes[n_nodes].stop = node.head, start, stop
+            nodes[n_nodes].log_count, nodes[n_nodes].parent = own, top
+            nodes[n_nodes].word = -1 if holds else used + 1
+            nodes[n_nodes].log_energy, nodes[n_nodes].error = node.log_energy, node.error
+            if not holds:
+                gap = log_energy - own
+                more, less = max(node.log_energy, gap), min(node.log_energy, gap)
+                nodes[n_nodes].log_energy = more + math.log1p(math.exp(less - more))
+                nodes[n_nodes].error = node.error + error + count_error
+            _set(nodes, n_nodes, ascending, k, slope, gamma, gumbel)
+            _push(heap, size, nodes, n_nodes)
+            n_nodes, size = n_nodes + 1, size + 1
+        used += 2
+
+
+@_compile
+def _hash(bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    return np.int64((bits * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(50))
+
+
+@_compile
+def places(scores, bits, values, value_bits, starts, ties):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Find scores by value and by their place among equal ones.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (d,)
+        In the public order.
+    bits : ndarray of uint64, shape (d,)
+        The same memory.
+    values : ndarray, shape (m,)
+        Increasing.
+    value_bits : ndarray of uint64, shape (m,)
+        The same memory.
+    starts : ndarray of int64, shape (m + 1,)
+        Where each value's entries of `ties` start.
+    ties : ndarray of int64
+        Which of the equal scores, increasing for each value.
+
+    Returns
+    -------
+    ndarray of int64, shape (len(ties),)
+        Indices into `scores`.
+    """
+    found = np.empty(len(ties), np.int64)
+    seen, ahead = np.zeros(len(values), np.int64), starts[:-1].copy()
+    # Most scores are ruled out by a table of hashes of the wanted ones.
+    wanted = np.zeros(2**14, np.bool_)
+    for j in range(len(values)):
+        wanted[_hash(value_bits[j])] = True
+    for i in range(len(scores)):
+        score = scores[i]
+        if not wanted[_hash(bits[i])] and score != 0:
+            continue
+        low, high = 0, len(values)
+        while high - low > 1:
+            half = (low + high) >> 1
+            if values[half] <= score:
+                low = half
+            else:
+                high = half
+        if values[low] == score:
+            if ahead[low] < starts[low + 1] and ties[ahead[low]] == seen[low]:
+                found[ahead[low]] = i
+                ahead[low] += 1
+            seen[low] += 1
+    return found

@@ -1,0 +1,196 @@
+"""Top-k: draws against exact laws by every road, sizes of classes, edges."""
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+from tests.privacy.top_k_laws import lipschitz_law, one_shot_law, peeling_law
+
+from discreet.errors import InvalidParameterError
+from discreet.kernels import lipschitz_search
+from discreet.kernels.lipschitz_search import log_counts
+from discreet.kernels.lipschitz_search_compiled import shrinkage
+from discreet.mechanisms import leaders, top_k
+from discreet.mechanisms.lipschitz_race import count
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
+
+SCORES = np.array([3.0, 7.5, 1.0, 6.0, 2.0, 5.5, 4.0])
+SAMPLE_SIZE = 2500
+SAMPLE_SIZES = {"plain": 2500, "compiled": 4000, "resumed": 1000}
+P_THRESHOLD = 1e-8
+"""A right sampler fails by chance no more often than that."""
+
+
+@pytest.fixture(params=["plain", "compiled", "resumed"])
+def road(request, monkeypatch):
+    """Draw by the exact race, by the compiled search, and by a search that gives up and is resumed."""
+    monkeypatch.setattr(top_k, "SMALL", 20_000 if request.param == "plain" else 0)
+    if request.param == "resumed":
+        monkeypatch.setattr(lipschitz_search, "count_error", lambda n, k: 10.0)
+    return request.param
+
+
+def agrees(draw, law, n=SAMPLE_SIZE):
+    sets = list(law)
+    found = Counter(tuple(int(i) for i in draw()) for _ in range(n))
+    assert set(found) <= set(sets)
+    wanted = np.array([law[y] for y in sets]) * n
+    observed = np.array([found[y] for y in sets])
+    rare = wanted < 5
+    wanted, observed = (np.append(part[~rare], part[rare].sum()) for part in (wanted, observed))
+    return chisquare(observed[wanted > 0], wanted[wanted > 0] * observed.sum() / wanted.sum()).pvalue > P_THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("k", "gamma", "noise"),
+    [
+        (1, 1.0, "exponential"),
+        (2, 0.5, "exponential"),
+        (3, 0.75, "gumbel"),
+        (3, 0.9, "exponential"),
+        (5, 0.0, "gumbel"),
+    ],
+)
+def test_draws_follow_the_law_over_all_sets(road, k, gamma, noise):
+    """Frequencies of the sets agree with the law over all of them, by each road."""
+    rng = Source.seeded(11 + k)
+    law = lipschitz_law(SCORES, k, 1.5, 1.0, gamma, noise)
+    assert agrees(lambda: canonical_lipschitz(SCORES, k, 1.5, 1.0, rng, gamma, noise), law, SAMPLE_SIZES[road])
+
+
+@pytest.mark.parametrize("noise", ["exponential", "gumbel"])
+def test_ties_and_whole_scores_follow_the_law(road, noise):
+    """Equal scores are as likely as their law says, whole numbers are used as such."""
+    rng, scores = Source.seeded(3), np.array([4, 9, 4, 4, 9, 0], dtype=np.int64)
+    law = lipschitz_law(scores, 3, 0.8, 2.0, 0.75, noise)
+    assert agrees(lambda: canonical_lipschitz(scores, 3, 0.8, 2.0, rng, 0.75, noise), law, SAMPLE_SIZES[road])
+
+
+def test_the_comparison_rejects_another_gamma():
+    """The test of the law has power: the draws of one gamma are not those of another."""
+    rng, law = Source.seeded(5), lipschitz_law(SCORES, 3, 1.5, 1.0, 0.5, "exponential")
+    assert not agrees(lambda: canonical_lipschitz(SCORES, 3, 1.5, 1.0, rng, 0.9), law)
+
+
+@pytest.mark.parametrize("noise", ["exponential", "gumbel"])
+@pytest.mark.parametrize("decided", [True, False])
+def test_one_shot_follows_its_law(noise, decided, monkeypatch):
+    """Frequencies agree with the integral over the threshold; also where more bits decide every draw."""
+    if not decided:
+        monkeypatch.setattr(leaders, "noise_bounds", lambda words, *_: (np.zeros(len(words)), np.ones(len(words))))
+    rng, law = Source.seeded(17), one_shot_law(SCORES, 3, 4.0, 1.0, noise)
+    assert agrees(lambda: one_shot(SCORES, 3, 4.0, 1.0, rng, noise), law, SAMPLE_SIZE if decided else 1000)
+
+
+def test_one_shot_in_blocks_is_one_shot(monkeypatch):
+    """Blocks of two scores give the law of all at once."""
+    monkeypatch.setattr(leaders, "BLOCK", 2)
+    rng, law = Source.seeded(19), one_shot_law(SCORES, 2, 3.0, 1.0, "exponential")
+    assert agrees(lambda: one_shot(SCORES, 2, 3.0, 1.0, rng), law)
+
+
+@pytest.mark.parametrize("noise", ["exponential", "gumbel"])
+def test_peeling_follows_its_law(noise):
+    """Frequencies agree with the law of selections one after the other; Gumbel noise is drawn in one shot."""
+    rng, law = Source.seeded(23), peeling_law(SCORES, 2, 3.0, 1.0, noise)
+    assert agrees(lambda: peeling(SCORES, 2, 3.0, 1.0, rng, noise), law)
+
+
+def test_sizes_of_classes_sum_to_all_sets():
+    """For all d up to 12 the classes' sizes sum to C(d, k), counted by tail and by head."""
+    for d in range(2, 13):
+        for k in range(1, d):
+            sizes = [math.comb(t - h - 2, k - h - 1) for h in range(k) for t in range(k + 1, d + 1)]
+            assert 1 + sum(sizes) == math.comb(d, k)
+            assert [count(k, h, t, t + 1) for h in range(k) for t in range(k + 1, d + 1)] == sizes
+            heads = [math.log(count(k, h, k + 1, d + 1)) for h in range(k)]
+            assert log_counts(d, k) == pytest.approx(heads, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "less", "size"), [(10, 3, 4), (10, 8, 4), (10**7, 1, 999), (10**7, 5 * 10**6, 1000), (5000, 10, 1)]
+)
+def test_shares_agree_with_whole_numbers(n, less, size):
+    """The compiled comparison of two binomial coefficients agrees with exact arithmetic."""
+    gone, log_ratio = shrinkage(n, less, size)
+    above, whole = math.comb(n - less, size), math.comb(n, size)
+    assert gone == pytest.approx((whole - above) / whole, rel=1e-11)
+    assert log_ratio == pytest.approx(math.log(above) - math.log(whole) if above else -math.inf, abs=1e-9)
+
+
+def test_large_problems_agree_on_the_tail_by_both_roads(monkeypatch):
+    """Head and tail have the same distribution by the compiled and by the exact road, at d = 500."""
+    scores, rng = np.sort(np.abs(np.sin(np.arange(500.0))))[::-1] * 8, Source.seeded(29)
+    tails = {}
+    for small in (0, 20_000):
+        monkeypatch.setattr(top_k, "SMALL", small)
+        tails[small] = np.sort([canonical_lipschitz(scores, 5, 4.0, 1.0, rng, 0.75).max() for _ in range(600)])
+    both = np.sort(np.concatenate(list(tails.values())))
+    ways = [np.searchsorted(tail, both, side="right") / len(tail) for tail in tails.values()]
+    assert np.abs(ways[0] - ways[1]).max() < 4.1 * math.sqrt(1 / 600)  # two-sided Smirnov: 2 exp(-4.1^2) < 1e-7
+
+
+@pytest.mark.parametrize("mechanism", [canonical_lipschitz, one_shot, peeling])
+def test_a_clear_lead_wins_and_all_of_all_is_all(mechanism):
+    """With a lead of thousands of times the noise the k best are returned; k = d returns everything."""
+    scores = np.zeros(40_000)
+    scores[[7, 33_000, 12]] = 1e6
+    rng = Source.seeded(31)
+    assert mechanism(scores, 3, 1.0, 1.0, rng).tolist() == [7, 12, 33_000]
+    assert mechanism(np.array([2.0, 1.0, 3.0]), 3, 1.0, 1.0, rng).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("mechanism", [canonical_lipschitz, one_shot, peeling])
+@pytest.mark.parametrize(
+    ("scores", "k", "epsilon", "sensitivity"),
+    [
+        ([1.0, 2.0], 0, 1.0, 1.0),
+        ([1.0, 2.0], 3, 1.0, 1.0),
+        ([], 1, 1.0, 1.0),
+        ([1.0, np.nan], 1, 1.0, 1.0),
+        ([1.0, 2.0], 1, 0.0, 1.0),
+        ([1.0, 2.0], 1, 1.0, 0.0),
+        ([[1.0], [2.0]], 1, 1.0, 1.0),
+        ([1, 2**62], 1, 1.0, 1.0),
+    ],
+)
+def test_parameters_out_of_range_are_refused(mechanism, scores, k, epsilon, sensitivity):
+    """Sizes, epsilon, sensitivity and scores that cannot be are refused."""
+    with pytest.raises(InvalidParameterError):
+        mechanism(scores, k, epsilon, sensitivity, Source.seeded(1))
+
+
+def test_gamma_and_noise_are_checked():
+    """A gamma outside 0 .. 1 and a noise without a proof are refused."""
+    for wrong in ({"gamma": 1.1}, {"gamma": -0.1}, {"noise": "gaussian"}):
+        with pytest.raises(InvalidParameterError):
+            canonical_lipschitz([1.0, 2.0], 1, 1.0, 1.0, Source.seeded(1), **wrong)
+
+
+def test_extremes_of_the_random_words_are_survived(road):
+    """Words of all zeros or all ones, which floats cannot decide, still give a set."""
+
+    class Stuck(Source):
+        def __init__(self, first):
+            self._first, self._rest = first, Source.seeded(37)
+
+        def words(self, count):
+            found = self._rest.words(count).copy()
+            found[: min(count, 4)] = self._first
+            return found
+
+    for first in (0, 2**64 - 1, 2**63):
+        found = canonical_lipschitz(SCORES, 3, 1.0, 1.0, Stuck(np.uint64(first)))
+        assert len(set(found.tolist())) == 3
+        assert one_shot(SCORES, 3, 1.0, 1.0, Stuck(np.uint64(first))).size == 3
+
+
+def test_every_set_of_a_class_is_drawn(road):
+    """Where only ties are left, all sets come up: none is lost between the classes."""
+    rng = Source.seeded(41)
+    found = {tuple(canonical_lipschitz(np.zeros(5), 2, 1.0, 1.0, rng).tolist()) for _ in range(400)}
+    assert found == set(itertools.combinations(range(5), 2))  # one of ten is missed with a chance of 10 x .9^400
