@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import lars_path_gram
 
+from benchmarks import top_k, wide
 from benchmarks.lazy import lazy_search
 from benchmarks.subsets import every_subset
 from benchmarks.tables import FREMTPL_METADATA, SHARED
@@ -151,11 +152,21 @@ def select() -> None:
     )
 
 
+def top_k_search() -> None:
+    """Canonical Lipschitz beside a sort, the plain loop, and OpenDP's peeling."""
+    show(top_k.title(), top_k.COLUMNS, top_k.rows())
+
+
+def screening() -> None:
+    """DP-SIS on wide and long tables, start to finish."""
+    show("discreet select --method sis, 10 columns", wide.COLUMNS, wide.rows())
+
+
 def command(arguments: list[str]) -> None:
     """Run `discreet` as a process of its own."""
     subprocess.run([sys.executable, "-m", "discreet", *arguments], check=True, capture_output=True)
 
 
 if __name__ == "__main__":
-    for question in (select, moments, all_subsets, every_subset, lazy_search, selection):
+    for question in (select, moments, all_subsets, every_subset, lazy_search, selection, top_k_search, screening):
         question()

@@ -13,6 +13,7 @@ STUDIES = {
     "coverage_linear": "how often linear intervals hold the truth",
     "coverage_logistic": "how often logistic intervals hold the truth",
     "linear_accuracy": "test R^2 beside AdaSSP",
+    "screening_accuracy": "how many of the best columns screening finds",
 }
 """Each is a module of its own, `python -m benchmarks.NAME`, and takes --tables."""
 

@@ -89,7 +89,16 @@ def peak() -> int:
     return int(found.stdout)
 
 
-COLUMNS = ["d, k", "one sort", "canonical Lipschitz", "ratio", "loop over classes", "ratio", "OpenDP peeling", "one shot"]
+COLUMNS = [
+    "d, k",
+    "one sort",
+    "canonical Lipschitz",
+    "ratio",
+    "loop over classes",
+    "ratio",
+    "OpenDP peeling",
+    "one shot",
+]
 
 
 def title() -> str:

@@ -67,6 +67,8 @@ def shrinkage(n, less, size):  # type: ignore[no-untyped-def] # pragma: no cover
 def _energy(word):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Log of an exponential number from the first 64 bits of its uniform one, and a bound of its error."""
     above = np.float64(~word)
+    if above < 2.0:
+        return -64.0 * math.log(2.0), np.inf
     if word >= np.uint64(2**63):
         return math.log(-math.log1p(-(above + 0.5) * 2.0**-64)), 0.6 / (above + 0.5) + RELATIVE
     if word == np.uint64(0):
@@ -193,7 +195,7 @@ def search(ascending, k, slope, gamma, gumbel, log_counts, words, nodes, heap, c
         if node.stop - node.start == 1:
             for i in range(size):
                 rival = nodes[heap[i]]
-                if rival.bound + rival.error >= node.bound - node.error:
+                if not rival.bound + rival.error < node.bound - node.error:
                     _push(heap, size, nodes, top)
                     return CLOSE, -1, size + 1, 0, used
             return FOUND, top, size, 0, used

@@ -43,12 +43,12 @@ def noisy_leaders(values: Scores, k: int, slope: Fraction, rng: Source, gumbel: 
 
     Notes
     -----
-    Cost: O(d), a block of scores at a time.
+    Cost: O(d), a block of scores at a time; their distances are those to the k-th largest, where rounding matters.
     """
-    left = None
+    left, reference = None, np.partition(values, values.size - k)[values.size - k]
     for start in range(0, values.size, BLOCK):
         part = values[start : start + BLOCK]
-        drawn = _Leaders.of(part, start, values[0], float(slope), rng.words(part.size), gumbel)
+        drawn = _Leaders.of(part, start, reference, float(slope), rng.words(part.size), gumbel)
         left = (drawn if left is None else left.joined(drawn)).leading(k)
     if left is None or left.at.size > k:
         return _decided(left, k, slope, Words(rng), gumbel) if left is not None else np.empty(0, dtype=np.int64)
@@ -86,7 +86,7 @@ class _Leaders:
         if self.at.size <= k:
             return self
         floor = np.partition(self.low, self.low.size - k)[self.low.size - k]
-        at = np.flatnonzero(self.high >= floor)
+        at = np.flatnonzero(~(self.high < floor))
         return _Leaders(*(field[at] for field in self.fields()))
 
 

@@ -25,6 +25,8 @@ from discreet.mechanisms.reals import (
     log_sum,
 )
 
+MAX_FLOAT = 1.7e308
+
 
 @dataclass(frozen=True)
 class Contest:
@@ -289,7 +291,10 @@ def rational(number: Fraction) -> Real:
         error = context.multiply(context.power(Decimal(10), 6 - digits), context.abs(value))
         return context.subtract(value, error), context.add(value, error)
 
-    value = float(number)
+    try:
+        value = float(number)
+    except OverflowError:
+        return Real(MAX_FLOAT if number > 0 else -MAX_FLOAT, math.inf, enclose)
     return Real(value, 2.0**-52 * abs(value), enclose)
 
 

@@ -28,6 +28,8 @@ NOISE_OF_MECHANISM: dict[str, Noise] = {
 }
 """Every noise here has a hazard rate of at most 1, which is what the theorem asks (privacy specification 0.3)."""
 
+LEAST_RANGE = Fraction(1, 10**250)
+
 _FLOAT_ERROR = 2.0**-46
 """Bounds the relative error of a few float64 operations and logarithms: 64 units in the last place."""
 
@@ -119,8 +121,8 @@ def noisy_min_of_blocks(
     if noise not in _QUANTILES:
         raise InvalidParameterError(f"noise must be one of {', '.join(_QUANTILES)}, but noise={noise!r}.")
     gamma = exact(range_sensitivity, "range_sensitivity")
-    if gamma <= 0:
-        raise InvalidParameterError(f"range_sensitivity must be positive, but it is {range_sensitivity}.")
+    if not LEAST_RANGE <= gamma <= 1 / LEAST_RANGE:
+        raise InvalidParameterError(f"range_sensitivity must be in 1e-250 .. 1e250, but it is {range_sensitivity}.")
     slope = exact_epsilon(epsilon) / gamma
     left, count, reference = _Contenders.none(), 0, None
     for scores in blocks:
@@ -160,7 +162,8 @@ class _Contenders:
         cls, scores: Floats, first: int, reference: float, slope: float, words: Words, noise: Noise
     ) -> "_Contenders":
         with np.errstate(over="ignore"):
-            behind = np.clip((scores - reference) * slope, -1e300, 1e300)
+            # Halves: the difference of two floats may overflow.
+            behind = np.clip((scores / 2 - reference / 2) * (2 * slope), -1e300, 1e300)
         low, high = noise_bounds(words, noise, -behind)
         return cls(np.arange(first, first + scores.size), scores, words, low, high).leading()
 
@@ -174,7 +177,7 @@ class _Contenders:
 
     def leading(self) -> "_Contenders":
         """Those whose upper bound reaches the best lower bound."""
-        at = np.flatnonzero(self.high >= self.low.max(initial=-np.inf))
+        at = np.flatnonzero(~(self.high < self.low.max(initial=-np.inf)))
         return _Contenders(self.indices[at], self.scores[at], self.words[at], self.low[at], self.high[at])
 
 

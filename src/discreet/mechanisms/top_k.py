@@ -26,8 +26,13 @@ TopKNoise = Literal["exponential", "gumbel"]
 SMALL = 20_000
 """Features up to which nothing is compiled: a search in Python takes some milliseconds."""
 
-MAX_INTEGER = 2**62
-"""Differences of whole scores below it are exact."""
+SMALL_SETS = 32
+"""Sizes up to which that is so."""
+
+MAX_INTEGER, MAX_FLOAT = 2**62 - 1, 2.0**1022
+"""Scores beyond them are taken for them: their differences are then exact, or finite."""
+
+LEAST_SENSITIVITY = Fraction(1, 10**250)
 
 
 def canonical_lipschitz(
@@ -71,7 +76,7 @@ def canonical_lipschitz(
     Notes
     -----
     Claim: ``top_k.privacy.md``. The set maximizes (epsilon / 2) (gamma b - (1 - gamma) max(a, b)) / sensitivity plus
-    noise, a the best score outside and b the worst inside. Cost: a sort, and some hundred steps whatever d and k.
+    noise, a the best score outside and b the worst inside. Cost: a sort, and at most about 20 k steps of O(k).
 
     References
     ----------
@@ -82,18 +87,18 @@ def canonical_lipschitz(
     >>> canonical_lipschitz([5.0, 90.0, 7.0, 80.0], k=2, epsilon=50, sensitivity=1.0, rng=Source())
     array([1, 3])
     """
-    values, slope = _checked(scores, k), exact_epsilon(epsilon) / (2 * _sensitivity(sensitivity))
-    if not 0.0 <= gamma <= 1.0:
-        raise InvalidParameterError(f"gamma must be in 0 .. 1, but gamma={gamma}.")
+    (values, k), slope = _checked(scores, k), exact_epsilon(epsilon) / (2 * _sensitivity(sensitivity))
+    if not isinstance(gamma, (int, float, np.floating)) or not 0.0 <= gamma <= 1.0:
+        raise InvalidParameterError(f"gamma must be a number in 0 .. 1, but gamma={gamma}.")
     _check_noise(noise)
     if k == values.size:
         return np.arange(k)
     ascending = np.sort(values)
     contest = Contest(
-        lambda rank: Fraction(ascending[-rank].item()), values.size, k, slope, Fraction(gamma), noise == "gumbel"
+        lambda rank: Fraction(ascending[-rank].item()), values.size, k, slope, Fraction(float(gamma)), noise == "gumbel"
     )
     words = Words(rng)
-    if values.size <= SMALL:
+    if values.size <= SMALL and k <= SMALL_SETS:
         won = race(start_blocks(contest, words), words, middle)
         ranks = _ranks(won.head, won.start, k, words)
         return np.sort(np.argsort(-values, kind="stable")[ranks - 1])
@@ -227,8 +232,8 @@ def one_shot(
     >>> one_shot([5.0, 90.0, 7.0, 80.0], k=2, epsilon=50, sensitivity=1.0, rng=Source())
     array([1, 3])
     """
-    values, size = _checked(scores, k), _sensitivity(sensitivity)
-    slope = exact_epsilon(epsilon) / (2 * k * size)
+    values, k = _checked(scores, k)
+    slope = exact_epsilon(epsilon) / (2 * k * _sensitivity(sensitivity))
     _check_noise(noise)
     return np.arange(k) if k == values.size else noisy_leaders(values, k, slope, rng, noise == "gumbel")
 
@@ -282,7 +287,7 @@ def peeling(
     >>> peeling([5.0, 90.0, 7.0, 80.0], k=2, epsilon=50, sensitivity=1.0, rng=Source())
     array([1, 3])
     """
-    values = _checked(scores, k)
+    values, k = _checked(scores, k)
     if noise == "gumbel":
         return one_shot(values, k, epsilon, sensitivity, rng, noise)
     part, left = exact_epsilon(epsilon) / k, np.arange(values.size)
@@ -291,22 +296,29 @@ def peeling(
     return np.setdiff1d(np.arange(values.size), left, assume_unique=True)
 
 
-def _checked(scores: npt.ArrayLike, k: int) -> Scores:
+def _checked(scores: npt.ArrayLike, k: int) -> tuple[Scores, int]:
+    """Scores as whole numbers or floats whose differences are finite; clipping moves no two of them further apart."""
     values = np.asarray(scores)
-    if values.dtype.kind in "bui" and values.size and np.abs(values.astype(np.int64)).max() >= MAX_INTEGER:
-        raise InvalidParameterError(f"Whole scores must lie within -{MAX_INTEGER} .. {MAX_INTEGER}. Scale them.")
-    found: Scores = values.astype(np.int64 if values.dtype.kind in "bui" else np.float64, copy=False)
-    if found.ndim != 1 or found.size == 0 or not np.isfinite(found).all():
+    if values.dtype.kind not in "buif" or values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
         raise InvalidParameterError("scores must be a non-empty list of finite numbers. Check what computes them.")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= found.size:
-        raise InvalidParameterError(f"k must be a whole number of 1 .. {found.size}, the number of scores, but k={k}.")
-    return found
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= int(k) <= values.size:
+        raise InvalidParameterError(f"k must be a whole number of 1 .. {values.size}, the number of scores, but k={k}.")
+    if values.dtype.kind == "f":
+        floats = values.astype(np.float64, copy=False)
+        beyond = floats.max() > MAX_FLOAT or floats.min() < -MAX_FLOAT
+        return np.clip(floats, -MAX_FLOAT, MAX_FLOAT) if beyond else floats, int(k)
+    if values.dtype.itemsize < 8:
+        return values.astype(np.int64), int(k)
+    low = 0 if values.dtype.kind == "u" else -MAX_INTEGER
+    return np.clip(values, low, MAX_INTEGER).astype(np.int64, copy=False), int(k)
 
 
 def _sensitivity(value: Number) -> Fraction:
     size = exact(value, "sensitivity")
-    if size <= 0:
-        raise InvalidParameterError(f"sensitivity must be positive, but sensitivity={value}.")
+    if not LEAST_SENSITIVITY <= size <= 1 / LEAST_SENSITIVITY:
+        raise InvalidParameterError(
+            f"sensitivity must be in 1e-250 .. 1e250, but sensitivity={value}. Scale the scores."
+        )
     return size
 
 
