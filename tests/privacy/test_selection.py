@@ -152,7 +152,8 @@ def test_all_scores_may_move_by_any_amount():
 def test_far_scores_do_not_overflow():
     """Scores at the ends of float64 give an answer, not a warning."""
     assert noisy_min([1.7e308, -1.7e308, 0.0], 1.0, 1000, Source()) == 1
-    assert noisy_min([0.0], 1e-300, 1000, Source()) == 0
+    assert noisy_min([-1e308, 1.7e308], 1e250, 1000, Source()) == 0
+    assert noisy_min([0.0, 1e300], 1e-250, 1000, Source()) == 0
 
 
 @pytest.mark.parametrize(
@@ -162,6 +163,8 @@ def test_far_scores_do_not_overflow():
         ({"scores": [1.0, float("nan")]}, "scores"),
         ({"scores": [[1.0]]}, "scores"),
         ({"range_sensitivity": 0.0}, "range_sensitivity"),
+        ({"range_sensitivity": "1e-251"}, "range_sensitivity"),
+        ({"range_sensitivity": "1e251"}, "range_sensitivity"),
         ({"range_sensitivity": float("inf")}, "range_sensitivity"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": float("nan")}, "epsilon"),

@@ -1,0 +1,145 @@
+"""Screening: the worst pairs through its own interface, sensitivities, and controls that must fail."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.kernels.moments import GRID
+from discreet.methods.own_score import STEPS, OwnScore
+from discreet.methods.sis import Center, IndependenceScreening
+from tests.privacy.screenings import metadata_of, reached, table_of
+
+EPSILON = 1.0
+COLUMNS = 30
+MECHANISMS = ["canonical_lipschitz", "one_shot"]
+
+
+def pair(relation="replace_one", n=16, columns=COLUMNS):
+    """P9 and P11: one column ahead, one behind, all others alike; one row moves these two against the rest."""
+    base = [[1.0, *[0.5] * (columns - 2), 0.25, 1.0]] * n
+    row = [1.0, *[-1.0] * (columns - 2), 1.0, 1.0]
+    if relation == "replace_one":
+        return [*base, row], [*base, [*(-cell for cell in row[:-1]), 1.0]]
+    return [*base, row], base
+
+
+def screening(mechanism, **more):
+    return IndependenceScreening(
+        epsilon=EPSILON, n_features_to_select=2, mechanism=mechanism, y_center="middle", **more
+    )
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_worst_pair_loses_at_most_epsilon(monkeypatch, mechanism, relation):
+    """P9: the exact law of what reaches the choice; the loss is near epsilon, so that little noise is wasted."""
+    one, other = (
+        reached(monkeypatch, screening(mechanism), table_of(rows, relation)).log_law() for rows in pair(relation)
+    )
+    loss = np.abs(one - other).max()
+    assert loss <= EPSILON + 1e-8
+    assert loss > 0.8 * EPSILON
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_replacement_under_the_noise_of_addition_is_flagged(monkeypatch, mechanism):
+    """Control: the paper's sensitivity of 1, where a row is replaced."""
+    laws = []
+    for rows in pair():
+        found = reached(monkeypatch, screening(mechanism), table_of(rows))
+        laws.append(replace(found, top_k=replace(found.top_k, sensitivity=found.top_k.sensitivity // 2)).log_law())
+    assert np.abs(laws[0] - laws[1]).max() > 1.6 * EPSILON
+
+
+def test_units_of_several_rows_are_cut_and_covered(monkeypatch):
+    """A unit with five rows under rows_per_unit 3 moves each score by at most 3, and reaches it."""
+    base, units = [[0.5, 0.5, 0.5, 1.0]] * 6, list(range(6))
+    more = [[1.0, -1.0, 0.3, 1.0]] * 5
+    method = IndependenceScreening(epsilon=1.0, n_features_to_select=1, y_center="middle")
+    found = [
+        reached(monkeypatch, method, table_of(rows, "add_or_remove_one", ids, rows_per_unit=3))
+        for rows, ids in ((base, units), (base + more, [*units, *[9] * 5]))
+    ]
+    change = np.abs(found[1].scores - found[0].scores)
+    assert change.max() == found[0].top_k.sensitivity == 3 * GRID**2
+
+
+CELL = st.sampled_from([-1.0, 1.0, 0.0, 0.37, float("nan"), float("inf"), -1e300, 2.0])
+ROW = st.lists(CELL, min_size=4, max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ROW, min_size=1, max_size=8), ROW, ROW, st.integers(0, 7))
+def test_no_score_moves_by_more_than_the_sensitivity(rows, old, new, place):
+    """Any neighbors, odd cells included: each absolute score within c or 2 c."""
+    monkeypatch = pytest.MonkeyPatch()
+    method = IndependenceScreening(epsilon=1.0, n_features_to_select=1, y_center="middle")
+    at = place % (len(rows) + 1)
+    for relation, tables in (
+        ("replace_one", ([*rows[:at], old, *rows[at:]], [*rows[:at], new, *rows[at:]])),
+        ("add_or_remove_one", (rows, [*rows[:at], new, *rows[at:]])),
+    ):
+        one, other = (reached(monkeypatch, method, table_of(table, relation)) for table in tables)
+        assert np.abs(one.scores - other.scores).max() <= one.top_k.sensitivity
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(CELL, min_size=1, max_size=8), CELL, CELL)
+def test_what_the_mean_rests_on_moves_within_its_sensitivity(cells, old, new):
+    """The sum under replacement; the pair of sums of 1 + y and 1 - y, in l1, under addition."""
+    for relation, tables in (
+        ("replace_one", ([*cells, old], [*cells, new])),
+        ("add_or_remove_one", (cells, [*cells, new])),
+    ):
+        sums = []
+        for values in tables:
+            table = table_of([[0.0, 0.0, y] for y in values], relation)
+            prepared = IndependenceScreening(n_features_to_select=1).prepare(table.metadata, "y")
+            total, count = table.target_sum(prepared.center.design)
+            sums.append([total] if relation == "replace_one" else [GRID * count + total, GRID * count - total])
+        change = sum(abs(a - b) for a, b in zip(*sums, strict=True))
+        assert change <= prepared.center.sensitivity
+
+
+def test_the_mean_costs_what_its_event_says():
+    """Scale times epsilon is the l1 sensitivity: 2 rows under replacement, one row in two sums under addition."""
+    for relation, sensitivity in (("replace_one", 2.0), ("add_or_remove_one", 1.0)):
+        metadata = metadata_of(["x0", "x1"], relation, 50)
+        center = IndependenceScreening(epsilon=2.0, n_features_to_select=1).prepare(metadata, "y").center
+        assert isinstance(center, Center)
+        assert center.epsilon == Fraction(1, 5)
+        part = center.part()
+        assert part.noise.sensitivity == sensitivity
+        assert part.noise.scale == pytest.approx(5 * sensitivity)
+
+
+def normalized(X, y):
+    """Columns divided by their observed largest cell, as in Swope et al., section 4."""
+    return np.abs((X / np.maximum(np.abs(X).max(axis=0), 1e-12)).T @ y)
+
+
+def test_observed_normalization_is_flagged(monkeypatch):
+    """Control, P14: one row that raises a column's maximum a hundredfold takes its score from 200 to about 3."""
+    small, large = [0.01, 0.01, 1.0], [1.0, 0.01, 1.0]
+    method = OwnScore(n_features_to_select=1, score_func=normalized, sensitivity=2.0)
+    one, other = (reached(monkeypatch, method, table_of([*[small] * 199, last])) for last in (small, large))
+    change = np.abs(one.scores - other.scores).max() / STEPS * 2.0
+    assert change > 190.0
+    assert change > 50 * one.top_k.sensitivity / STEPS
+
+
+@pytest.mark.parametrize("mechanism", ["canonical_lipschitz", "one_shot", "peeling"])
+def test_order_of_tied_scores_does_not_matter(mechanism):
+    """P10 in small: with equal scores every column is as likely, wherever it stands."""
+    from discreet.mechanisms.rng import Source
+
+    table = table_of([[1.0, 1.0, 1.0, 1.0]] * 5)
+    method = IndependenceScreening(epsilon=1.0, n_features_to_select=1, mechanism=mechanism, y_center="middle")
+    prepared, rng = method.prepare(table.metadata, "y"), Source.seeded(5)
+    drawn = [prepared.top_k.draw(np.full(3, 5 * GRID**2), rng)[0] for _ in range(3000)]
+    counts = np.bincount(drawn, minlength=3)
+    assert np.abs(counts - 1000).max() < 200  # 7.7 standard deviations
