@@ -11,12 +11,19 @@ if TYPE_CHECKING:
     from discreet.estimators.best_subsets import best_subsets as best_subsets
     from discreet.estimators.pcls import PCLS as PCLS
     from discreet.estimators.pcpl import PCPL as PCPL
+    from discreet.estimators.public_screening import sure_independence_screening as sure_independence_screening
+    from discreet.estimators.sis import DPSIS as DPSIS
+    from discreet.estimators.two_stage import TwoStage as TwoStage
+    from discreet.kernels.top_k_metrics import top_k_metrics as top_k_metrics
     from discreet.ledger import Ledger as Ledger
+    from discreet.planning.top_k import top_k_accuracy as top_k_accuracy
     from discreet.release import Release as Release
     from discreet.report import render as render
+    from discreet.report.accuracy_chart import accuracy_chart as accuracy_chart
 
 # Imported on first use: the command line must not wait for scikit-learn.
 _HOMES = {
+    "DPSIS": "discreet.estimators.sis",
     "Guarantee": "discreet.accounting.guarantee",
     "Ledger": "discreet.ledger",
     "Metadata": "discreet.data.metadata",
@@ -28,16 +35,22 @@ _HOMES = {
     "LinearRegression": "discreet.estimators.regression",
     "PCPL": "discreet.estimators.pcpl",
     "Release": "discreet.release",
+    "TwoStage": "discreet.estimators.two_stage",
     "accounting": "discreet",
+    "accuracy_chart": "discreet.report.accuracy_chart",
     "best_subsets": "discreet.estimators.best_subsets",
     "errors": "discreet",
     "mechanisms": "discreet",
     "open_table": "discreet.data.duckdb",
     "render": "discreet.report",
+    "sure_independence_screening": "discreet.estimators.public_screening",
+    "top_k_accuracy": "discreet.planning.top_k",
+    "top_k_metrics": "discreet.kernels.top_k_metrics",
     "workflow": "discreet",
 }
 
 __all__ = [
+    "DPSIS",
     "PCLS",
     "PCPL",
     "Guarantee",
@@ -49,9 +62,14 @@ __all__ = [
     "NoisyMoments",
     "PoissonRegression",
     "Release",
+    "TwoStage",
+    "accuracy_chart",
     "best_subsets",
     "open_table",
     "render",
+    "sure_independence_screening",
+    "top_k_accuracy",
+    "top_k_metrics",
 ]
 
 

@@ -91,6 +91,12 @@ class FitRecord(_Record):
     residual_sd: float | None = Field(default=None, ge=0, description="linear: estimated, in the target's unit")
     r_squared: float | None = Field(default=None, description="linear: estimated, corrected for the noise")
 
+    @property
+    def has_intervals(self) -> bool:
+        """False when the method made none: every interval is all that is allowed, and no variance is known."""
+        told = (one.sampling_variance + one.privacy_variance > 0 for one in self.coefficients)
+        return not all(one.uninformative for one in self.coefficients) or any(told) or not self.coefficients
+
 
 class MomentsRecord(_Record):
     """Noisy sums of products of the scaled columns: any regression on them is free from here on."""

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.release import Release
+from discreet.workflow import fit_from, select_from
 from tests.acceptance.conftest import METADATA, people
 
 PLAN = """
@@ -79,6 +80,114 @@ def test_fits_from_noisy_moments_are_free(granted):
     granted.run("fit", "--from", "moments.json", "--columns", "age,shoe").refused(2)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--target", "income"],
+        ["--no-intercept"],
+        ["--y-bound", "3"],
+        ["--y-center", "3"],
+        ["--row-norm", "1"],
+        ["--solver", "3"],
+        ["--epsilon", "1"],
+        ["--delta", "0"],
+        ["--dry-run"],
+        ["--fresh"],
+        ["--data", "people.parquet"],
+        ["--metadata", "people.yaml"],
+        ["--ledger", "ledger.sqlite"],
+        ["--table", "people"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_free_fit_cannot_be_asked_for_what_was_not_bought(granted, words):
+    """An option that noisy moments cannot honour is refused by its name, and the line says what to do."""
+    assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, out="moments.json").code == 0
+    line = granted.run("fit", "--from", "moments.json", "--out", "fit.json", *words).refused(2)
+    assert f"cannot have {words[0]}. Leave that out." in line
+    assert not (granted.folder / "fit.json").exists()
+
+
+def test_a_free_fit_takes_what_fits_what_was_bought(granted):
+    """The same target, the intercept that is there, the family, and whatever concerns the answer alone."""
+    assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, out="moments.json").code == 0
+    words = "--target visits --intercept --family linear --confidence 0.8 --yes --quiet --json"
+    done = granted.run("fit", "--from", "moments.json", *words.split())
+    assert (done.code, json.loads(done.out)["fit"]["confidence"]) == (0, 0.8)
+
+
+def test_a_release_shows_what_it_was_charged_in_rho(place):
+    """Under zcdp the release holds its own rho, that of the account, and the delta at which the cap converts."""
+    place.run(
+        "budget", "grant", "clinic", "--epsilon", 3, "--delta", 1e-3, "--accounting", "zcdp", "--ledger", place.ledger
+    )
+    spent = 0.0
+    for epsilon in (0.3, 0.5):
+        assert place.select("--yes", epsilon=epsilon, out="release.json").code == 0
+        charge = Release.read("release.json").provenance.ledger
+        assert charge.rho_spent == pytest.approx(spent + charge.rho)
+        spent = charge.rho_spent
+        assert charge.delta_cap == 1e-3
+    assert "The whole cap stands for epsilon 3 at delta 0.001." in " ".join(
+        place.run("report", "release.json").out.split()
+    )
+
+
+def test_what_was_computed_from_a_release_verifies_and_spent_nothing(granted):
+    """Fits and selections, one after the other, belong to the entry of the release that they were computed from."""
+    assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, max_size=2, out="moments.json").code == 0
+    bought = Release.read("moments.json")
+    fitted = fit_from(bought, ["age"], 0.8)
+    chain = [fitted, select_from(fitted, model_penalty=0.5), select_from(bought, groups=[["age", "income"]])]
+    chain += [fit_from(chain[1]), fit_from(chain[2], ["site"])]
+    names = [str(one.save(granted.folder / f"{place}.json")) for place, one in enumerate(chain)]
+    done = granted.run("budget", "verify", "moments.json", *names, "--ledger", granted.ledger)
+    entry = bought.provenance.ledger.entry
+    told = [
+        f"{name}: computed from the release of entry {entry}, which is in the ledger; it spent nothing."
+        for name in names
+    ]
+    assert (done.code, done.out.splitlines()[1:]) == (0, told)
+    done = granted.run("budget", "verify", names[0], "--ledger", granted.ledger, "--json")
+    assert json.loads(done.out)["derived"] == [{"file": names[0], "entry": entry}]
+
+
+FORGED = {
+    "a coefficient": (lambda value: value["fit"]["coefficients"][0].update(estimate=1.0), "what this version computes"),
+    "the columns": (lambda value: value["request"].update(candidates=["income"]), "what this version computes"),
+    "no such column": (lambda value: value["request"].update(candidates=["shoe"]), "what this version computes"),
+    "a smaller epsilon": (lambda value: value["guarantee"].update(epsilon=0.1), "what this version computes"),
+    "the selection": (lambda value: value.update(selected=["income"]), "what this version computes"),
+    "the moments": (lambda value: value["moments"].update(yty=1), "what this version computes"),
+    "the parent": (lambda value: value["provenance"].update(derived_from="0" * 64), "is not in it"),
+    "the entry": (lambda value: value["provenance"]["ledger"].update(entry=1), "is not in it"),
+    "no charge": (lambda value: value["provenance"].update(ledger=None), "is not in it"),
+}
+
+
+@pytest.mark.parametrize("change", FORGED)
+def test_what_was_computed_from_a_release_and_changed_does_not_verify(granted, change):
+    """Every number is computed again, and all that was promised must be the parent's."""
+    assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, forced="age", out="moments.json").code == 0
+    value = json.loads(fit_from(Release.read("moments.json")).to_json())
+    alter, hint = FORGED[change]
+    alter(value)
+    (granted.folder / "fit.json").write_text(json.dumps(value))
+    assert hint in granted.run("budget", "verify", "fit.json", "--ledger", granted.ledger).refused(8)
+
+
+def test_another_selection_says_what_it_was_asked_with(granted):
+    """Not with what the first one was: a limit that no longer holds must not stand in the release."""
+    assert granted.select("--yes", method="moments", epsilon=2, delta=1e-4, max_size=1, out="moments.json").code == 0
+    again = select_from(fit_from(Release.read("moments.json"), ["age"]), forced=["income"])
+    assert "income" in again.selected
+    assert again.request["candidates"] == ["age", "income", "site"]
+    parameters = again.request["parameters"]
+    assert (parameters.get("max_size"), parameters["forced"], parameters.get("confidence")) == (None, ["income"], None)
+    with pytest.raises(TypeError, match="epsilon"):
+        select_from(again, epsilon=1.0)
+
+
 def test_a_fit_of_what_a_release_selected_spends(granted):
     """The columns come from the release, the budget from the ledger."""
     assert granted.select("--yes", forced="age", out="release.json").code == 0
@@ -132,7 +241,6 @@ def test_bad_plans_are_refused_and_cost_nothing(granted, change, code, hint):
         ({"columns": "age,age"}, 2, "repeat"),
         ({"columns": "visits"}, 2, "cannot be a candidate"),
         ({"family": "poisson", "delta": 0}, 2, "delta must lie in"),
-        ({"family": "logistic", "delta": 0}, 2, "delta must lie in"),
         ({"family": "logistic"}, 3, "numeric from 0 to 1"),
         ({"family": "magic"}, 2, "magic"),
         ({"confidence": 1.5}, 2, "confidence"),
@@ -145,6 +253,56 @@ def test_bad_fits_are_refused_and_cost_nothing(granted, options, code, hint):
     given = {"target": "visits", "columns": "age,site", "epsilon": 1, "delta": 1e-4} | options
     assert hint in fit(granted, "--yes", **given).refused(code)
     assert granted.spent() == 0.0
+
+
+BINARY = METADATA | {"columns": METADATA["columns"] | {"visits": {"type": "integer", "lower": 0, "upper": 1}}}
+
+
+@pytest.fixture
+def yes_or_no(place):
+    """The same people, asked whether they came often: the older ones did."""
+    place.metadata.write_text(json.dumps(BINARY))
+    table = people()
+    often = pa.array([int(visits > 10) for visits in table["visits"].to_pylist()])
+    pq.write_table(table.set_column(table.column_names.index("visits"), "visits", often), place.data)
+    return place
+
+
+@pytest.mark.parametrize("given", [{}, {"delta": 0}], ids=["default", "delta 0"])
+def test_a_logistic_fit_without_a_delta_is_pure(yes_or_no, given):
+    """Shown beforehand, charged once, without a delta; the sign is right, and no interval tells anything."""
+    asked = {"target": "visits", "columns": "age,site", "family": "logistic", "epsilon": 9} | given
+    shown = fit(yes_or_no, "--dry-run", **asked)
+    assert (shown.code, yes_or_no.spent()) == (0, 0.0)
+    done = fit(yes_or_no, "--yes", "--json", **asked, out="fit.json")
+    assert done.code == 0, done
+    release = Release.read(yes_or_no.folder / "fit.json")
+    assert yes_or_no.spent() == 9.0
+    assert (release.guarantee.epsilon, release.guarantee.delta) == (9.0, 0.0)
+    assert release.noise.mechanism == "objective_perturbation"
+    found = {one.column: one for one in release.fit.coefficients}
+    assert found["age"].estimate > 0.0
+    assert all(one.uninformative and one.low < one.estimate < one.high for one in release.fit.coefficients)
+    for name in ("report.html", "report.md"):
+        assert yes_or_no.run("report", "fit.json", "--out", name).code == 0
+    text = (yes_or_no.folder / "report.md").read_text()
+    assert "objective perturbation" in text
+    assert fit(yes_or_no, "--yes", "--json", **asked).out == done.out
+
+
+@pytest.mark.parametrize("word", ["one class", "all missing", "separable"])
+def test_a_pure_logistic_fit_of_any_rows_answers(yes_or_no, word):
+    """No table of whatever kind is a failure."""
+    table = pq.read_table(yes_or_no.data)
+    n, at = table.num_rows, table.column_names.index("visits")
+    cells = {
+        "one class": pa.array([1] * n),
+        "all missing": pa.nulls(n, pa.int64()),
+        "separable": pa.array([int(age > 50) for age in table["age"].to_pylist()]),
+    }[word]
+    pq.write_table(table.set_column(at, "visits", cells), yes_or_no.data)
+    done = fit(yes_or_no, "--yes", "--json", target="visits", columns="age,site", family="logistic", epsilon=1)
+    assert done.code == 0, done
 
 
 def degenerate(column):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet import release
+from discreet import files
 from discreet.cli.main import run
 from discreet.data.duckdb import ParquetTable
 from discreet.ledger import Ledger, Reservation, postings
@@ -32,7 +32,7 @@ MOMENTS = {
     "while drawing": (subset_search, "noisy_min_of_blocks", 0),
     "while recording": (Reservation, "release", 0),
     "during the record": (postings, "step", 1),
-    "while writing the file": (release.os, "replace", 0),
+    "while writing the file": (files.os, "replace", 0),
 }
 # What is spent, and the state of the reservation, after an interruption.
 INTERRUPTION = {

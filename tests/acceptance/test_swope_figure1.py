@@ -1,4 +1,4 @@
-"""Swope et al. 2024, figure 1: without privacy, screening finds the true features far more often than block-wise lassos."""
+"""Swope et al. 2024, figure 1: without privacy, screening finds the true features more often than block-wise lassos."""
 
 import numpy as np
 import pytest

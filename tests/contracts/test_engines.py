@@ -16,11 +16,12 @@ import pytest
 from benchmarks.tables import FREMTPL_METADATA, SHARED
 
 from discreet.data import duckdb as files
-from discreet.data import engine
+from discreet.data import engine, file_table
 from discreet.data.design import Design
 from discreet.data.duckdb import open_table
 from discreet.data.dummy import dummy_table
 from discreet.data.metadata import Metadata
+from discreet.data.score_design import ScoreDesign
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.mechanisms.rng import Source
 
@@ -119,11 +120,60 @@ def test_header_names_the_columns_and_opens_no_row(stored):
 @pytest.mark.parametrize(("batch_rows", "workers"), [(65536, 2), (97, 1), (1000, 4)])
 def test_moments_are_the_same_integers(stored, expected, batch_rows, workers, monkeypatch):
     """Whatever the storage, the batches and the threads."""
-    for module in (engine, files):
+    for module in (engine, files, file_table):
         monkeypatch.setattr(module, "BATCH_ROWS", batch_rows)
     monkeypatch.setattr("discreet.data.frame.BATCH_ROWS", batch_rows)
     monkeypatch.setattr(engine, "WORKERS", workers)
     np.testing.assert_array_equal(open_table(stored, METADATA).moments(DESIGN), expected)
+
+
+NUMERIC = [name for name in DESIGN.candidates if METADATA.is_number(name)]
+SCORES = ScoreDesign.plan(METADATA, "ClaimNb", NUMERIC, center=0.0)
+
+
+@pytest.mark.parametrize(("batch_rows", "workers", "group"), [(65536, 2, 1024), (97, 1, 1), (1000, 4, 2)])
+def test_scores_are_the_same_integers(stored, expected, batch_rows, workers, group, monkeypatch):
+    """Sums of products with the target, column by column, are those of the moments."""
+    for module in (engine, files, file_table):
+        monkeypatch.setattr(module, "BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(engine, "WORKERS", workers)
+    monkeypatch.setattr(engine, "GROUP", group)
+    table = open_table(stored, METADATA)
+    places = np.cumsum([1, *DESIGN.widths])[[DESIGN.candidates.index(name) for name in NUMERIC]]
+    np.testing.assert_array_equal(table.products(SCORES), expected[places, -1])
+    assert table.target_sum(SCORES) == (expected[0, -1] // 32767, 3000)
+
+
+LONG = Metadata.from_value(
+    {
+        "dataset": "long",
+        "unit": "person",
+        "neighboring": "add_or_remove_one",
+        "columns": {"y": {"type": "integer", "lower": 0, "upper": 1}},
+        "features": {"type": "real", "lower": 0, "upper": 9, "count": 40},
+        "layout": {"row": "who", "feature": "what", "value": "how much"},
+    }
+)
+
+
+@pytest.mark.parametrize("storage", ENGINES)
+def test_long_tables_are_the_same_in_every_storage(storage, tmp_path):
+    """Values and targets, in any order, with people, features and cells that count for nothing."""
+    words = Source.seeded(6).words(5 * 900).reshape(5, -1)
+    who, what, value, turned = (words[0] % 70).astype(int), (words[1] % 42).astype(int), words[2] % 12, words[3]
+    values = pa.table({"who": who, "what": what, "how much": [None if v == 11 else float(v) for v in value]})
+    people = pa.table({"y": (words[4, :60] % 2).astype(int), "who": np.arange(60)})
+    folders = [tmp_path / name for name in ("first", "values", "people")]
+    for folder in folders:
+        folder.mkdir()
+    opened = open_table(values, LONG, targets=people)
+    design = ScoreDesign.plan(LONG, "y", opened.feature_names("y"))
+    shuffled = values.take(pa.array(np.argsort(turned)))
+    table = open_table(ENGINES[storage](shuffled, folders[1]), LONG, targets=ENGINES[storage](people, folders[2]))
+    table.check(("y",))
+    np.testing.assert_array_equal(table.products(design), opened.products(design))
+    assert table.target_sum(design) == opened.target_sum(design)
+    assert len(list(folders[1].iterdir())) <= 1
 
 
 ORDERS = {

@@ -1,9 +1,6 @@
 """A release in its file: whole, frozen, refused in one line when it is something else."""
 
 import json
-import os
-import stat
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ import discreet as dc
 from discreet.errors import InvalidParameterError, VerificationError
 from discreet.mechanisms.rng import Source
 from discreet.methods.pcls import PenalizedLeastSquares
-from discreet.release import Release, canonical_sha256, writable, write_whole
+from discreet.release import Release, canonical_sha256
 from discreet.workflow import answer
 from tests.privacy.pairs import table_of
 
@@ -85,39 +82,6 @@ def test_digest_ignores_the_order_of_keys():
     assert canonical_sha256({"a": [1, 2]}) != canonical_sha256({"a": [2, 1]})
 
 
-def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
-    """A full disk halfway through: the old file stands, nothing else is left, the error is one line."""
-    path = tmp_path / "out.json"
-    path.write_text("old")
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InvalidParameterError, match="no space left"):
-        write_whole(path, "new")
-    assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
-
-
-def test_files_have_the_users_mode(tmp_path):
-    """The mode follows the umask, as for any file that a user makes."""
-    before = os.umask(0o027)
-    try:
-        path = write_whole(tmp_path / "out", b"bytes")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-
-
-def test_paths_that_cannot_be_written_are_told_before(tmp_path):
-    """A folder, and a file in no folder, are refused before anything is spent."""
-    for path in (tmp_path, tmp_path / "none" / "out.json"):
-        with pytest.raises(InvalidParameterError, match="must be writable"):
-            writable(path)
-    writable(tmp_path / "out.json")
-
-
 def test_json_is_readable_text(release):
     """A release is indented UTF-8 with a final newline, names as they are written."""
     named = release.model_copy(update={"selected": ("größe", "年齢")})
@@ -142,46 +106,3 @@ def test_files_that_are_no_text_are_refused(tmp_path):
         with pytest.raises(InvalidParameterError, match=words) as refused:
             Release.read(place)
         assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize("step", ["tempfile.mkstemp", "os.chmod", "os.replace"])
-def test_a_write_that_fails_at_any_step_leaves_nothing(step, tmp_path, monkeypatch):
-    """A folder that cannot be written, a mode that cannot be set, a name that cannot be taken: nothing new is left."""
-    (tmp_path / "out").write_text("old")
-
-    def refuse(*_args, **_kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(step, refuse)
-    for name in ("out", "new"):
-        with pytest.raises(InvalidParameterError, match="permission denied"):
-            write_whole(tmp_path / name, "new")
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert (tmp_path / "out").read_text() == "old"
-
-
-def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
-    """Ctrl-C halfway through is passed on, and no part of the file stays."""
-
-    def interrupted(_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "out", "new")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_write_is_whole_at_every_moment(tmp_path, monkeypatch):
-    """Until the new file takes the old one's name the old one is as it was, and the new one stands whole beside it."""
-    path, replace, seen = tmp_path / "out", os.replace, []
-    path.write_text("old")
-
-    def look(source, target):
-        seen.append((path.read_text(), Path(source).parent, Path(source).read_text()))
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", look)
-    assert write_whole(path, "new") == path
-    assert seen == [("old", tmp_path, "new")]
-    assert path.read_text() == "new"

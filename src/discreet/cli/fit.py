@@ -16,6 +16,7 @@ from discreet.cli.spend import (
     Of,
     Out,
     Quiet,
+    Targets,
     Yes,
     deliver,
     names,
@@ -50,10 +51,15 @@ def fit(
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy loss to spend, in nats.")] = None,
     delta: Annotated[
-        float, typer.Option(help="Allows Gaussian noise, which is much smaller; 1e-6 is usual. 0: pure.")
+        float,
+        typer.Option(
+            help="Allows Gaussian noise, which is much smaller; 1e-6 is usual. 0: pure; a logistic fit then has no "
+            "intervals."
+        ),
     ] = 0.0,
     metadata: Annotated[Path | None, typer.Option(help="What is public about the table (YAML or JSON).")] = None,
     data: Data = None,
+    targets: Targets = None,
     family: Annotated[str, typer.Option(help="linear, logistic or poisson.")] = "linear",
     confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     y_bound: Annotated[float | None, typer.Option(help="Linear: clip the target to this far from its center.")] = None,
@@ -73,7 +79,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn the coefficients of a regression of TARGET, with intervals."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
     earlier = Release.read(from_) if from_ is not None else None
     if earlier is not None and earlier.moments is not None and family == "linear":
         _check_free(context, earlier, earlier.moments)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.spend import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Yes, spend
+from discreet.cli.spend import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Targets, Yes, spend
 
 EXAMPLE = """\b
 Example of PLAN.yaml:
@@ -18,6 +18,8 @@ Example of PLAN.yaml:
   delta: 1e-6
   select: {method: pcls, epsilon: 0.5, l1_radius: 4, y_center: 5}
   fit: {family: linear}
+  # before select, or in its place, where candidates are many:
+  # screen: {method: sis, n_features_to_select: 10, epsilon: 0.3}
 \b
 Example:
   discreet run PLAN.yaml --dry-run
@@ -28,6 +30,7 @@ Example:
 def run(
     plan: Annotated[Path, typer.Argument(help="The plan (YAML or JSON). Its paths are relative to it.")],
     data: Data = None,
+    targets: Targets = None,
     metadata: Annotated[Path | None, typer.Option(help="Metadata, instead of the plan's.")] = None,
     table: Of = None,
     ledger: Book = None,
@@ -38,7 +41,18 @@ def run(
     yes: Yes = False,
     quiet: Quiet = False,
 ) -> None:
-    """Select columns, then fit their model: one charge, one release."""
+    """Screen or select columns, then fit their model: one charge, one release."""
     steps = workflow.read_run(plan)
-    how = How(data or steps.data, table or steps.table, ledger, out, fresh, dry_run, json_, yes, quiet)
+    how = How(
+        data or steps.data,
+        table or steps.table,
+        ledger,
+        out,
+        fresh,
+        dry_run,
+        json_,
+        yes,
+        quiet,
+        targets or steps.targets,
+    )
     spend(steps.method(), metadata or steps.metadata_file(), steps.target, steps.candidates, how, plan)

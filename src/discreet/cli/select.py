@@ -7,40 +7,73 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
-from discreet.cli.spend import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Yes, names, number_or_word, spend
+from discreet.cli.spend import (
+    Book,
+    Data,
+    DryRun,
+    Fresh,
+    How,
+    Json,
+    Of,
+    Out,
+    Quiet,
+    Targets,
+    Yes,
+    names,
+    number_or_word,
+    spend,
+)
 from discreet.errors import InvalidParameterError
-from discreet.release import read_text
+from discreet.files import read_text
 
 EXAMPLE = """\b
 Example:
   discreet select --data rand_hie.parquet --metadata rand_hie.yaml \\
     --target mdvis --epsilon 1 --l1-radius 4 --y-center 5 --out release.json
+  discreet select --data genes.parquet --metadata genes.yaml --target sick \\
+    --method sis --n-features 10 --epsilon 2 --out release.json
 """
 
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
 
 
 def select(
-    target: Annotated[str, typer.Option(help="The response, a numeric column.")],
+    target: Annotated[str, typer.Option(help="The response: a numeric column; for sis and two-stage also a category.")],
     epsilon: Annotated[float, typer.Option(help="Privacy loss to spend, in nats. Common: 0.1 to 3.")],
     metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
     data: Data = None,
+    targets: Targets = None,
     candidates: Names = None,
     method: Annotated[
-        str, typer.Option(help="pcls: constrained least squares; pcpl: profile likelihood; moments: noisy moments.")
+        str,
+        typer.Option(
+            help="pcls: constrained least squares; pcpl: profile likelihood; moments: noisy moments; sis: screening of "
+            "many columns one by one; two-stage: votes of lassos on blocks of rows."
+        ),
     ] = "pcls",
+    n_features: Annotated[
+        int | None, typer.Option("--n-features", "-k", help="How many columns sis and two-stage select. Default 5.")
+    ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="Probability of failure allowed: pcpl needs one, moments gains by it.")
+        float | None,
+        typer.Option(
+            help="Probability of failure allowed: pcpl needs one, moments and many columns of sis gain by it."
+        ),
     ] = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="permute_and_flip, exponential or laplace. Default: the first.")
+        str | None,
+        typer.Option(
+            help="permute_and_flip (default), exponential or laplace; of sis and two-stage auto (default), "
+            "canonical_lipschitz, one_shot or peeling."
+        ),
     ] = None,
     l1_radius: Annotated[
         str | None, typer.Option(help="R: bound on the sum of absolute coefficients; private buys it. Default 2 r.")
     ] = None,
     model_penalty: Annotated[
-        str, typer.Option(help="Penalty for each column: a number, auto, or bic or aic, which buy a variance.")
-    ] = "auto",
+        str | None,
+        typer.Option(help="Penalty for each column: a number, auto (default), or bic or aic, which buy a variance."),
+    ] = None,
     max_size: Annotated[int | None, typer.Option(help="The most columns that may be selected.")] = None,
     forced: Annotated[list[str] | None, typer.Option(help="Candidates in every model: COL,COL.")] = None,
     group: Annotated[list[str] | None, typer.Option(help="COL,COL that enter together. May be repeated.")] = None,
@@ -48,11 +81,22 @@ def select(
     y_bound: Annotated[
         str | None, typer.Option(help="r: clip the target to this far from its center; private buys a quantile.")
     ] = None,
-    y_center: Annotated[float | None, typer.Option(help="Public center of the target. Default: mid-range.")] = None,
+    y_center: Annotated[
+        str | None,
+        typer.Option(help="Public center of the target. Default: mid-range; of sis private, which buys the mean."),
+    ] = None,
+    level: Annotated[
+        str | None, typer.Option(help="Of a target that is a category, for sis and two-stage: this level or another.")
+    ] = None,
+    code: Annotated[
+        list[str] | None, typer.Option(help="Number of a level of such a target: LEVEL=NUMBER. Once for each level.")
+    ] = None,
     share: Annotated[
         list[str] | None, typer.Option(help="Part of epsilon for a bought step: STEP=PART. May be repeated.")
     ] = None,
-    intercept: Annotated[bool, typer.Option(help="A constant in every model.")] = True,
+    intercept: Annotated[
+        bool | None, typer.Option("--intercept/--no-intercept", help="A constant in every model. Default: yes.")
+    ] = None,
     as_published: Annotated[
         bool,
         typer.Option("--as-published", help="The paper's algorithm, errors included. Not private: for study."),
@@ -70,35 +114,36 @@ def select(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
-    chosen = workflow.method_of(
-        method,
-        **{
-            **_others(set_),
-            "epsilon": epsilon,
-            "delta": delta,
-            "mechanism": mechanism,
-            "l1_radius": number_or_word(l1_radius),
-            "model_penalty": number_or_word(model_penalty),
-            "max_size": max_size,
-            "forced": names(forced),
-            "groups": tuple(names([one]) or () for one in group) if group else None,
-            "models": _models(models),
-            "y_bound": number_or_word(y_bound),
-            "y_center": y_center,
-            "shares": _shares(share),
-            "fit_intercept": intercept,
-            "as_published": as_published or None,
-        },
-    )
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet)
+    named = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "mechanism": mechanism,
+        "l1_radius": number_or_word(l1_radius),
+        "model_penalty": number_or_word(model_penalty),
+        "max_size": max_size,
+        "forced": names(forced),
+        "groups": tuple(names([one]) or () for one in group) if group else None,
+        "models": _models(models),
+        "y_bound": number_or_word(y_bound),
+        "y_center": number_or_word(y_center),
+        "n_features_to_select": n_features,
+        "level": level,
+        "codes": _numbers(code, "--code LEVEL=NUMBER, such as sick=1"),
+        "shares": _numbers(share, "--share STEP=PART, such as l1_radius=0.2"),
+        "fit_intercept": intercept,
+        "as_published": as_published or None,
+    }
+    given = {key: value for key, value in named.items() if value is not None}
+    chosen = workflow.method_of(method, **{**_others(set_), **given})
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
     spend(chosen, metadata, target, names(candidates), how, models)
 
 
-def _shares(given: list[str] | None) -> dict[str, float] | None:
-    """Parts of epsilon by step."""
+def _numbers(given: list[str] | None, form: str) -> dict[str, float] | None:
+    """Numbers by name: parts of epsilon by step, or codes by level."""
     if not given:
         return None
-    return {name: number_or_word(value) for name, value in _pairs(given, "--share STEP=PART, such as l1_radius=0.2")}
+    return {name: number_or_word(value) for name, value in _pairs(given, form)}
 
 
 def _others(given: list[str] | None) -> dict[str, Any]:

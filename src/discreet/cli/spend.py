@@ -13,10 +13,17 @@ from discreet import report as reports
 from discreet import workflow
 from discreet.cli.console import as_json, number, progress, result, say, spare
 from discreet.errors import InvalidParameterError
-from discreet.release import Release, writable
+from discreet.files import writable
+from discreet.release import Release
 from discreet.report.words import count
 
+SCREENINGS = ("sis", "two-stage")
+"""Methods that do not choose among models."""
+
 Data = Annotated[str | None, typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file.")]
+Targets = Annotated[
+    str | None, typer.Option(help="Of a table with a value a row: the file with a row for each person and the target.")
+]
 Of = Annotated[str | None, typer.Option(help="Which table of a database file.")]
 Book = Annotated[str | None, typer.Option(help="Ledger file. Default: in the user's data folder.")]
 Out = Annotated[Path | None, typer.Option(help="Write the release here (JSON).")]
@@ -40,6 +47,7 @@ class How:
     json: bool
     yes: bool
     quiet: bool
+    targets: str | None = None
 
 
 def spend(
@@ -73,12 +81,12 @@ def spend(
         return
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE, or --dry-run to see the cost alone.")
-    opened = workflow.open_table(how.data, public, how.table)
+    opened = workflow.open_table(how.data, public, how.table, how.targets)
     if how.out is not None:
         writable(how.out)
     with workflow.Ledger(how.ledger) as book, progress(how.quiet) as told:
         if how.out is not None:
-            spare(how.out, how.data, metadata, *reads, book.location)
+            spare(how.out, how.data, how.targets, metadata, *reads, book.location)
         answer = workflow.answer(
             method,
             opened,
@@ -134,8 +142,9 @@ def summary(release: Release) -> str:
     if release.fit is None or release.method == "run":
         chosen = ", ".join(release.selected) or "no column"
         lines.append(f"Selected for {release.request['target']}: {chosen}")
-        among = len(release.request["candidates"])
-        models = release.noise.n_candidates
+        among, models = count(reports.n_candidates(release)), release.noise.n_candidates
+        if release.method in SCREENINGS:
+            models = None
         lines.append(f"  one of {count(models)} models of {among} candidates" if models else f"  of {among} candidates")
     if release.fit is not None:
         lines.append(reports.coefficient_table(release))
@@ -211,7 +220,7 @@ def show_plan(plan: workflow.Plan, json_: bool) -> None:
             "discreet/plan@1",
             method=plan.method,
             target=plan.target,
-            candidates=list(plan.candidates),
+            candidates=workflow.candidates_record(plan.candidates),
             parameters=plan.parameters,
             cost={"epsilon": float(cost.epsilon), "delta": float(cost.delta)} if cost else None,
             neighboring=cost.neighboring if cost else None,
@@ -219,12 +228,13 @@ def show_plan(plan: workflow.Plan, json_: bool) -> None:
             steps=[step.model_dump(mode="json") for step in plan.steps],
         )
         return
-    models = f", {count(plan.noise.n_candidates)} models" if plan.noise.n_candidates else ""
+    named = plan.noise.n_candidates if plan.method not in SCREENINGS else None
+    models = f", {count(named)} models" if named else ""
     spent = "no guarantee"
     if cost is not None:
         spent = f"epsilon {number(cost.epsilon)}"
         spent += (f", delta {number(cost.delta)}" if cost.delta else "") + f", {cost.neighboring}"
-    lines = [f"Plan for {plan.target} on {len(plan.candidates)} candidates{models}", f"  cost         {spent}"]
+    lines = [f"Plan for {plan.target} on {count(len(plan.candidates))} candidates{models}", f"  cost         {spent}"]
     for step in plan.steps:
         lines.append(f"    {step.name:<24} {_price(step.event)}, noise of scale {number(step.noise.scale)}")
     noise = plan.noise
@@ -232,7 +242,13 @@ def show_plan(plan: workflow.Plan, json_: bool) -> None:
         f"  mechanism    {noise.mechanism} ({noise.noise} noise of scale {number(noise.scale)})",
         f"  sensitivity  {number(noise.sensitivity)} = {noise.formula}",
     ]
-    shown = {"y_center": "y center", "y_bound": "y bound (r)", "l1_radius": "R", "model_penalty": "penalty"}
+    shown = {
+        "n_features_to_select": "selected",
+        "y_center": "y center",
+        "y_bound": "y bound (r)",
+        "l1_radius": "R",
+        "model_penalty": "penalty",
+    }
     lines += [f"  {word:<12} {_plain(plan.parameters[key])}" for key, word in shown.items() if key in plan.parameters]
     lines.append(f"  numerics     {noise.numerics}")
     result("\n".join([*lines, "No data were opened and nothing was spent."]))

@@ -83,7 +83,7 @@ class BoundMap:
         cells = np.full((batch.num_rows, self.n_columns), -1, dtype=np.int16, order="F")
         for i, name in enumerate(self.columns):
             values = numbers(batch.column(name))
-            column = self.metadata.columns.get(name)
+            column = self.metadata.column(name)
             if isinstance(column, NumericColumn) and column.missing is not None:
                 values = np.where(np.isnan(values), column.missing, values)
             known = ~np.isnan(values)

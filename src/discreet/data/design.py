@@ -130,6 +130,11 @@ class Design:
         response = metadata.declared(target)
         if not isinstance(response, NumericColumn):
             raise MetadataError(f"The target must be numeric, but {target!r} is a category. Choose another target.")
+        if candidates is None and metadata.features is not None:
+            raise InvalidParameterError(
+                "Candidates must be named where the metadata declare features, too many for one model. Name some with "
+                "--candidates, or screen the features first."
+            )
         names = tuple(candidates) if candidates is not None else tuple(n for n in metadata.columns if n != target)
         if not names:
             raise InvalidParameterError("At least one candidate column is needed. Name some with --candidates.")

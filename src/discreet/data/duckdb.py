@@ -1,9 +1,8 @@
 """The embedded engine: CSV, Parquet, Arrow, DuckDB and SQLite files, locked to the one file it was opened for."""
 
-import contextlib
 import csv
 import os
-import sqlite3
+import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,17 +13,24 @@ import pyarrow as pa
 import pyarrow.parquet
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, Table
-from discreet.data.frame import FrameTable, column_of
+from discreet.data.engine import BATCH_ROWS, MANY_COLUMNS, WIDE_GROUP, Table, rows_a_batch
+from discreet.data.file_table import ArrowTable, FileTable, SQLiteTable, choose_table
+from discreet.data.file_table import quoted as quoted
+from discreet.data.frame import FrameTable
+from discreet.data.long_table import LongTable
 from discreet.data.metadata import Metadata
-from discreet.errors import DataMismatchError, InvalidParameterError
+from discreet.data.wide_csv import wide_batches
+from discreet.errors import InvalidParameterError
 
 DELIMITERS = ",;\t|"
+CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 MAX_LINE = 2**24
 """Longest header, and longest record of a CSV file, in bytes."""
 
 
-def open_table(source: Any, metadata: Metadata, table: str | None = None) -> Table:
+def open_table(
+    source: Any, metadata: Metadata, table: str | None = None, targets: Any = None, targets_table: str | None = None
+) -> Table:
     """Open a table without reading a row.
 
     Parameters
@@ -35,6 +41,10 @@ def open_table(source: Any, metadata: Metadata, table: str | None = None) -> Tab
         What is public about the table.
     table : str, optional
         Which table of a database file; needed when there are several.
+    targets : path or frame, optional
+        For metadata with a `layout`: the table with a row for each person, that holds ``layout.row`` and the target.
+    targets_table : str, optional
+        Which table that is, of a database file.
 
     Returns
     -------
@@ -44,10 +54,21 @@ def open_table(source: Any, metadata: Metadata, table: str | None = None) -> Tab
     Raises
     ------
     InvalidParameterError
-        When the file is not there or its kind is not known.
+        When the file is not there or its kind is not known, or targets are given without a layout, or not with one.
     DataMismatchError
         When the header cannot be read.
     """
+    if (targets is None) != (metadata.layout is None):
+        raise InvalidParameterError(
+            "A long table, and no other, needs its targets in a second table, with a row for each person, but "
+            f"{'none is given' if targets is None else 'the metadata have no layout'}. Open it with targets=PATH, and "
+            "name its columns under `layout` in the metadata."
+        )
+    values = _open_one(source, metadata, table)
+    return values if targets is None else LongTable(values, _open_one(targets, metadata, targets_table), metadata)
+
+
+def _open_one(source: Any, metadata: Metadata, table: str | None) -> Table:
     if not isinstance(source, (str, Path)):
         return FrameTable(source, metadata)
     if "://" in str(source):
@@ -71,27 +92,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:  # such as a name that is too long
         return False
-
-
-def quoted(name: str) -> str:
-    """Return an SQL identifier that means this name and nothing else.
-
-    Parameters
-    ----------
-    name : str
-        From a header.
-
-    Returns
-    -------
-    str
-        Quoted.
-
-    Examples
-    --------
-    >>> print(quoted('a" from x; drop'))
-    "a"" from x; drop"
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:
@@ -118,38 +118,7 @@ def _lock(connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:
     connection.execute("SET enable_external_access = false; SET lock_configuration = true")
 
 
-class _FileTable(Table):
-    """A table in a file; opening it reads the header."""
-
-    def __init__(self, path: Path, metadata: Metadata, table: str | None = None) -> None:
-        super().__init__(metadata)
-        self.path = path
-        self._table = table
-        self._header = self._read_header()
-
-    @property
-    @override
-    def name(self) -> str:
-        return self.path.name
-
-    @property
-    @override
-    def locator(self) -> str | None:
-        return f"{self.path}#{self._table}" if self._table else str(self.path)
-
-    @override
-    def header(self) -> list[tuple[str, str]]:
-        return self._header
-
-    @abstractmethod
-    def _read_header(self) -> list[tuple[str, str]]:
-        """Names and storage types, without reading a row."""
-
-    def _unreadable(self, kind: str) -> DataMismatchError:
-        return DataMismatchError(f"{self.path.name[:80]!r} must be a readable {kind} file, but its header is not.")
-
-
-class _DuckDBTable(_FileTable):
+class _DuckDBTable(FileTable):
     """A table that DuckDB reads."""
 
     kind = ""
@@ -169,24 +138,43 @@ class _DuckDBTable(_FileTable):
             with self._connect() as connection:
                 found = connection.execute(f"DESCRIBE SELECT * FROM {self._source()}").fetchall()
         except duckdb.Error:
-            raise self._unreadable(self.kind) from None
+            raise self.unreadable(self.kind) from None
         return [(str(row[0]), str(row[1])) for row in found]
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # By place: to DuckDB, names that differ in case alone are one name.
-        names = [name for name, _ in self._header]
-        places = ", ".join(f"c{i}" for i in range(len(names)))
-        chosen = ", ".join(f"c{names.index(name)} AS {quoted(name)}" for name in columns)
+        place = {name: i for i, (name, _) in enumerate(self._header)}
+        places = ", ".join(f"c{i}" for i in range(len(self._header)))
+        chosen = ", ".join(f"c{place[name]} AS {quoted(name)}" for name in columns)
         with self._connect() as connection:
             found = connection.sql(f"SELECT {chosen} FROM {self._source()} AS t({places})")
-            yield from found.to_arrow_reader(BATCH_ROWS)
+            yield from found.to_arrow_reader(rows_a_batch(BATCH_ROWS, len(columns)))
 
 
 class ParquetTable(_DuckDBTable):
-    """A Parquet file."""
+    """A Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    metadata : Metadata
+        What is public about it.
+    table : str, optional
+        Not for this kind.
+
+    Notes
+    -----
+    The embedded engine takes seconds to look at thousands of columns, for every query. Where a file has so many, and
+    they are numbers and text, it is read without it.
+    """
 
     kind = "Parquet"
+
+    def __init__(self, path: Path, metadata: Metadata, table: str | None = None) -> None:
+        self._open = threading.local()
+        super().__init__(path, metadata, table)
 
     @override
     def _source(self) -> str:
@@ -194,16 +182,42 @@ class ParquetTable(_DuckDBTable):
 
     @override
     def _read_header(self) -> list[tuple[str, str]]:
-        types = [kind for _, kind in super()._read_header()]
+        _place(self.path)
         try:
-            # DuckDB renames a doubled column; its own name shows that it is doubled.
-            return list(zip(pyarrow.parquet.read_schema(self.path).names, types, strict=True))
+            self._stated = pyarrow.parquet.read_metadata(self.path)
+            schema = self._stated.schema.to_arrow_schema()
+            names = [str(name) for name in schema.names]
         except (pa.ArrowException, OSError, ValueError):
-            raise self._unreadable(self.kind) from None
+            raise self.unreadable(self.kind) from None
+        kinds = [_parquet_kind(field.type) for field in schema] if len(names) > MANY_COLUMNS else []
+        self._is_plain = dict(zip(names, (kind is not None for kind in kinds), strict=False))
+        if not kinds or None in kinds:
+            kinds = [kind for _, kind in super()._read_header()]
+        if len(kinds) != len(names):
+            raise self.unreadable(self.kind)
+        # DuckDB renames a doubled column; its own name shows that it is doubled.
+        return [(name, str(kind)) for name, kind in zip(names, kinds, strict=True)]
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if not all(self._is_plain.get(name, False) for name in columns):
+            yield from super().batches(columns)
+            return
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        for batch in self._file().iter_batches(size, columns=list(columns), use_threads=False):
+            chosen = batch.select(list(columns))
+            chosen.validate(full=True)  # a damaged file must not end the process
+            yield chosen
+
+    def _file(self) -> pyarrow.parquet.ParquetFile:
+        """The open file of this thread."""
+        if not hasattr(self._open, "file"):
+            self._open.file = pyarrow.parquet.ParquetFile(self.path, metadata=self._stated, buffer_size=2**16)
+        return self._open.file
 
     @override
     def row_count(self) -> int | None:
-        return int(pyarrow.parquet.read_metadata(self.path).num_rows)
+        return int(self._stated.num_rows)
 
 
 class CsvTable(_DuckDBTable):
@@ -232,8 +246,21 @@ class CsvTable(_DuckDBTable):
         except (OSError, UnicodeError, csv.Error):
             names = None
         if not names or not any(names):
-            raise self._unreadable("CSV")
+            raise self.unreadable("CSV")
         return [(name, "VARCHAR") for name in names]
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if len(self._header) <= MANY_COLUMNS:
+            yield from super().batches(columns)
+            return
+        names = [name for name, _ in self._header]
+        yield from wide_batches(self.path, self._delimiter, names, columns, rows_a_batch(BATCH_ROWS, len(columns)))
+
+    @property
+    @override
+    def group_columns(self) -> int:
+        return WIDE_GROUP
 
     @override
     def _source(self) -> str:
@@ -250,6 +277,11 @@ class DuckDBFileTable(_DuckDBTable):
 
     kind = "DuckDB"
 
+    @property
+    @override
+    def groups_at_once(self) -> int:
+        return 1  # connections to one file at one time share their settings, which the first has locked
+
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(str(self.path), read_only=True)
         _lock(connection, None)
@@ -263,8 +295,8 @@ class DuckDBFileTable(_DuckDBTable):
                     "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
                 ).fetchall()
         except duckdb.Error:
-            raise self._unreadable(self.kind) from None
-        self._table = _choose_table(self._table, sorted(str(row[0]) for row in found))
+            raise self.unreadable(self.kind) from None
+        self._table = choose_table(self._table, sorted(str(row[0]) for row in found))
         return super()._read_header()
 
     @override
@@ -278,95 +310,31 @@ class DuckDBFileTable(_DuckDBTable):
         return int(found[0]) if found else None
 
 
-class ArrowTable(_FileTable):
-    """An Arrow file (Feather) or stream, read batch by batch."""
-
-    def _open(self) -> Any:
-        source = pa.OSFile(str(self.path))
-        try:
-            return pa.ipc.open_file(source)
-        except pa.ArrowInvalid:
-            source.seek(0)
-            return pa.ipc.open_stream(source)
-
-    @override
-    def _read_header(self) -> list[tuple[str, str]]:
-        try:
-            schema = self._open().schema
-            return [(field.name, _arrow_kind(field.type)) for field in schema]
-        except (pa.ArrowException, OSError, UnicodeError):
-            raise self._unreadable("Arrow") from None
-
-    @override
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        reader = self._open()
-        whole = hasattr(reader, "num_record_batches")
-        for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else reader:
-            chosen = batch.select(list(columns))
-            chosen.validate(full=True)  # a damaged file must not end the process
-            for start in range(0, chosen.num_rows, BATCH_ROWS):
-                yield chosen.slice(start, BATCH_ROWS)
-
-
-class SQLiteTable(_FileTable):
-    """A table of an SQLite database file, opened for reading only."""
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        return connection
-
-    @override
-    def _read_header(self) -> list[tuple[str, str]]:
-        try:
-            with contextlib.closing(self._connect()) as connection:
-                found = connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-                ).fetchall()
-                self._table = _choose_table(self._table, sorted(row[0] for row in found))
-                info = connection.execute(f"PRAGMA table_info({quoted(self._table)})").fetchall()
-        except sqlite3.Error:
-            raise self._unreadable("SQLite") from None
-        return [(str(row[1]), _sqlite_kind(str(row[2]))) for row in info]
-
-    @override
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        chosen = ", ".join(quoted(name) for name in columns)
-        with contextlib.closing(self._connect()) as connection:
-            cursor = connection.execute(f"SELECT {chosen} FROM {quoted(str(self._table))}")
-            while rows := cursor.fetchmany(BATCH_ROWS):
-                arrays = [column_of(list(cells)) for cells in zip(*rows, strict=True)]
-                yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
-
-
-def _choose_table(wanted: str | None, names: list[str]) -> str:
-    if wanted is None and len(names) == 1:
-        return names[0]
-    if wanted in names:
-        return str(wanted)
-    found = ", ".join(repr(name[:60]) for name in names[:20]) or "none, so choose another file"
-    raise InvalidParameterError(f"One table of the database must be named with --table; it holds: {found}.")
-
-
-def _arrow_kind(kind: pa.DataType) -> str:
-    if pa.types.is_dictionary(kind):
-        return "ENUM"
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+def _parquet_kind(kind: pa.DataType) -> str | None:
+    """Storage type in DuckDB's words, None for other than plain numbers and text."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "VARCHAR"
-    if pa.types.is_integer(kind):
-        return "BIGINT"
-    return "DOUBLE" if pa.types.is_floating(kind) else str(kind).upper()
+    return _PARQUET_NUMBERS.get(str(kind))
 
 
-def _sqlite_kind(declared: str) -> str:
-    upper = declared.upper()
-    if "INT" in upper:
-        return "BIGINT"
-    return "DOUBLE" if any(word in upper for word in ("REAL", "FLOA", "DOUB", "NUM", "DEC")) else "VARCHAR"
+_PARQUET_NUMBERS = {
+    "bool": "BOOLEAN",
+    "float": "FLOAT",
+    "halffloat": "FLOAT",
+    "double": "DOUBLE",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "uint8": "UTINYINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+}
 
-
-_KINDS: list[tuple[tuple[str, ...], type[_FileTable]]] = [
-    ((".csv", ".tsv", ".txt"), CsvTable),
+_KINDS: list[tuple[tuple[str, ...], type[FileTable]]] = [
+    (CSV_SUFFIXES, CsvTable),
     ((".parquet", ".pq"), ParquetTable),
     ((".arrow", ".feather", ".ipc", ".arrows"), ArrowTable),
     ((".duckdb", ".ddb"), DuckDBFileTable),

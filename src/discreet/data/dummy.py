@@ -1,7 +1,8 @@
 """A fake table of the declared shape, to write code against. It knows metadata alone."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import count, islice
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +39,8 @@ def dummy_table(metadata: Metadata, n_rows: int, words: Words) -> pa.Table:
     InvalidParameterError
         When `n_rows` is less than 1.
     MetadataError
-        When a column is not declared, or declared so that no value fits.
+        When a column is not declared, or declared so that no value fits; when it is not said how many features there
+        are, or how to name them; when there is a `layout`.
 
     Examples
     --------
@@ -50,11 +52,32 @@ def dummy_table(metadata: Metadata, n_rows: int, words: Words) -> pa.Table:
     """
     if n_rows < 1:
         raise InvalidParameterError(f"A dummy table must have rows, but n_rows={n_rows}. Give at least 1.")
-    declared = {name: metadata.declared(name) for name in metadata.columns}
+    if metadata.layout is not None:
+        raise MetadataError(
+            "A dummy is one table with a column a feature, but with `layout` there are two. Leave `layout` out for it."
+        )
+    declared = {name: metadata.declared(name) for name in (*metadata.columns, *_feature_names(metadata))}
     columns = {} if metadata.unit_id is None else {metadata.unit_id: _units(n_rows, metadata.rows_per_unit, words)}
     for name, column in declared.items():
         columns[name] = _column(name, column, words(n_rows))
     return pa.table(columns)
+
+
+def _feature_names(metadata: Metadata) -> Sequence[str]:
+    """The features' names, or as many that match their pattern: numbered at its asterisk."""
+    features = metadata.features
+    if features is None or features.names is not None:
+        return () if features is None else features.names or ()
+    if features.count is None:
+        raise MetadataError("A dummy table needs the number of features. Give features.count or features.names.")
+    if features.match.count("*") != 1 or any(char in features.match for char in "?["):
+        raise MetadataError(
+            f"A dummy table needs names for the features, but features.match={printable(features.match)!r} is no text "
+            "with one *, where a number goes. Give features.names."
+        )
+    numbered = (features.match.replace("*", str(number)) for number in count())
+    free = (name for name in numbered if name not in metadata.columns and name != metadata.unit_id)
+    return list(islice(free, features.count))
 
 
 def _column(name: str, column: NumericColumn | CategoryColumn, words: NDArray[np.uint64]) -> pa.Array:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, Table
+from discreet.data.engine import BATCH_ROWS, MANY_COLUMNS, Table, rows_a_batch
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError
 
@@ -50,7 +51,15 @@ class FrameTable(Table):
 
     @override
     def header(self) -> list[tuple[str, str]]:
+        return self._header
+
+    @cached_property
+    def _header(self) -> list[tuple[str, str]]:
         return [(str(name), _kind(dtype)) for name, dtype in self._frame.collect_schema().items()]
+
+    @cached_property
+    def _numeric(self) -> frozenset[str]:
+        return frozenset(str(name) for name, dtype in self._frame.collect_schema().items() if dtype.is_numeric())
 
     @override
     def row_count(self) -> int | None:
@@ -58,11 +67,23 @@ class FrameTable(Table):
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        arrays = [column_of(self._frame[name], self.metadata.is_number(name)) for name in columns]
-        for start in range(0, len(self._frame), BATCH_ROWS):
+        arrays = self._arrays(columns)
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        for start in range(0, len(self._frame), size):
             yield pa.RecordBatch.from_arrays(
-                [_contiguous(array.slice(start, BATCH_ROWS)) for array in arrays], names=list(columns)
+                [_contiguous(array.slice(start, size)) for array in arrays], names=list(columns)
             )
+
+    def _arrays(self, columns: Sequence[str]) -> list[Any]:
+        """Whole columns: numbers all at once, as there may be thousands."""
+        many = [name for name in columns if name in self._numeric] if len(columns) > MANY_COLUMNS else []
+        found: dict[str, Any] = {}
+        with suppress(Exception):
+            found = dict(zip(many, self._frame.select(many).to_arrow().columns if many else (), strict=True))
+        return [
+            found[name] if name in found else column_of(self._frame[name], self.metadata.is_number(name))
+            for name in columns
+        ]
 
 
 def _kind(dtype: Any) -> str:

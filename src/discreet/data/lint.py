@@ -5,15 +5,18 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
+from discreet.data.columns import how_to_declare
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
-from discreet.errors import MetadataError
 
 WIDE = 1e6
 """Width of bounds, in the column's unit, above which the lint asks whether they can be tightened."""
 MANY_LEVELS = 50
 """Number of levels above which the lint asks whether they can be grouped."""
+MOST_NAMES = 20
+"""Findings on the names of features that are shown."""
 
 _NOT_PEOPLE = frozenset(["row", "record", "observation", "entry", "line", "event", "visit", "transaction"])
 _GENERIC_DATASET = frozenset(
@@ -76,10 +79,13 @@ def lint(metadata: Metadata) -> list[Finding]:
     """
     findings = [*_table(metadata)]
     for name, column in metadata.columns.items():
-        findings += _name(name)
-        findings += _declaration(metadata, name)
-        findings += _source(name, column)
-        findings += _levels(name, column) if isinstance(column, CategoryColumn) else _bounds(name, column)
+        place = column_place(name)
+        findings += _name(place, name)
+        findings += _column(place, f"Column {name[:80]!r}", column)
+    if metadata.features is not None:
+        findings += _column("features", "Features", metadata.features)
+        names = metadata.features.names or ()
+        findings += islice((finding for name in names for finding in _name(_feature_place(name), name)), MOST_NAMES)
     return findings
 
 
@@ -121,8 +127,12 @@ def column_place(name: str) -> str:
     return f"columns.{printable(name)}"
 
 
-def _warning(name: str, message: str) -> Finding:
-    return Finding("warning", column_place(name), message)
+def _feature_place(name: str) -> str:
+    return f"features.{printable(name)}"
+
+
+def _warning(place: str, message: str) -> Finding:
+    return Finding("warning", place, message)
 
 
 def _table(metadata: Metadata) -> Iterator[Finding]:
@@ -160,59 +170,56 @@ def _table(metadata: Metadata) -> Iterator[Finding]:
         )
 
 
-def _name(name: str) -> Iterator[Finding]:
+def _name(place: str, name: str) -> Iterator[Finding]:
     if any(unicodedata.category(char).startswith(("C", "Zl", "Zp")) for char in name):
         yield _warning(
-            name,
+            place,
             "A column's name should be plain text, but it holds control or invisible characters, which can "
             "mislead whoever reads a report. Rename the column.",
         )
     if unicodedata.normalize("NFKC", name).lstrip()[:1] in ("=", "+", "-", "@"):
         yield _warning(
-            name,
+            place,
             "A column's name should not begin with = + - or @, but it does: spreadsheets run such cells as "
             "formulas. Rename the column.",
         )
 
 
-def _declaration(metadata: Metadata, name: str) -> Iterator[Finding]:
-    column = metadata.columns[name]
-    if isinstance(column, NumericColumn) and column.bounds == "private":
-        return
-    try:
-        metadata.declared(name)
-    except MetadataError as error:
-        yield Finding("error", column_place(name), str(error))
+def _column(place: str, what: str, column: NumericColumn | CategoryColumn) -> Iterator[Finding]:
+    if not column.is_declared and not (isinstance(column, NumericColumn) and column.bounds == "private"):
+        yield Finding("error", place, f"{what} must have public {how_to_declare(column)}")
+    yield from _source(place, column)
+    yield from _levels(place, column) if isinstance(column, CategoryColumn) else _bounds(place, column)
 
 
-def _source(name: str, column: NumericColumn | CategoryColumn) -> Iterator[Finding]:
+def _source(place: str, column: NumericColumn | CategoryColumn) -> Iterator[Finding]:
     if not column.is_declared:
         return
     source = column.source or ""
     if source.strip().casefold() in _NO_SOURCE:
         yield _warning(
-            name,
+            place,
             "Every bound and level must carry its source, but `source` is missing or says nothing. Say where "
             'they come from, such as `source: "code book, page 12"`.',
         )
     elif "not checked" in source.casefold():
         yield _warning(
-            name,
+            place,
             f"Bounds and levels must be public, but their source is {printable(source)!r}: they may have "
             "been read from the rows. Check them against a code book, then say so in `source`.",
         )
     elif _FROM_ROWS.search(source):
         yield _warning(
-            name,
+            place,
             f"Bounds and levels must not come from the rows, but their source is {printable(source)!r}. What "
             "is read from the rows is not private: take them from a code book or from subject knowledge.",
         )
 
 
-def _bounds(name: str, column: NumericColumn) -> Iterator[Finding]:
+def _bounds(place: str, column: NumericColumn) -> Iterator[Finding]:
     if column.lower is not None and column.upper is not None and column.upper - column.lower > WIDE:
         yield _warning(
-            name,
+            place,
             f"Bounds should be as tight as what is known allows, but they are {column.lower:g} and "
             f"{column.upper:g}. Noise grows with their width: tighten them; values beyond are cut to them.",
         )
@@ -221,16 +228,16 @@ def _bounds(name: str, column: NumericColumn) -> Iterator[Finding]:
         broken = [f"{key}={value:g}" for key, value in given.items() if value is not None and not value.is_integer()]
         if broken:
             yield _warning(
-                name,
+                place,
                 f"An integer column should have whole numbers, but {', '.join(broken)}. Round outwards, or "
                 "declare `type: real`.",
             )
 
 
-def _levels(name: str, column: CategoryColumn) -> Iterator[Finding]:
+def _levels(place: str, column: CategoryColumn) -> Iterator[Finding]:
     if column.levels is not None and len(column.levels) > MANY_LEVELS:
         yield _warning(
-            name,
+            place,
             f"A category should have few levels, but it has {len(column.levels)}: each is a column of its "
             "own in the model, and all pay noise. Group them, such as regions for postcodes.",
         )

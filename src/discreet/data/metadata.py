@@ -1,107 +1,27 @@
 """What is public about a private table (``discreet/metadata@1``). Never read from the rows."""
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.columns import MAX_BOUND as MAX_BOUND
+from discreet.data.columns import MAX_LEVELS as MAX_LEVELS
+from discreet.data.columns import CategoryColumn as CategoryColumn
+from discreet.data.columns import Column, Features, Long, how_to_declare
+from discreet.data.columns import NumericColumn as NumericColumn
+from discreet.data.columns import half_width as half_width
 from discreet.data.yaml_text import parse_text, yaml_text
 from discreet.errors import MetadataError
-from discreet.release import canonical_sha256, read_text, write_whole
+from discreet.files import read_text, write_whole
+from discreet.release import canonical_sha256
 
 SCHEMA: Literal["discreet/metadata@1"] = "discreet/metadata@1"
-MAX_BOUND = 1e100
-MAX_LEVELS = 10_000
 MAX_ROWS = 2**33 - 1
 """The cap below which integer moments on the 15-bit grid cannot overflow (privacy specification 8.1)."""
-
-
-def _level_text(value: Any) -> Any:
-    """Levels are compared as text; YAML reads 1, true and 2.0 as other types."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(value)
-    return value
-
-
-def _within(value: float) -> float:
-    if abs(value) > MAX_BOUND:
-        raise ValueError(f"a bound must lie within -{MAX_BOUND:g} .. {MAX_BOUND:g}")
-    return value
-
-
-Bound = Annotated[float, Field(strict=False, allow_inf_nan=False), AfterValidator(_within)]
-Level = Annotated[str, BeforeValidator(_level_text), Field(max_length=1000)]
-
-
-class _Column(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    source: str | None = Field(default=None, max_length=1000, description="where the bounds or levels come from")
-    description: str | None = Field(default=None, max_length=1000)
-
-
-class NumericColumn(_Column):
-    """An integer or real column with public bounds, in the column's own unit."""
-
-    type: Literal["integer", "real"]
-    lower: Bound | None = None
-    upper: Bound | None = None
-    missing: Bound | None = Field(default=None, description="value that stands for a missing cell; default the middle")
-    out_of_bounds: Literal["clip", "missing"] = "clip"
-    bounds: Literal["private"] | None = Field(default=None, description="ask for paid private bounds instead")
-
-    @model_validator(mode="after")
-    def _bounds_fit(self) -> "NumericColumn":
-        if self.lower is None or self.upper is None:
-            return self
-        if not self.lower < self.upper:
-            raise ValueError(f"lower must be less than upper, but lower={self.lower:g} and upper={self.upper:g}")
-        if not (self.upper - self.lower) / 2 > max(abs(self.lower), abs(self.upper), 1e-90) * 1e-12:
-            raise ValueError("the bounds must be further apart: at least 1e-12 of their size")
-        if self.missing is not None and not self.lower <= self.missing <= self.upper:
-            raise ValueError(f"missing must lie within the bounds, but missing={self.missing:g}")
-        return self
-
-    @property
-    def is_declared(self) -> bool:
-        """Tell whether the column has what a computation needs."""
-        return self.lower is not None and self.upper is not None
-
-
-class CategoryColumn(_Column):
-    """A column of public levels. It enters and leaves a model as one group, all its dummies together."""
-
-    type: Literal["category"]
-    levels: tuple[Level, ...] | None = Field(default=None, max_length=MAX_LEVELS)
-    unknown: Level | None = Field(default=None, description="level that takes other or missing cells; default none")
-
-    @model_validator(mode="after")
-    def _levels_fit(self) -> "CategoryColumn":
-        if self.levels is None:
-            return self
-        if len(self.levels) < 2:
-            raise ValueError("levels must be at least two")
-        if len(set(self.levels)) < len(self.levels):
-            raise ValueError("levels must not repeat")
-        if self.unknown is not None and self.unknown not in self.levels:
-            raise ValueError("unknown must be one of the levels")
-        return self
-
-    @property
-    def is_declared(self) -> bool:
-        """Tell whether the column has what a computation needs."""
-        return self.levels is not None
-
-
-Column = Annotated[NumericColumn | CategoryColumn, Field(discriminator="type")]
 
 
 class Metadata(BaseModel):
@@ -121,6 +41,10 @@ class Metadata(BaseModel):
         Public number of rows under ``replace_one``; absent under ``add_or_remove_one``.
     columns : dict of str to NumericColumn or CategoryColumn
         Bounds or levels of each column, with their source.
+    features : Features, optional
+        What further columns, alike and too many to list, have in common.
+    layout : Long, optional
+        Names the columns of a table of one value a row; the target is then in a table of its own.
 
     Examples
     --------
@@ -143,6 +67,8 @@ class Metadata(BaseModel):
     n_rows: int | None = Field(default=None, ge=1, le=MAX_ROWS)
     description: str | None = Field(default=None, max_length=10_000)
     columns: dict[Annotated[str, Field(min_length=1, max_length=1000)], Column] = Field(min_length=1)
+    features: Features | None = None
+    layout: Long | None = None
 
     @model_validator(mode="after")
     def _relation_fits(self) -> "Metadata":
@@ -154,6 +80,26 @@ class Metadata(BaseModel):
             raise ValueError("unit_id must name the unit's column when rows_per_unit is more than 1")
         if self.unit_id is not None and self.unit_id in self.columns:
             raise ValueError("unit_id must not be one of the columns: it identifies units and is never used")
+        return self
+
+    @model_validator(mode="after")
+    def _features_fit(self) -> "Metadata":
+        if self.features is not None and self.features.names is not None:
+            twice = [name for name in (*self.columns, self.unit_id) if name in self.features.places]
+            if twice:
+                raise ValueError(f"features.names must not be columns or unit_id, but {twice[0][:60]!r} is both")
+        if self.layout is None:
+            return self
+        if self.features is None or self.features.listed() is None:
+            raise ValueError("layout needs features, with their count or their names")
+        if self.features.match != "*":
+            raise ValueError("features.match is for tables of a column a feature: with layout give count or names")
+        if self.unit_id is not None:
+            raise ValueError("unit_id must be absent with layout: layout.row tells whose a value is")
+        if any(self.features.holds(name, is_long=True) for name in self.columns):
+            raise ValueError("columns must not be named as features: with layout, features are numbers from 0")
+        if self.layout.row in self.columns:
+            raise ValueError("layout.row must not be one of the columns: it identifies units and is never used")
         return self
 
     @classmethod
@@ -175,7 +121,8 @@ class Metadata(BaseModel):
         MetadataError
             When the file does not follow the schema; the message names the place.
         """
-        return cls.from_text(read_text(path, "metadata"), str(path))
+        value = parse_text(read_text(path, "metadata"), str(path))
+        return cls.from_value(with_names(value, path), str(path))
 
     @classmethod
     def from_text(cls, text: str, name: str = "metadata") -> "Metadata":
@@ -262,6 +209,24 @@ class Metadata(BaseModel):
         """Digest of the metadata's content."""
         return canonical_sha256(self.to_dict())
 
+    def column(self, name: str) -> NumericColumn | CategoryColumn | None:
+        """Return what is declared of a column, be it listed or one of the features.
+
+        Parameters
+        ----------
+        name : str
+            The column; it need not be declared at all.
+
+        Returns
+        -------
+        NumericColumn, CategoryColumn or None
+            Perhaps without bounds or levels; None when the column is not declared.
+        """
+        found = self.columns.get(name)
+        if found is not None or self.features is None or name == self.unit_id:
+            return found
+        return self.features if self.features.holds(name, self.layout is not None) else None
+
     def is_number(self, name: str) -> bool:
         """Tell whether a column is declared as a number.
 
@@ -275,7 +240,7 @@ class Metadata(BaseModel):
         bool
             False for categories and for columns that are not declared.
         """
-        return isinstance(self.columns.get(name), NumericColumn)
+        return isinstance(self.column(name), NumericColumn)
 
     def buys_bounds(self, name: str) -> bool:
         """Tell whether a column asks for bounds bought from the budget: ``bounds: private``, and not both declared.
@@ -290,7 +255,7 @@ class Metadata(BaseModel):
         bool
             False for categories and for columns that are not declared.
         """
-        column = self.columns.get(name)
+        column = self.column(name)
         return isinstance(column, NumericColumn) and column.bounds == "private" and not column.is_declared
 
     def with_bounds(self, bounds: Mapping[str, tuple[float, float]], source: str) -> "Metadata":
@@ -335,29 +300,52 @@ class Metadata(BaseModel):
         MetadataError
             When the column is not in the metadata, or has no bounds or levels.
         """
-        column = self.columns.get(name)
+        column = self.column(name)
         if column is None:
             raise MetadataError(
                 f"Every column used must be declared in the metadata, but column={name[:80]!r} is not. "
-                f"Declared are: {', '.join(list(self.columns)[:30])}."
+                f"Declared are: {', '.join(list(self.columns)[:30])}{self._further()}."
             )
         if not column.is_declared:
-            raise MetadataError(f"Column {name[:80]!r} must have public {_how_to_declare(column)}")
+            raise MetadataError(f"Column {name[:80]!r} must have public {how_to_declare(column)}")
         return column
 
+    def _further(self) -> str:
+        if self.features is None:
+            return ""
+        if self.layout is None and self.features.names is None:
+            return f", and features named as {self.features.match[:80]}"
+        return f", and {len(self.features.listed() or ())} features"
 
-def _how_to_declare(column: NumericColumn | CategoryColumn) -> str:
-    if isinstance(column, CategoryColumn):
-        return "levels. Declare them, such as `levels: [a, b]`, with their `source`; never read them from the rows."
-    if column.bounds == "private":
-        return (
-            "bounds: private ones are bought by the selection of variables, not here. Declare `lower` and `upper` with "
-            "their `source`, such as an earlier release that bought them."
-        )
-    return (
-        "bounds. Declare them, such as `lower: 0, upper: 30`, with their `source`, from a code book or from "
-        "subject knowledge; never read them from the rows."
-    )
+
+def with_names(value: Any, path: str | Path) -> Any:
+    """Return a metadata file's content with the features' names read from the file that it refers to.
+
+    Parameters
+    ----------
+    value : Any
+        What the metadata file holds.
+    path : str or Path
+        The metadata file; the other one is found from its folder.
+
+    Returns
+    -------
+    Any
+        The same where nothing is referred to. A digest of the metadata is so one of the names, too.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the file with the names cannot be read.
+    """
+    features = value.get("features") if isinstance(value, dict) else None
+    if not isinstance(features, dict) or not isinstance(names := features.get("names"), str):
+        return value
+    listed = read_text(Path(path).parent / names, "features.names").removeprefix("\ufeff").split("\n")
+    lines = [line.removesuffix("\r") for line in listed]
+    if lines and not lines[-1]:  # the last line ends as the others do
+        lines.pop()
+    return {**value, "features": {**features, "names": lines}}
 
 
 def _first_problem(error: ValidationError) -> str:
@@ -370,25 +358,3 @@ def _first_problem(error: ValidationError) -> str:
     found = f", found {value!r}" if isinstance(value, (str, int, float)) and len(repr(value)) < 60 else ""
     more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
     return f"{place}: {message}{found}{more}. Check with `discreet metadata check FILE`."
-
-
-def half_width(column: NumericColumn) -> tuple[float, float]:
-    """Return the center and the half width of a declared column, in its unit.
-
-    Parameters
-    ----------
-    column : NumericColumn
-        A column with bounds.
-
-    Returns
-    -------
-    tuple of float
-        Center and half width; the half width is positive and finite.
-    """
-    if column.lower is None or column.upper is None:
-        raise MetadataError(f"A numeric column must have public {_how_to_declare(column)}")
-    half = column.upper / 2 - column.lower / 2
-    center = column.lower / 2 + column.upper / 2
-    if not (math.isfinite(half) and half > 0):
-        raise MetadataError("The half width of a column must be positive and finite. Declare other bounds.")
-    return center, half

@@ -1,11 +1,12 @@
 """Metadata to be filled in, from the header of a table alone."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.lint import printable
+from discreet.data.lint import Finding, printable
 from discreet.data.metadata import SCHEMA, Metadata
 from discreet.errors import InvalidParameterError, MetadataError
 
@@ -102,6 +103,46 @@ def skeleton(
     text = _head(dataset, unit, _relation(neighboring), n_rows) + _columns(used) + _left_out(left_out)
     Metadata.from_text(text, "skeleton")
     return text
+
+
+def check_header(names: Sequence[str]) -> list[Finding]:
+    """Ask for a look where the first line of a CSV file may be a row.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The cells of that line, taken as names of columns.
+
+    Returns
+    -------
+    list of Finding
+        One warning where a cell is a number. It repeats no cell: they may be a person's.
+
+    Examples
+    --------
+    >>> check_header(["age", "income_2020"])
+    []
+    >>> [finding.place for finding in check_header(["age", "41"])]
+    ['columns']
+    """
+    if not any(_is_number(name) for name in names):
+        return []
+    return [
+        Finding(
+            "warning",
+            "columns",
+            "The first line of a CSV file must name its columns, and is taken as their names, but it holds numbers. If "
+            "it is a row, that row is missing from the table and shown in this skeleton: delete the skeleton, write a "
+            "line of names into the file, and start again.",
+        )
+    ]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _relation(neighboring: NeighboringRelation | str) -> NeighboringRelation:

@@ -6,12 +6,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import scipy.sparse
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, Table
+from discreet.data.array_names import names_of
+from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
 from discreet.data.frame import column_of
 from discreet.data.metadata import Metadata
+from discreet.data.sparse import SparseTable
 from discreet.errors import MetadataError
 
 
@@ -45,10 +48,9 @@ class ArraysTable(Table):
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        for start in range(0, self.row_count() or 0, BATCH_ROWS):
-            parts = [
-                (self._columns[name][start : start + BATCH_ROWS], self.metadata.is_number(name)) for name in columns
-            ]
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        for start in range(0, self.row_count() or 0, size):
+            parts = [(self._columns[name][start : start + size], self.metadata.is_number(name)) for name in columns]
             arrays = [column_of(part, number) for part, number in parts]
             yield pa.RecordBatch.from_arrays(
                 [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in arrays], names=list(columns)
@@ -63,14 +65,14 @@ def table_of(
     metadata: Metadata | None,
     observed_bound: bool = False,
     target_bounds: tuple[float, float] = (-1.0, 1.0),
-) -> tuple[ArraysTable, str, Sequence[str]]:
+) -> tuple[Table, str, Sequence[str]]:
     """Return features and target as one table in memory.
 
     Parameters
     ----------
     estimator : BaseEstimator
         Learns ``n_features_in_`` and, from a frame, ``feature_names_in_``.
-    X : DataFrame or array_like, shape (n_samples, n_features)
+    X : DataFrame, array_like or sparse matrix, shape (n_samples, n_features)
         Features. The columns of an array are those of the metadata in their order, the target left out.
     y : array_like, shape (n_samples,)
         Target.
@@ -85,7 +87,7 @@ def table_of(
 
     Returns
     -------
-    tuple of ArraysTable, str, list of str
+    tuple of Table, str, list of str
         The table, the target's name, the candidates.
 
     Raises
@@ -95,6 +97,8 @@ def table_of(
     """
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    if scipy.sparse.issparse(X) and estimator.takes_sparse:
+        return _sparse_table(estimator, X, y, target, metadata, target_bounds)
     columns = _features(estimator, X, metadata, target)
     name = _target_name(metadata, target, y, list(columns))
     response = _response(y)
@@ -126,22 +130,49 @@ def _response(y: Any) -> Any:
 def _names(metadata: Metadata | None, target: str | None, n_features: int) -> list[str]:
     if metadata is None:
         return [f"x{i}" for i in range(n_features)]
-    names = list(metadata.columns)
-    names.remove(target if target in names else names[-1])
-    if len(names) != n_features:
-        raise MetadataError(
-            f"The metadata must declare the columns of X and the target, but they declare {len(names)} columns beside "
-            f"the target and X has {n_features}. Pass a frame with named columns, or correct the metadata."
-        )
-    return names
+    declared = list(metadata.columns)
+    return list(names_of(metadata, target if target in declared else declared[-1], n_features))
+
+
+def _sparse_table(
+    estimator: Any, X: Any, y: Any, target: str | None, metadata: Metadata | None, bounds: tuple[float, float]
+) -> tuple[Table, str, Sequence[str]]:
+    """As for an array, but that only stored cells take memory."""
+    least = 1 if metadata is None or metadata.n_rows is not None else 0
+    matrix = validate_data(
+        estimator, X, dtype=None, accept_sparse=True, ensure_all_finite=False, ensure_min_samples=least
+    )
+    names = _names(metadata, target, matrix.shape[1])
+    name, response = _target_name(metadata, target, y, names), _response(y)
+    check_consistent_length(matrix, response)
+    if metadata is None:
+        metadata = _unit_features(name, len(response), bounds)
+    own = response.to_native() if isinstance(response, nw.Series) else response
+    return SparseTable(matrix, own, metadata, name, names), name, names
+
+
+def _unit_features(target: str, n_rows: int, bounds: tuple[float, float]) -> Metadata:
+    """All columns alike, in [-1, 1]: there may be millions."""
+    source = "by default; cells outside are clipped"
+    return Metadata.from_value(
+        {
+            "dataset": "arrays",
+            "unit": "row",
+            "neighboring": "replace_one",
+            "n_rows": n_rows,
+            "columns": {target: {"type": "real", "lower": bounds[0], "upper": bounds[1], "source": source}},
+            "features": {"type": "real", "lower": -1.0, "upper": 1.0, "source": source},
+        }
+    )
 
 
 def _target_name(metadata: Metadata | None, target: str | None, y: Any, names: list[str]) -> str:
     if metadata is None:
         return "target"
-    rest = [name for name in metadata.columns if name not in names]
+    taken = set(names)
+    rest = [name for name in metadata.columns if name not in taken]
     name = target or getattr(y, "name", None) or (rest[0] if len(rest) == 1 else None)
-    if name is None or name in names:
+    if name is None or name in taken:
         raise MetadataError("The target must be a declared column that X does not have. Name it with target=NAME.")
     return str(name)
 

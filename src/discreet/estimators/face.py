@@ -17,6 +17,8 @@ from discreet.errors import InvalidParameterError
 from discreet.estimators.arrays import feature_columns, table_of
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
+from discreet.methods.base import Method
+from discreet.methods.candidates import features_in
 from discreet.methods.registry import method_of
 from discreet.release import FitRecord, Release
 from discreet.workflow.request import answer
@@ -29,6 +31,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     _method: ClassVar[str]
     _target_bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    takes_sparse: ClassVar[bool] = False
     metadata: Metadata | None
     random_state: int | None
 
@@ -44,18 +47,26 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> Release:
         """Reserve, run and record; learn the features' names and number."""
         table, name, among = self._table(X, y, target, candidates, observed_bound)
-        stated = {key: plain(value) for key, value in self.get_params(deep=False).items()}
-        parameters = {key: value for key, value in stated.items() if key not in ("metadata", "random_state")}
-        method = method_of(self._method, **parameters, **fixed)
+        method = self._asked(**fixed)
         with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
             release = answer(method, table, name, among, ledger=book, rng=self._source()).release
-        listed = list(release.request["candidates"])
+        recorded = release.request["candidates"]  # the names, or how many they are
+        self._candidates = list(recorded if isinstance(recorded, list) else among or features_in(table, name))
         if isinstance(X, Table):
-            self.feature_names_in_ = np.array(listed, dtype=object)
-        self.n_features_in_ = len(listed)
+            self.feature_names_in_ = np.array(self._candidates, dtype=object)
+        self.n_features_in_ = len(self._candidates)
         self._metadata = table.metadata
         self.release_ = release
         return release
+
+    def _asked(self, **fixed: Any) -> Method:
+        """The method, its parameters checked."""
+        return method_of(self._method, **self._stated(), **fixed)
+
+    def _stated(self) -> dict[str, Any]:
+        """The parameters that are the method's."""
+        stated = {key: plain(value) for key, value in self.get_params(deep=False).items()}
+        return {key: value for key, value in stated.items() if key not in ("metadata", "random_state")}
 
     def _table(
         self, X: Any, y: Any, target: str | None, candidates: Sequence[str] | None, observed_bound: bool
@@ -78,15 +89,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _predictor(self, X: Any, fit: FitRecord) -> Floats:
         """The linear predictor of rows, their cells clipped as in the fit."""
-        listed = list(self.release_.request["candidates"])
-        columns = feature_columns(self, X, listed)
+        columns = feature_columns(self, X, self._candidates)
         found = np.zeros(len(next(iter(columns.values()))) if columns else 0)
         for term in fit.coefficients:
             found = found + term.estimate * (1.0 if term.column is None else self._cells(columns, term))
         return found
 
     def _cells(self, columns: dict[str, Any], term: Any) -> Floats:
-        column = self._metadata.columns[term.column]
+        column = self._metadata.declared(term.column)
         values = column_of(columns[term.column], isinstance(column, NumericColumn))
         if isinstance(column, CategoryColumn):
             place = list(column.levels or ()).index(term.level)
@@ -101,6 +111,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True  # a missing cell becomes the middle of its bounds
+        tags.input_tags.sparse = self.takes_sparse
         tags.input_tags.string = True  # text that is no number is a missing cell
         return tags
 

@@ -151,7 +151,7 @@ class NoisyMoments(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
             Itself, with `release_`.
         """
         release = self._answered(X, y, target, candidates, ledger)
-        self.support_ = np.isin(list(release.request["candidates"]), release.selected)
+        self.support_ = np.isin(self._candidates, release.selected)
         return self
 
     def select(self, **parameters: Any) -> Release:

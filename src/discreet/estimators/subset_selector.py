@@ -15,8 +15,6 @@ from discreet.ledger import Ledger
 class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
     """A selector of columns: its subclasses name a method and store its parameters."""
 
-    as_published: bool
-
     def fit(
         self,
         X: Any,
@@ -54,8 +52,8 @@ class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         BudgetError
             When the ledger refuses.
         """
-        release = self._answered(X, y, target, candidates, ledger, observed_bound=self.as_published)
-        self.support_ = np.isin(list(release.request["candidates"]), release.selected)
+        release = self._answered(X, y, target, candidates, ledger, observed_bound=getattr(self, "as_published", False))
+        self.support_ = np.isin(self._candidates, release.selected)
         return self
 
     def _get_support_mask(self) -> Any:

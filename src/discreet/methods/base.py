@@ -57,7 +57,7 @@ class Preparation(ABC):
     be, or at most: where an earlier step's release sets a later one's noise, the largest that it can set.
     """
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     event: Event | None
     delta: Fraction = Fraction(0)
     noise: NoiseRecord
@@ -66,7 +66,7 @@ class Preparation(ABC):
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
     target: str
-    candidates: tuple[str, ...]
+    candidates: Sequence[str]
 
     @abstractmethod
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
@@ -93,6 +93,11 @@ class Method(BaseModel, ABC):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: ClassVar[str]
+
+    @property
+    def takes_features(self) -> bool:
+        """Whether the candidates may be the features of a wide table, named by its header."""
+        return False
 
     @abstractmethod
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
@@ -138,6 +143,11 @@ class Method(BaseModel, ABC):
             first = error.errors()[0]
             name = str(first["loc"][0]) if first["loc"] else "parameters"
             message = first["msg"].removeprefix("Value error, ")
+            if first["type"] == "extra_forbidden":
+                known = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
+                raise InvalidParameterError(
+                    f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are {known}."
+                ) from None
             if message.startswith(f"{name} must"):
                 raise InvalidParameterError(message) from None
             found = repr(first.get("input"))[:60]

@@ -9,7 +9,7 @@ from discreet.methods.generalized_linear import GeneralizedLinear
 
 
 class LogisticModel(GeneralizedLinear):
-    """Coefficients of a logistic regression with intervals.
+    """Coefficients of a logistic regression, with intervals where there is a delta.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ class LogisticModel(GeneralizedLinear):
     delta : float
         In [0, 1); 0 is pure epsilon by objective perturbation, without intervals.
     confidence : float
-        Level of the intervals.
+        Level of the intervals, if any.
     n0 : int, optional
         Public guess of the number of rows where it is private.
     fit_intercept : bool

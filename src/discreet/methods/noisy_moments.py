@@ -359,5 +359,5 @@ class PreparedMoments(Preparation):
         tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
         sums = replace(self.sums, design=tuned.setting.design)
         record = sums.draw(tuned.moments, self.purchases, self.budget, rng)
-        found = self.method.outcome(record, self.candidates)
+        found = self.method.outcome(record, self.sums.design.candidates)
         return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **found)

@@ -37,7 +37,7 @@ def sides_of(metadata: Metadata, columns: Sequence[str]) -> tuple[Side, ...]:
     """
     found: list[Side] = []
     for name in columns:
-        column = metadata.columns.get(name)
+        column = metadata.column(name)
         if metadata.buys_bounds(name) and isinstance(column, NumericColumn):
             found += [(name, "lower")] if column.lower is None else []
             found += [(name, "upper")] if column.upper is None else []
@@ -121,7 +121,7 @@ def buy_bounds(
 
 def _beside(metadata: Metadata, name: str, lower: float, upper: float) -> tuple[float, float]:
     """Bounds that fit what is declared and each other: whole numbers outwards, and never empty."""
-    column = metadata.columns[name]
+    column = metadata.column(name)
     if not isinstance(column, NumericColumn):
         return lower, upper
     if column.type == "integer":

@@ -10,14 +10,17 @@ _HOMES = {
     "pcls": ("discreet.methods.pcls", "PenalizedLeastSquares"),
     "pcpl": ("discreet.methods.pcpl", "ProfileLikelihood"),
     "moments": ("discreet.methods.sufficient_statistics", "SufficientStatistics"),
+    "sis": ("discreet.methods.sis", "IndependenceScreening"),
+    "two-stage": ("discreet.methods.two_stage", "TwoStageVotes"),
     "linear": ("discreet.methods.linear", "LinearModel"),
-    "logistic": ("discreet.methods.generalized_linear", "LogisticModel"),
-    "poisson": ("discreet.methods.generalized_linear", "PoissonModel"),
+    "logistic": ("discreet.methods.logistic", "LogisticModel"),
+    "poisson": ("discreet.methods.poisson", "PoissonModel"),
     "run": ("discreet.methods.select_then_fit", "SelectThenFit"),
 }
 """Imported on first use: a selection must not wait for what only a fit needs."""
 
 SELECTIONS = ("pcls", "pcpl", "moments")
+SCREENINGS = ("sis", "two-stage")
 FAMILIES = ("linear", "logistic", "poisson")
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
+from discreet.data.metadata import Metadata
 from discreet.methods.base import Progress
-from discreet.methods.private_bounds import SOURCE
+from discreet.methods.candidates import public_candidates
 from discreet.release import PublicColumn
 
 
@@ -65,20 +65,7 @@ def public_columns(metadata: Metadata, design: Design) -> Iterator[PublicColumn]
     PublicColumn
         The candidates, the target, and the unit's column where there is one.
     """
-    for name in design.columns:
-        column = metadata.columns[name]
-        yield PublicColumn(
-            name=name,
-            role="target" if name == design.target else "candidate",
-            type=column.type,
-            lower=column.lower if isinstance(column, NumericColumn) else None,
-            upper=column.upper if isinstance(column, NumericColumn) else None,
-            levels=column.levels if isinstance(column, CategoryColumn) else None,
-            source=SOURCE if metadata.buys_bounds(name) else column.source or "not stated",
-        )
-    if metadata.unit_id is not None:
-        source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
-        yield PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source)
+    yield from public_candidates(metadata, design.target, design.candidates)
 
 
 def not_protected(metadata: Metadata) -> tuple[str, ...]:

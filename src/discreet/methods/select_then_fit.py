@@ -1,12 +1,12 @@
-"""Select columns, then fit the model that they make: two steps as one priced unit."""
+"""Screen or select columns, then fit the model that they make: two or three steps as one priced unit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from discreet.accounting.events import ComposedEvent, event_record
+from discreet.accounting.events import ComposedEvent, Event, event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.totals import totals_of
 from discreet.data.engine import Table
@@ -15,38 +15,45 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Method, Outcome, Preparation, Progress
 from discreet.methods.noise_budget import NoiseBudget
-from discreet.methods.registry import FAMILIES, SELECTIONS, method_of
+from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
 from discreet.release import StepRecord
 
-SELECT_SHARE = Fraction(1, 2)
-"""Part of epsilon that a selection gets when the plan does not say."""
+NAMING = ("forced", "groups", "models", "design_moments")
+"""Parameters that name columns: after a screening nobody knows whether those are left."""
+
+Then = Callable[[Sequence[str]], Preparation]
+"""From the columns that a step chose to the next step."""
 
 
 class SelectThenFit(Method):
-    """A selection, and coefficients of the columns that it selects, under one epsilon and delta.
+    """A choice of columns in one or two steps, and their coefficients, under one epsilon and delta.
 
     Parameters
     ----------
     epsilon : float
-        Of both steps together, in nats, in (0, 1000].
+        Of all steps together, in nats, in (0, 1000].
     delta : float
-        Of both steps together.
-    select : dict
-        ``method``, and its parameters; ``epsilon`` is its part, half of the whole where it is not given.
+        Of all steps together.
+    screen : dict, optional
+        ``method`` (sis or two-stage), and its parameters.
+    select : dict, optional
+        ``method`` (pcls, pcpl or moments), and its parameters: among the screened columns where there are such. May be
+        left out after a screening.
     fit : dict
-        ``family`` (linear, logistic or poisson), and its parameters; ``epsilon`` is its part, the rest of the whole
-        where it is not given.
+        ``family`` (linear, logistic or poisson), and its parameters.
 
     Notes
     -----
-    Claim: ``select_then_fit.privacy.md``.
+    Each step may have an ``epsilon``, its part; those that have none share alike what the others leave. Claim:
+    ``select_then_fit.privacy.md``.
     """
 
     name: ClassVar[str] = "run"
 
     epsilon: float = 1.0
     delta: float = 0.0
-    select: dict[str, Any] = Field(default_factory=dict)
+    screen: dict[str, Any] | None = None
+    select: dict[str, Any] | None = None
     fit: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("epsilon")
@@ -61,15 +68,20 @@ class SelectThenFit(Method):
         exact_delta(value)
         return value
 
+    @property
+    def takes_features(self) -> bool:
+        """Whether the candidates may be the features of a wide table: they are to be screened."""
+        return self.screen is not None
+
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
-        """Check both steps and price them, from public facts alone.
+        """Check all steps and price them, from public facts alone.
 
         Parameters
         ----------
         metadata : Metadata
             What is public about the table.
         target : str
-            The response of both steps.
+            The response of all steps.
         candidates : sequence of str, optional
             Columns that may be selected; default all declared ones but the target.
 
@@ -83,139 +95,219 @@ class SelectThenFit(Method):
         InvalidParameterError
             When the parts cost more than the whole, or a step's parameters do not fit.
         """
-        how, family = str(self.select.get("method", "pcls")), str(self.fit.get("family", "linear"))
-        if how not in SELECTIONS or family not in FAMILIES:
-            raise InvalidParameterError(
-                f"A plan must select by one of {', '.join(SELECTIONS)}, then fit one of {', '.join(FAMILIES)}, but it "
-                f"has method={how[:40]!r} and family={family[:40]!r}."
-            )
-        self._check_keys(how)
-        first, second = self._parts()
-        selecting = {name: value for name, value in self.select.items() if name not in ("method", "epsilon")}
-        fitting = {name: value for name, value in self.fit.items() if name not in ("family", "epsilon")}
-        if how == "moments":
-            selecting["delta"] = self.delta
-            if family == "linear":
-                return self._from_moments(first + second, selecting, fitting, metadata, target, candidates)
-        method = method_of(how, epsilon=float(first), **selecting)
-        fitter = method_of(family, epsilon=float(second), delta=self.delta, **fitting)
-        prepared = method.prepare(metadata, target, candidates)
-        if prepared.event is None or not isinstance(fitter, Fitter):
-            raise InvalidParameterError("A plan must give a guarantee, but as_published gives none. Drop it.")
-        if totals_of(prepared.event).failure > exact_delta(self.delta):
-            raise InvalidParameterError(
-                f"A plan's delta must cover its parts, but the selection needs more than delta={self.delta:g}. "
-                "Raise it, or give the selection a smaller one."
-            )
-        size = fitter.size(metadata, target, prepared.candidates)
-        budget = NoiseBudget.of(first + second, exact_delta(self.delta), *size, (prepared.event,))
-        return PreparedSteps(self, prepared, fitter, budget, metadata)
+        self._check_keys()
+        asked = _Asked(self, metadata, target, _parts(self.epsilon, self._stated()))
+        if self.screen is None:
+            return asked.selected(candidates, ())
+        screen = asked.screening(candidates)
+        # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise.
+        most = screen.candidates[: int(screen.parameters["n_features_to_select"])]
+        words = {"epsilon": self.epsilon, "delta": self.delta, "screen": _told(self.screen, screen)}
 
-    def _check_keys(self, how: str) -> None:
-        """Refuse what a step cannot decide: the plan does, or the other step."""
-        mine = {"name", "fit", "confidence", "delta"} if how == "moments" else {"name"}
-        steps = (("select", self.select, mine), ("fit", self.fit, {"name", "delta", "fit_intercept"}))
+        def then(columns: Sequence[str]) -> Preparation:
+            if self.select is None:
+                return asked.fitted(columns, columns, screen)
+            return asked.selected(columns, (_event(screen),))
+
+        return PreparedSteps(screen, "screening", then, most, exact_delta(self.delta), words, self.family)
+
+    def _stated(self) -> list[dict[str, Any]]:
+        """The steps that there are."""
+        chosen = self.select if self.select is not None or self.screen is not None else {}
+        return [step for step in (self.screen, chosen, self.fit) if step is not None]
+
+    @property
+    def how(self) -> str:
+        """The selection's method."""
+        return str((self.select or {}).get("method", "pcls"))
+
+    @property
+    def family(self) -> str:
+        """The regression's family."""
+        return str(self.fit.get("family", "linear"))
+
+    def _check_keys(self) -> None:
+        """Refuse methods that are none, and what a step cannot decide: the plan does, or another step."""
+        screening = None if self.screen is None else str(self.screen.get("method", "sis"))
+        if self.how not in SELECTIONS or self.family not in FAMILIES or screening not in (None, *SCREENINGS):
+            first = "" if screening is None else f"screen={screening[:40]!r}, "
+            raise InvalidParameterError(
+                f"A plan may screen by one of {', '.join(SCREENINGS)}, must select by one of {', '.join(SELECTIONS)}, "
+                f"then fit one of {', '.join(FAMILIES)}, but it has {first}method={self.how[:40]!r} and "
+                f"family={self.family[:40]!r}."
+            )
+        mine = {"name", "fit", "confidence", "delta"} if self.how == "moments" else {"name"}
+        if self.screen is not None:
+            mine |= set(NAMING)
+        steps = (
+            ("screen", self.screen or {}, {"name", "delta"}),
+            ("select", self.select or {}, mine),
+            ("fit", self.fit, {"name", "delta", "fit_intercept", *(NAMING if self.screen is not None else ())}),
+        )
         for step, keys, forbidden in steps:
             found = sorted(forbidden & set(keys))
+            if found and found[0] in NAMING:
+                raise InvalidParameterError(
+                    f"A plan's {step} step cannot have {found[0]} after a screening: nobody knows which columns will "
+                    "be left. Leave it out."
+                )
             if found:
                 raise InvalidParameterError(
                     f"A plan's {step} step cannot have {found[0]}: leave it out. Delta belongs to the plan, "
                     "confidence to fit, and a model here always has an intercept."
                 )
 
-    def _from_moments(
-        self,
-        epsilon: Fraction,
-        selecting: dict[str, Any],
-        fitting: dict[str, Any],
-        metadata: Metadata,
-        target: str,
-        candidates: Sequence[str] | None,
-    ) -> Preparation:
+
+class _Asked:
+    """The steps of a plan, as far as they are asked for; `parts` are their epsilons."""
+
+    def __init__(self, plan: SelectThenFit, metadata: Metadata, target: str, parts: list[Fraction]) -> None:
+        self.plan, self.metadata, self.target = plan, metadata, target
+        self.first = parts.pop(0) if plan.screen is not None else Fraction(0)
+        self.last = parts[-1]
+        self.middle = parts[0] if len(parts) == 2 else Fraction(0)
+        self.delta = exact_delta(plan.delta)
+        self.fitting = {name: value for name, value in plan.fit.items() if name not in ("family", "epsilon")}
+
+    def screening(self, candidates: Sequence[str] | None) -> Preparation:
+        """The first step."""
+        keys = {name: value for name, value in (self.plan.screen or {}).items() if name not in ("method", "epsilon")}
+        method = method_of(str((self.plan.screen or {}).get("method", "sis")), epsilon=float(self.first), **keys)
+        return method.prepare(self.metadata, self.target, candidates)
+
+    def selected(self, columns: Sequence[str] | None, before: tuple[Event, ...]) -> Preparation:
+        """A selection among columns and the fit of what it selects, when other steps were paid before."""
+        plan = self.plan
+        keys = {name: value for name, value in (plan.select or {}).items() if name not in ("method", "epsilon")}
+        if plan.how == "moments":
+            keys["delta"] = plan.delta
+            if plan.family == "linear":
+                return self._from_moments(keys, columns)
+        prepared = method_of(plan.how, epsilon=float(self.middle), **keys).prepare(self.metadata, self.target, columns)
+        fitter = self._fitter()
+        if totals_of(_event(prepared)).failure > self.delta:
+            raise InvalidParameterError(
+                f"A plan's delta must cover its parts, but the selection needs more than delta={plan.delta:g}. "
+                "Raise it, or give the selection a smaller one."
+            )
+        then = self._fit_within(fitter, prepared.candidates, (*before, _event(prepared)))
+        words = {"epsilon": plan.epsilon, "delta": plan.delta, "select": _told({"method": plan.how}, prepared)}
+        return PreparedSteps(prepared, "selection", then, prepared.candidates, self.delta, words, plan.family)
+
+    def fitted(self, columns: Sequence[str], most: Sequence[str], screen: Preparation) -> Preparation:
+        """The fit of screened columns."""
+        return self._fit_within(self._fitter(), most, (_event(screen),))(columns)
+
+    def _fitter(self) -> Fitter:
+        found = method_of(self.plan.family, epsilon=float(self.last), delta=self.plan.delta, **self.fitting)
+        if not isinstance(found, Fitter):
+            raise InvalidParameterError("A plan must give a guarantee.")
+        return found
+
+    def _fit_within(self, fitter: Fitter, most: Sequence[str], before: tuple[Event, ...]) -> Then:
+        size = fitter.size(self.metadata, self.target, most)
+        budget = NoiseBudget.of(self.first + self.middle + self.last, self.delta, *size, before)
+        return lambda columns: fitter.prepare_within(self.metadata, self.target, columns, budget)
+
+    def _from_moments(self, selecting: dict[str, Any], columns: Sequence[str] | None) -> Preparation:
         """Both steps from the same noisy moments: the second is free."""
+        plan, fitting = self.plan, dict(self.fitting)
         confidence = fitting.pop("confidence", 0.95)
         if fitting:
             raise InvalidParameterError(
                 f"A fit from noisy moments has no parameter {next(iter(fitting))[:40]!r}: give it to select."
             )
-        method = method_of("moments", epsilon=float(epsilon), fit=True, confidence=confidence, **selecting)
-        prepared = method.prepare(metadata, target, candidates)
+        epsilon = float(self.middle + self.last)
+        method = method_of("moments", epsilon=epsilon, fit=True, confidence=confidence, **selecting)
+        prepared = method.prepare(self.metadata, self.target, columns)
         prepared.parameters = {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
+            "epsilon": plan.epsilon,
+            "delta": plan.delta,
             "select": {"method": "moments", **prepared.parameters},
             "fit": {"family": "linear", "confidence": confidence},
         }
         return prepared
 
-    def _parts(self) -> tuple[Fraction, Fraction]:
-        """Epsilon of the selection and of the fit."""
-        total = exact_epsilon(self.epsilon)
-        stated = [part.get("epsilon") for part in (self.select, self.fit)]
-        asked = [None if value is None else exact_epsilon(value) for value in stated]
-        second_or_none = asked[1]
-        first = asked[0] or (total - second_or_none if second_or_none is not None else total * SELECT_SHARE)
-        second = second_or_none or total - first
-        if first <= 0 or second <= 0 or first + second > total:
-            shown = " + ".join("the rest" if value is None else f"{float(value):g}" for value in asked)
-            raise InvalidParameterError(
-                f"The parts of a plan must cost at most the whole, but {shown} does not fit in epsilon="
-                f"{self.epsilon:g}. Lower a part, or raise epsilon."
-            )
-        return first, second
+
+def _parts(epsilon: float, steps: list[dict[str, Any]]) -> list[Fraction]:
+    """Epsilon of each step; those that do not say share alike what the others leave."""
+    total = exact_epsilon(epsilon)
+    stated = [step.get("epsilon") for step in steps]
+    asked = [None if value is None else exact_epsilon(value) for value in stated]
+    left = total - sum((value for value in asked if value is not None), Fraction(0))
+    open_ = sum(value is None for value in asked)
+    if left < 0 or (open_ and left <= 0):
+        shown = " + ".join("the rest" if value is None else f"{float(value):g}" for value in asked)
+        raise InvalidParameterError(
+            f"The parts of a plan must cost at most the whole, but {shown} does not fit in epsilon="
+            f"{epsilon:g}. Lower a part, or raise epsilon."
+        )
+    return [value if value is not None else left / open_ for value in asked]
+
+
+def _event(prepared: Preparation) -> Event:
+    if prepared.event is None:
+        raise InvalidParameterError("A plan must give a guarantee, but as_published gives none. Drop it.")
+    return prepared.event
+
+
+def _told(step: dict[str, Any], prepared: Preparation) -> dict[str, Any]:
+    return {"method": step.get("method", "sis"), **prepared.parameters}
 
 
 class PreparedSteps(Preparation):
-    """A request of `SelectThenFit` with its budget split.
+    """A step that chooses columns, and what is done with them.
 
     Parameters
     ----------
-    method : SelectThenFit
-        The parameters.
-    selection : Preparation
-        The first step.
-    fitter : Fitter
-        The second step's parameters.
-    budget : NoiseBudget
-        What the second step may spend.
-    metadata : Metadata
-        What is public about the table.
+    first : Preparation
+        The choice.
+    label : str
+        What the choice is called among the steps.
+    then : callable
+        From the chosen columns to the next step, which may itself be several.
+    most : sequence of str
+        The most columns that can come: the next step's event is the same for whichever do.
+    delta : Fraction
+        Of all steps together.
+    words : dict
+        What the plan says of itself and of the choice.
+    family : str
+        Of the fit.
     """
 
     def __init__(
         self,
-        method: SelectThenFit,
-        selection: Preparation,
-        fitter: Fitter,
-        budget: NoiseBudget,
-        metadata: Metadata,
+        first: Preparation,
+        label: str,
+        then: Then,
+        most: Sequence[str],
+        delta: Fraction,
+        words: dict[str, Any],
+        family: str,
     ) -> None:
-        self.selection, self.fitter, self.budget, self.metadata = selection, fitter, budget, metadata
-        self.columns, self.target, self.candidates = selection.columns, selection.target, selection.candidates
-        if selection.event is None:
-            raise InvalidParameterError("A plan must give a guarantee.")
-        self.delta = exact_delta(method.delta)
-        widest = fitter.prepare_within(metadata, self.target, self.candidates, budget)
-        if widest.event is None:
-            raise InvalidParameterError("A plan must give a guarantee.")
-        self.event = ComposedEvent((selection.event, widest.event))
-        self.parameters = {
-            "epsilon": method.epsilon,
-            "delta": method.delta,
-            "select": {"method": method.select.get("method", "pcls"), **selection.parameters},
-            "fit": {"family": fitter.name, **widest.parameters},
-        }
-        self.noise = selection.noise
-        self.steps = (*self._selection_steps(selection.steps), *widest.steps)
-        self.public, self.not_protected = selection.public, selection.not_protected
+        self.first, self.label, self.then, self.delta = first, label, then, delta
+        self.columns, self.target, self.candidates = first.columns, first.target, first.candidates
+        self.widest = then(most)
+        self.event = ComposedEvent((_event(first), _event(self.widest)))
+        given = self.widest.parameters
+        self._selects = "select" in given
+        inner = {name: given[name] for name in ("select", "fit")} if self._selects else {"family": family, **given}
+        self.parameters = {**words, **(inner if self._selects else {"fit": inner})}
+        self.noise = self.widest.noise if self._selects else first.noise
+        self.steps = (*self._first_steps(first.steps), *self.widest.steps)
+        self.public, self.not_protected = first.public, first.not_protected
 
-    def _selection_steps(self, steps: tuple[StepRecord, ...]) -> tuple[StepRecord, ...]:
-        if steps or self.selection.event is None:
-            return steps
-        return (StepRecord(name="selection", event=event_record(self.selection.event), noise=self.selection.noise),)
+    def _first_steps(
+        self, steps: tuple[StepRecord, ...], columns: tuple[str, ...] | None = None
+    ) -> tuple[StepRecord, ...]:
+        """The choice as steps; a screening tells which columns it left."""
+        alone = StepRecord(name=self.label, event=event_record(_event(self.first)), noise=self.first.noise)
+        *before, last = steps or (alone,)
+        return (*before, last if self.label == "selection" else last.model_copy(update={"columns": columns}))
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Select, then fit what was selected.
+        """Choose, then go on with what was chosen.
 
         Parameters
         ----------
@@ -235,14 +327,16 @@ class PreparedSteps(Preparation):
         -----
         Claim: ``select_then_fit.privacy.md``.
         """
-        chosen = self.selection.run(table, rng, progress)
-        fit = self.fitter.prepare_within(self.metadata, self.target, chosen.selected, self.budget)
-        fitted = fit.run(table, rng, progress)
+        chosen = self.first.run(table, rng, progress)
+        following = self.then(chosen.selected)
+        if following.event != self.widest.event:
+            raise ArithmeticError("a step would cost other than was reserved")
+        done = following.run(table, rng, progress)
         return Outcome(
-            selected=chosen.selected,
-            noise=chosen.noise,
-            steps=(*self._selection_steps(chosen.steps), *fitted.steps),
-            fit=fitted.fit,
-            moments=fitted.moments,
-            by_size=chosen.by_size,
+            selected=done.selected,
+            noise=done.noise if self._selects else chosen.noise,
+            steps=(*self._first_steps(chosen.steps, chosen.selected), *done.steps),
+            fit=done.fit,
+            moments=done.moments,
+            by_size=done.by_size or chosen.by_size,
         )

@@ -106,7 +106,7 @@ class SufficientStatistics(MomentsMethod):
             When moments are declared of a column whose bounds, and so whose scale, are not.
         """
         for name in self.design_moments or {}:
-            if name in metadata.columns and metadata.buys_bounds(name):
+            if metadata.buys_bounds(name):
                 raise InvalidParameterError(
                     f"design_moments need columns with public bounds, but those of {name[:60]!r} are bought."
                 )
@@ -163,7 +163,7 @@ class SufficientStatistics(MomentsMethod):
         """
         found = {}
         for name, stated in (self.design_moments or {}).items():
-            column = design.metadata.columns.get(name)
+            column = design.metadata.column(name)
             if name not in design.candidates or not isinstance(column, NumericColumn) or set(stated) != {"mean", "sd"}:
                 raise InvalidParameterError(
                     f"design_moments must give mean and sd of numeric candidates, but not so for {name[:60]!r}."

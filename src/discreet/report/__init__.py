@@ -1,7 +1,8 @@
 """A release in words and pictures; knows no method and no data."""
 
+from discreet.report.asked import n_candidates
 from discreet.report.pdf import render_pdf
 from discreet.report.render import FORMATS, render
 from discreet.report.table import coefficient_table
 
-__all__ = ["FORMATS", "coefficient_table", "render", "render_pdf"]
+__all__ = ["FORMATS", "coefficient_table", "n_candidates", "render", "render_pdf"]

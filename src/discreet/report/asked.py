@@ -4,7 +4,7 @@ import math
 from typing import Any, Literal
 
 from discreet.release import PublicColumn, Release
-from discreet.report.vocabulary import REGRESSIONS
+from discreet.report.vocabulary import CHOSEN_AMONG, REGRESSIONS
 
 Kind = Literal["selection", "fit", "both", "moments"]
 
@@ -57,10 +57,46 @@ def candidates(release: Release) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
+        As asked, or as declared; none when they are too many to be listed.
+    """
+    given = release.request.get("candidates")
+    if isinstance(given, dict):  # too many to list
+        return ()
+    return names(given) or tuple(column.name for column in release.public if column.role == "candidate")
+
+
+def n_candidates(release: Release) -> int:
+    """Return how many columns could be used.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    int
         As asked, or as declared.
     """
-    asked = names(release.request.get("candidates"))
-    return asked or tuple(column.name for column in release.public if column.role == "candidate")
+    given = release.request.get("candidates")
+    told = given.get("count") if isinstance(given, dict) else None
+    return told if isinstance(told, int) and told >= 0 else len(candidates(release))
+
+
+def is_screening(release: Release) -> bool:
+    """Tell whether columns were rated one by one and not as models.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    bool
+        False for a plan that goes on after a screening.
+    """
+    return release.noise.mechanism in CHOSEN_AMONG and release.fit is None
 
 
 def forced(release: Release) -> tuple[str, ...]:
@@ -113,7 +149,7 @@ def settings(release: Release) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name, value in parameters(release).items():
-        inner = value if name in ("select", "fit") and isinstance(value, dict) else None
+        inner = value if name in ("screen", "select", "fit") and isinstance(value, dict) else None
         found |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
     return found
 

@@ -32,7 +32,7 @@ class Bar:
 
 
 def coefficients(release: Release, fitted: FitRecord) -> str:
-    """Return every coefficient with its interval, in what its column makes from one end of its range to the other.
+    """Return every coefficient, with its interval if any, in what its column makes from end to end of its range.
 
     Parameters
     ----------
@@ -50,19 +50,28 @@ def coefficients(release: Release, fitted: FitRecord) -> str:
     start, end = _domain([bar for bar in bars if not math.isnan(bar.estimate)])
     x = alt.X("x:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=_effects(release, fitted, start, end))
     told = [bar for bar in bars if not math.isnan(bar.estimate)]
-    crossing = sum(bar.low <= 0 <= bar.high for bar in told)
+    layers = [_dots(bars)]
+    if fitted.has_intervals:
+        layers = [_intervals(told, bars, start, end), _arrows(bars, start, end), *layers]
     return svg(
         "coefficients",
         [
             _marks([{"x": 0.0}], lambda chart: chart.mark_rule(color=MUTED, strokeWidth=1)).encode(x=x),
-            *_placed([_intervals(told, bars, start, end), _arrows(bars, start, end), _dots(bars)], x, len(bars)),
+            *_placed(layers, x, len(bars)),
             _labels([(bar.label, INK, math.isnan(bar.estimate)) for bar in bars]),
         ],
-        f"Intervals of {len(told)} coefficients, {crossing} of them on both sides of no difference.",
+        _spoken(told, fitted),
         height=_ROW * len(bars),
         width=_WIDTH,
         left=_room([bar.label for bar in bars]),
     )
+
+
+def _spoken(told: list[Bar], fitted: FitRecord) -> str:
+    if not fitted.has_intervals:
+        return f"Estimates of {len(told)} coefficients as dots, without intervals."
+    crossing = sum(bar.low <= 0 <= bar.high for bar in told)
+    return f"Intervals of {len(told)} coefficients, {crossing} of them on both sides of no difference."
 
 
 def sizes(release: Release) -> str:
@@ -172,6 +181,8 @@ def _bars(release: Release, fitted: FitRecord) -> list[Bar]:
 
 def _bar(name: str, record: CoefficientRecord, fitted: FitRecord, release: Release) -> Bar:
     width = estimates.crossing(record, asked.declared(release, record.column))
+    if not fitted.has_intervals:
+        return Bar(name, record.estimate * width, record.estimate * width, record.estimate * width)
     reach = estimates.quantile(fitted.confidence) * math.sqrt(record.sampling_variance)
     empty = estimates.is_empty(record)
     label = f"{name} *" if empty else name

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 
 from discreet.release import CoefficientRecord, FitRecord, PublicColumn, Release, SizeRecord
@@ -11,6 +12,9 @@ from discreet.report.words import alike, number, part
 
 CONSTANT = "constant term"
 
+FINENESS = 0.01
+"""Of an estimate without an interval, two digits of this are told: of its column's effect from end to end."""
+
 MOST_DRAWN = 40
 """Rows of a picture that a printed page holds."""
 
@@ -19,7 +23,8 @@ MOST_DRAWN = 40
 class Coefficient:
     """A line of the table of coefficients; `ratio` and `ratio_interval` are empty for a linear regression.
 
-    `by_sampling` and `by_privacy` are half the widths that the interval would have with one kind of noise alone.
+    Without intervals all that is told of them is empty. `by_sampling` and `by_privacy` are half the widths that the
+    interval would have with one kind of noise alone.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Fit:
     coefficients: tuple[Coefficient, ...]
     n_columns: int
     references: tuple[tuple[str, str], ...]
+    has_intervals: bool
     ratio: str | None
     upper: str
     residual_sd: str | None
@@ -100,7 +106,8 @@ def fit(release: Release) -> Fit | None:
     if record is None:
         return None
     shares = [share(one) for one in record.coefficients]
-    lines = tuple(_line(one, record) for one in record.coefficients)
+    tell = _line if record.has_intervals else partial(_bare_line, release)
+    lines = tuple(tell(one, record) for one in record.coefficients)
     response = asked.declared(release, asked.target(release))
     return Fit(
         family=record.family,
@@ -109,6 +116,7 @@ def fit(release: Release) -> Fit | None:
         coefficients=lines,
         n_columns=len({one.column for one in record.coefficients if one.column is not None}),
         references=tuple(_references(record, release)),
+        has_intervals=record.has_intervals,
         ratio={"linear": None, "logistic": "Odds ratio", "poisson": "Rate ratio"}[record.family],
         upper="its upper value" if response is None or response.upper is None else number(response.upper),
         residual_sd=None if record.residual_sd is None else number(record.residual_sd, 4),
@@ -321,10 +329,28 @@ def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
     )
 
 
+def _bare_line(release: Release, record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
+    """A line without an interval: its column's declared range tells how many digits may matter."""
+    spread = FINENESS / crossing(record, asked.declared(release, record.column))
+    ratio = ""
+    if fitted.family != "linear" and record.column is not None:
+        value = _exponential(record.estimate)
+        ratio = _ratio(value, _decimals(spread * value))
+    return Coefficient(label(record), alike([record.estimate], spread)[0], "", ratio, "", "", "", "", is_empty=False)
+
+
 def _ratios(record: CoefficientRecord) -> list[str]:
-    values = [math.exp(max(min(value, 700.0), -700.0)) for value in (record.estimate, record.low, record.high)]
-    decimals = max(0, 1 - math.floor(math.log10(max(min(values[2] - values[1], values[0]), 1e-6))))
+    values = [_exponential(value) for value in (record.estimate, record.low, record.high)]
+    decimals = _decimals(min(values[2] - values[1], values[0]))
     return [_ratio(value, decimals) for value in values]
+
+
+def _exponential(value: float) -> float:
+    return math.exp(max(min(value, 700.0), -700.0))
+
+
+def _decimals(spread: float) -> int:
+    return max(0, 1 - math.floor(math.log10(max(spread, 1e-6))))
 
 
 def _ratio(value: float, decimals: int) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from discreet.release import LedgerRecord, PublicColumn, Release
 from discreet.report import asked, estimates, noise_box
+from discreet.report.account import standing
 from discreet.report.estimates import Fit, Size
 from discreet.report.noise_box import Noise, Step
 from discreet.report.price import price
@@ -15,6 +16,10 @@ from discreet.report.vocabulary import MEANINGS, METHODS, WORKINGS
 from discreet.report.words import at_least, at_most, count, listed, number, setting, shortened
 
 Audience = Literal["board", "analyst"]
+
+
+MOST_NAMED = 200
+"""Up to so many candidates are named for a board; of more, those that were selected."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +35,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Budget:
-    """Where the data set's ledger stands, in short texts."""
+    """Where the data set's ledger stands, in short texts; `worth` is what a cap on rho stands for."""
 
     entry: str
     head: str
+    currency: str
+    worth: str | None
     spent: str
     cap: str
     left: str
@@ -68,6 +75,9 @@ class Facts:
     data: str
     candidates: tuple[tuple[str, bool], ...]
     n_candidates: int
+    n_unnamed: int
+    is_screening: bool
+    screened: tuple[str, ...]
     chosen: tuple[str, ...]
     headline: str | None
     forced: tuple[str, ...]
@@ -111,6 +121,9 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
     columns = tuple(_column(column) for column in _public(release))
     kind, target = asked.kind(release), asked.target(release)
     used, chosen = _used(release, kind)
+    n_candidates = len(used) or (max(len(chosen), asked.n_candidates(release)) if kind != "fit" else 0)
+    whole = audience == "analyst" or kind == "fit" or n_candidates <= MOST_NAMED
+    named = tuple((name, name in chosen) for name in (used if whole and used else chosen))
     provenance = release.provenance
     choice = noise_box.choice(release)
     return Facts(
@@ -126,12 +139,17 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         short_target=shortened(target, 40),
         dataset=provenance.dataset,
         data=provenance.data,
-        candidates=tuple((name, name in chosen) for name in used),
-        n_candidates=len(used) or len(chosen),
+        candidates=named,
+        n_candidates=n_candidates,
+        n_unnamed=n_candidates - len(named),
+        is_screening=asked.is_screening(release),
+        screened=next((step.columns for step in release.steps if step.columns is not None), ()),
         chosen=chosen,
         headline=_headline(used if kind == "fit" else chosen),
         forced=asked.forced(release),
-        settings=tuple((name, setting(value), _meaning(name)) for name, value in asked.settings(release).items()),
+        settings=tuple(
+            (name, setting(value), _meaning(name, release)) for name, value in asked.settings(release).items()
+        ),
         promise=guarantee,
         noise=noise_box.box(release.noise, target, _epsilon(release)),
         choice=None if choice is None else noise_box.box(choice, target, math.nan),
@@ -168,7 +186,9 @@ def _epsilon(release: Release) -> float:
     return price(release.steps[-1].event).epsilon or math.nan
 
 
-def _meaning(name: str) -> str:
+def _meaning(name: str, release: Release) -> str:
+    if name.endswith("confidence") and release.fit is not None and not release.fit.has_intervals:
+        return "level of the intervals, if there were any"
     return MEANINGS.get(name.rpartition(": ")[2], "")
 
 
@@ -206,12 +226,15 @@ def _values(column: PublicColumn) -> str:
 
 
 def _budget(ledger: LedgerRecord) -> Budget:
+    account = standing(ledger)
     return Budget(
         entry=str(ledger.entry),
         head=ledger.head,
-        spent=at_most(ledger.epsilon_spent),
-        cap=at_least(ledger.epsilon_cap),
-        left=at_least(max(0.0, ledger.epsilon_cap - ledger.epsilon_spent)),
+        currency=account.currency,
+        worth=account.worth,
+        spent=at_most(account.spent),
+        cap=at_least(account.cap),
+        left=at_least(account.left),
     )
 
 

@@ -4,15 +4,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from discreet.release import NoiseRecord, Release
+from discreet.release import NoiseRecord, Release, StepRecord
 from discreet.report import asked
 from discreet.report.chances import seldom_gap
 from discreet.report.price import price
-from discreet.report.vocabulary import MECHANISMS, NUMERICS, STEPS
+from discreet.report.vocabulary import CHOSEN_AMONG, MECHANISMS, NUMERICS, STEPS
 from discreet.report.words import count, number, shortened
 
 SQUARED = "squared units of the target"
 """Unit of a noise box that is told with the target's name."""
+
+
+CHOICES = ("selection", "screening")
+"""Names of the steps that choose columns."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class Noise:
 
     drawn: str
     is_choice: bool
+    among: str
     sensitivity: str
     inflation: str
     scale: str
@@ -67,10 +72,12 @@ def box(record: NoiseRecord, target: str, epsilon: float, what: str = "models") 
     """
     n = record.n_candidates
     gap = seldom_gap(record.noise) if n is not None else None
-    lead = seldom_gap(record.noise, n - 1) if n is not None and n > 2 else None
+    what = CHOSEN_AMONG.get(record.mechanism, what)
+    lead = seldom_gap(record.noise, n - 1) if n is not None and n > 2 and what == "models" else None
     return Noise(
         drawn=_drawn(record, what),
         is_choice=n is not None,
+        among=what,
         sensitivity=number(record.sensitivity),
         inflation=number(record.inflation, 3),
         scale=number(record.scale),
@@ -117,11 +124,11 @@ def choice(release: Release) -> NoiseRecord | None:
     Returns
     -------
     NoiseRecord or None
-        Of the last step that chose among models; None when none did.
+        Of the last step that chose columns; None when none did.
     """
     if not release.steps:
         return release.noise if release.noise.n_candidates is not None else None
-    chosen = [step.noise for step in release.steps if step.name == "selection"]
+    chosen = [step.noise for step in release.steps if step.name in CHOICES]
     return chosen[-1] if chosen and chosen[-1].n_candidates is not None else None
 
 
@@ -141,14 +148,20 @@ def steps(release: Release) -> Iterator[Step]:
     sizes = amounts(release)
     for step, amount in zip(release.steps, sizes, strict=True):
         cost = price(step.event)
-        what = "models" if step.name == "selection" else "values"
+        what = "models" if step.name in CHOICES else "values"
         yield Step(
             purpose=purpose(step.name),
             noise=box(step.noise, asked.target(release), cost.epsilon or math.nan, what),
             price=str(cost),
-            value="" if step.value is None else number(step.value),
+            value=_released(step),
             amount=amount,
         )
+
+
+def _released(step: StepRecord) -> str:
+    if step.columns is not None:
+        return f"{len(step.columns)} columns"
+    return "" if step.value is None else number(step.value)
 
 
 def amounts(release: Release) -> list[float]:

@@ -7,6 +7,7 @@ import altair as alt
 
 from discreet.release import LedgerRecord, NoiseRecord, Release
 from discreet.report import asked, estimate_pictures, estimates, noise_box
+from discreet.report.account import standing
 from discreet.report.chances import SELDOM, seldom_gap, swap_chance, worst_posterior
 from discreet.report.drawing import ACCENT, MUTED, PALE, REST, axis, dot, line, shares, svg, text
 from discreet.report.promise import promised
@@ -35,7 +36,7 @@ def draw(release: Release) -> dict[str, str]:
     choice = noise_box.choice(release)
     if choice is not None and swap_chance(choice.noise, 0.0) is not None and math.isfinite(choice.scale):
         pictures["swap"] = swap(choice, asked.target(release))
-    if guarantee is not None and ledger is not None and 0 < ledger.epsilon_cap < math.inf:
+    if guarantee is not None and ledger is not None and 0 < standing(ledger).cap < math.inf:
         pictures["budget"] = budget(ledger, guarantee.epsilon)
     return pictures | _of_estimates(release)
 
@@ -123,21 +124,23 @@ def budget(ledger: LedgerRecord, epsilon: float) -> str:
     ledger : LedgerRecord
         Where the ledger stands.
     epsilon : float
-        What this release spent.
+        What this release spent, where epsilon is what adds up.
 
     Returns
     -------
     str
         An SVG element.
     """
-    spent, cap = ledger.epsilon_spent, ledger.epsilon_cap
+    account = standing(ledger)
+    spent, cap = account.spent, account.cap
+    mine = epsilon if account.currency == "epsilon" else ledger.rho or 0.0
     parts = [
-        (f"earlier releases: {at_most(max(0.0, spent - epsilon))}", spent - epsilon, PALE),
-        (f"this release: {at_most(epsilon)}", min(epsilon, spent), ACCENT),
-        (f"left: {at_least(max(0.0, cap - spent))}", cap - spent, REST),
+        (f"earlier releases: {at_most(max(0.0, spent - mine))}", spent - mine, PALE),
+        (f"this release: {at_most(mine)}", min(mine, spent), ACCENT),
+        (f"left: {at_least(account.left)}", cap - spent, REST),
     ]
     shown = [part for part in parts if part[1] > 1e-9 * cap]
-    told = f"{at_most(spent)} of {at_least(cap)} spent; " + ", ".join(name for name, _, _ in shown)
+    told = f"{account.currency} {at_most(spent)} of {at_least(cap)} spent; " + ", ".join(name for name, _, _ in shown)
     return svg("budget", [_bar(shown)], f"Bar of the privacy budget: {told}.", height=34)
 
 

@@ -112,9 +112,13 @@ def _odds(record: GuaranteeRecord, ledger: LedgerRecord | None) -> Iterator[Odds
     yield _line("release", record.epsilon)
     if record.neighboring is NeighboringRelation.ADD_OR_REMOVE_ONE:
         yield _line("contents", 2 * record.epsilon)  # taken out, then put back changed
-    if ledger is not None and ledger.epsilon_spent > record.epsilon * (1 + 1e-9):
-        yield _line("so_far", ledger.epsilon_spent)
-    if ledger is not None and ledger.epsilon_cap > max(record.epsilon, ledger.epsilon_spent) * (1 + 1e-9):
+    if ledger is None:
+        return
+    # Where rho adds up, the sum of epsilons means little, and only the cap converts.
+    so_far = ledger.epsilon_spent if ledger.accounting == "basic" else record.epsilon
+    if so_far > record.epsilon * (1 + 1e-9):
+        yield _line("so_far", so_far)
+    if ledger.epsilon_cap > so_far * (1 + 1e-9):
         yield _line("cap", ledger.epsilon_cap)
 
 

@@ -21,19 +21,14 @@ def coefficient_table(release: Release, width: int = 100) -> str:
     -------
     str
         Lines without a final newline: name, estimate, interval, odds or rate ratio, and how much of the interval's
-        variance is privacy noise; empty when the release has no coefficients. No control characters.
+        variance is privacy noise; name, estimate and ratio where the method makes no intervals; empty when the
+        release has no coefficients. No control characters.
     """
     record = fit(release)
     if record is None:
         return ""
     rows = [_row(one, record) for one in record.coefficients]
-    head = [
-        "",
-        "estimate",
-        f"{record.confidence} interval",
-        *([record.ratio.lower()] if record.ratio else []),
-        "privacy",
-    ]
+    head = _cells("", "estimate", f"{record.confidence} interval", (record.ratio or "").lower(), "privacy", record)
     widths = [max(cells(row[at]) for row in [head, *rows]) for at in range(len(head))]
     room = max(12, width - sum(widths[1:]) - len(_GAP) * (len(head) - 1))
     widths[0] = min(widths[0], room)
@@ -43,8 +38,13 @@ def coefficient_table(release: Release, width: int = 100) -> str:
 
 def _row(one: Coefficient, record: Fit) -> list[str]:
     mark = " *" if one.is_empty else ""
-    ratio = [one.ratio] if record.ratio else []
-    return [visible(one.name) + mark, one.estimate, one.interval, *ratio, one.share]
+    return _cells(visible(one.name) + mark, one.estimate, one.interval, one.ratio, one.share, record)
+
+
+def _cells(name: str, estimate: str, interval: str, ratio: str, share: str, record: Fit) -> list[str]:
+    """What a line holds for this kind of regression."""
+    ratios = [ratio] if record.ratio else []
+    return [name, estimate, interval, *ratios, share] if record.has_intervals else [name, estimate, *ratios]
 
 
 def _line(row: list[str], widths: list[int]) -> str:
@@ -54,6 +54,8 @@ def _line(row: list[str], widths: list[int]) -> str:
 
 
 def _notes(record: Fit) -> list[str]:
+    if not record.has_intervals:
+        return ["no intervals: this method makes them only with a delta, such as 1e-6"]
     notes = ["privacy: its noise's share of the interval's variance"]
     if record.n_empty:
         notes.append("*: the interval says no more than the public bounds did")

@@ -19,6 +19,7 @@ METHODS = {
     "run": "selection, then regression",
     "sis": "private sure independence screening",
     "two-stage": "votes of block-wise lassos",
+    "own-score": "screening by a score of the user's own",
 }
 """Method to its name in full."""
 
@@ -34,6 +35,12 @@ WORKINGS = {
     "one unit can change",
     "poisson": "coefficients of maximum likelihood for a target that counts, computed so that noise covers what one "
     "unit can change",
+    "sis": "each candidate is scored by itself, by the sum over rows of its value times the target's, both brought to "
+    "their declared ranges; the best scores after noise win",
+    "two-stage": "every row goes to a block at random, each block names the columns that its own lasso finds, and the "
+    "columns with the most votes after noise win",
+    "own-score": "each candidate is scored by a function of the user's own, whose sensitivity the user declared; "
+    "the best scores after noise win",
     "run": "a private selection chooses the columns, then a private regression on the same rows gives their "
     "coefficients; both parts are paid for",
 }
@@ -52,8 +59,14 @@ MECHANISMS = {
     "noisy_newton": "Newton steps with Gaussian noise",
     "noisy_gradient_descent": "noisy gradient descent",
     "objective_perturbation": "objective perturbation",
+    "canonical_lipschitz": "canonical Lipschitz mechanism",
+    "one_shot": "one-shot top-k",
+    "peeling": "peeling, one column after the other",
 }
 """Mechanism to its name in full."""
+
+CHOSEN_AMONG = {"canonical_lipschitz": "sets of columns", "one_shot": "columns", "peeling": "columns"}
+"""Mechanism to what it chooses among, where that is not models."""
 
 NUMERICS = {
     "exact": "The noise is drawn exactly, in whole numbers.",
@@ -64,7 +77,7 @@ NUMERICS = {
 
 STEPS = {
     "y_bound": "bound of the target",
-    "y_center": "middle of the target",
+    "y_center": "mean of the target",
     "l1_radius": "limit on the coefficients",
     "residual_variance": "residual variance",
     "sigma2": "residual variance",
@@ -101,7 +114,7 @@ MEANINGS = {
     "groups": "columns that enter and leave together",
     "y_bound": "r: farthest that a target value may lie from its center",
     "y_quantile": "share of the target's values that its private bound should hold",
-    "y_center": "declared middle of the target",
+    "y_center": "middle of the target: declared, or private, its mean, which was bought",
     "fit_intercept": "whether models have a constant term",
     "as_published": "whether the paper's algorithm runs to the letter, errors included",
     "rss_guess": "public guess of the smallest squared error; it only divides the budget",
@@ -124,8 +137,19 @@ MEANINGS = {
     "row_norm": "largest length of a row's scaled columns",
     "known": "columns whose distribution is declared public",
     "uncorrelated": "whether the columns declared public are uncorrelated by design",
+    "n_features_to_select": "number of columns that are selected",
+    "gamma": "weight of a set's worst column against the best one left out",
+    "noise": "law of the noise",
+    "level": "level of the target that is told from all others",
+    "codes": "number that each level of the target stands for",
+    "expected_score": "public guess of the last selected column's score; it only decides the mechanism",
+    "n_blocks": "number of blocks that vote",
+    "alpha": "price of a coefficient in each block's lasso",
+    "score_func": "the user's own score",
+    "sensitivity": "most that one unit changes a score, as the user declared",
     "columns": "columns of the regression",
     "family": "kind of regression",
+    "screen": "settings of the screening",
     "select": "settings of the selection",
     "fit": "settings of the regression",
 }

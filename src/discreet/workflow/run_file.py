@@ -27,6 +27,8 @@ class RunFile(BaseModel):
         Of all steps together.
     data : str or None
         The private table; relative to the plan.
+    targets : str or None
+        Of a table with a value a row: the file with a row for each person and the target; relative to the plan.
     table : str or None
         Which table of a database file.
     metadata : str or None
@@ -49,6 +51,7 @@ class RunFile(BaseModel):
     epsilon: float
     delta: float = 0.0
     data: str | None = None
+    targets: str | None = None
     table: str | None = None
     metadata: str | None = None
     candidates: tuple[str, ...] | None = None
@@ -123,7 +126,7 @@ def read_run(path: str | Path) -> RunFile:
     folder = Path(path).parent
     placed = {
         name: None if value is None else _beside(folder, value)
-        for name, value in (("data", found.data), ("metadata", found.metadata))
+        for name, value in (("data", found.data), ("targets", found.targets), ("metadata", found.metadata))
     }
     return found.model_copy(update=placed)
 

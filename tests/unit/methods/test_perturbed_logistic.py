@@ -13,6 +13,7 @@ from discreet.kernels.objective_perturbation import spent
 from discreet.mechanisms.rng import Source
 from discreet.methods.perturbed_logistic import STEP, PreparedPerturbation
 from discreet.methods.registry import method_of
+from discreet.report import coefficient_table
 
 N_ROWS = 3000
 COLUMNS = {
@@ -71,10 +72,24 @@ def test_a_clear_model_comes_out():
         assert found[name].estimate == pytest.approx(truth, abs=0.5)
     assert found["(intercept)"].estimate == pytest.approx(9.0, abs=2.0)
     assert all(one.uninformative for one in fit.coefficients)
+    assert not fit.has_intervals
     assert (found["a"].low, found["a"].high) == (-BOX, BOX)
     # The intercept is the constant less 12 / 2 times b's coefficient per half range, each within the box.
     assert (found["(intercept)"].low, found["(intercept)"].high) == (-7.0 * BOX, 7.0 * BOX)
     assert all(one.low <= one.estimate <= one.high for one in fit.coefficients)
+
+
+def test_a_printed_table_has_estimates_and_no_intervals():
+    """A real release, printed: the estimates keep the digits that the box would have rounded away."""
+    table = ArraysTable(rows(np.random.default_rng(4)), metadata())  # noqa: TID251 - simulated rows, not noise
+    release = dc.LogisticRegression(epsilon=20.0, delta=0).fit(table, target="y").release_
+    printed = coefficient_table(release).split("\n")
+    assert not release.fit.has_intervals
+    assert printed[0].split() == ["estimate", "odds", "ratio"]
+    a = next(one.estimate for one in release.fit.coefficients if one.column == "a")
+    told = next(row.split()[1] for row in printed if row.startswith("a "))
+    assert float(told) == pytest.approx(a, abs=5.1e-4)
+    assert "only with a delta, such as 1e-6" in printed[-1]
 
 
 def bad_rows(kind):

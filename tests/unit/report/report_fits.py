@@ -138,6 +138,16 @@ def make_fit(family: str = "linear", *more: CoefficientRecord, **changes: Any) -
     return make(**(given | changes))
 
 
+def make_bare(release: Release, *more: CoefficientRecord) -> Release:
+    """Return a release like the given one, of a method that makes no intervals."""
+    noise = GAUSSIAN.model_copy(update={"mechanism": "objective_perturbation", "noise": "gamma"})
+    records = (*release.fit.coefficients, *more)
+    bare = {"low": -20.0, "high": 20.0, "sampling_variance": 0.0, "privacy_variance": 0.0, "uninformative": True}
+    fitted = release.fit.model_copy(update={"coefficients": tuple(one.model_copy(update=bare) for one in records)})
+    guarantee = release.guarantee.model_copy(update={"delta": 0.0})
+    return release.model_copy(update={"fit": fitted, "noise": noise, "guarantee": guarantee})
+
+
 def make_run(family: str = "linear", **changes: Any) -> Release:
     """Return a selection and the coefficients of what it selected."""
     steps = (
@@ -247,6 +257,8 @@ FITS = {
         coefficient("female", 0.2, 0.01, 99.0, ends=(-4.0, 4.0), uninformative=True),
         names=("lncoins", "site", "age", "female"),
     ),
+    "no intervals": make_bare(make_fit("logistic"), coefficient("noise", -8.0412), coefficient("far", 20.0)),
+    "run without intervals": make_bare(make_run("logistic")),
     "constant alone": make_fit(
         fit=regression(coefficient("intercept", 2.4, column=None), has_usual=False), selected=(), names=("age",)
     ),

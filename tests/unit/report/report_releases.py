@@ -127,6 +127,12 @@ def ledger_at(spent: float, cap: float) -> LedgerRecord:
     return LedgerRecord(entry=3, head="ef" * 32, epsilon_spent=spent, epsilon_cap=cap)
 
 
+def ledger_in_rho() -> LedgerRecord:
+    """Return where a ledger under zCDP stands; the sum of its epsilons is above the cap's."""
+    record = {"rho": 0.125, "rho_spent": 0.25, "rho_cap": 0.375, "delta_cap": 1e-6, "accounting": "zcdp"}
+    return LedgerRecord(entry=3, head="ef" * 32, epsilon_spent=4.5, epsilon_cap=3.0, **record)
+
+
 def make_seeded(**changes: Any) -> Release:
     """Return a release whose noise can be drawn again."""
     release = make(**changes)
@@ -136,6 +142,7 @@ def make_seeded(**changes: Any) -> Release:
 SAMPLES = {
     "with ledger": make(ledger=ledger_at(1.5, 3.0)),
     "without ledger": make(),
+    "ledger in rho": make(ledger=ledger_in_rho()),
     "first of ledger": make(ledger=ledger_at(1.0, 1.0)),
     "add or remove": make(neighboring=NeighboringRelation.ADD_OR_REMOVE_ONE, law="gumbel"),
     "five rows": make(rows_per_unit=5),

@@ -66,6 +66,26 @@ def test_an_interval_that_is_all_there_can_be_says_nothing(family, given, empty)
     assert estimates.fit(release).n_empty == empty
 
 
+@pytest.mark.parametrize(
+    ("name", "estimate", "ratio"),
+    [("age", "0.0131", "1.0132"), ("site: franklin", "-0.050", "0.9512"), ("noise", "-8.041", "0.0003219")],
+)
+def test_without_intervals_the_declared_range_sets_the_digits(samples, name, estimate, ratio):
+    """Not the width of all that is allowed; nothing is said of intervals, and none counts as empty."""
+    fitted = estimates.fit(samples["no intervals"])
+    assert (fitted.has_intervals, fitted.n_empty) == (False, 0)
+    one = line(samples["no intervals"], name)
+    assert (one.estimate, one.ratio) == (estimate, ratio)
+    assert not any((one.interval, one.ratio_interval, one.by_sampling, one.by_privacy, one.share, one.is_empty))
+
+
+def test_intervals_that_say_nothing_are_still_intervals(samples):
+    """One interval that is all that is allowed, or all of them where a variance is known."""
+    assert estimates.fit(samples["logistic says nothing"]).has_intervals
+    alone = coefficient("idp", 0.2, 0.01, 99.0, ends=(-4.0, 4.0), uninformative=True)
+    assert regression(alone, has_usual=False).has_intervals
+
+
 def test_a_share_without_variance_is_unknown():
     """Nothing is divided by nothing."""
     release = make_fit("linear", coefficient("idp", 1.0, 0.0, 0.0))

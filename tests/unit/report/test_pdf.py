@@ -63,7 +63,9 @@ def test_a_missing_package_is_told(samples, monkeypatch):
     pdf._typst.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["with ledger", "hostile", "run", "hostile fit", "not private", "moments of many"])
+@pytest.mark.parametrize(
+    "name", ["with ledger", "hostile", "run", "hostile fit", "not private", "moments of many", "no intervals"]
+)
 def test_a_pdf_is_made(samples, name):
     """The same every time, with every picture in it."""
     pytest.importorskip("typst")

@@ -55,6 +55,14 @@ def test_a_picture_is_well_formed_and_tells_itself(release):
         assert not any(name.startswith("on") or "href" in name for name in names)
 
 
+def test_the_bar_of_an_account_in_rho_is_in_rho(samples):
+    """Its parts are those of rho: a third of the cap each."""
+    bar = draw(samples["ledger in rho"])["budget"]
+    parts = "earlier releases: 0.125, this release: 0.125, left: 0.125"
+    assert f"rho 0.25 of 0.375 spent; {parts}." in bar
+    assert "epsilon 1.5 of 3 spent" in draw(samples["with ledger"])["budget"]
+
+
 def test_a_hostile_target_is_text(samples):
     """The target's name, drawn as the unit of an axis, stays text."""
     root = ElementTree.fromstring(draw(samples["hostile"])["swap"])  # noqa: S314 - our own drawing
@@ -91,6 +99,17 @@ def test_ratios_have_a_logarithmic_axis_that_says_so(samples, name, ratio):
     told = texts(draw(samples[name])["coefficients"])
     assert any(text.startswith(ratio) for text in told)
     assert "1" in told
+
+
+def test_without_intervals_there_are_dots_alone(samples):
+    """No bars, no legend that explains bars, and the label says so."""
+    bare, usual = draw(samples["no intervals"])["coefficients"], draw(samples["logistic"])["coefficients"]
+    assert "Estimates of 6 coefficients as dots, without intervals." in bare
+    assert "with privacy noise" in texts(usual)
+    assert not {"with privacy noise", "sampling alone"} & set(texts(bare))
+    assert "#86abbc" in usual
+    assert "#86abbc" not in bare
+    assert {"age", "noise", "far"} <= set(texts(bare))
 
 
 def test_long_names_keep_their_ends(samples):

@@ -197,6 +197,10 @@ def test_the_analyst_reads_more(samples, format):
         ("rows", ["What is protected is one row, not one person", "With three it is 3", "95.3%"]),
         ("no id", ["Unless a column told whose each row is, this was not enforced"]),
         ("with delta", ["2.25e-06", "0.3 of the 1 allowed", "1.11 times"]),
+        (
+            "ledger in rho",
+            ["have spent rho 0.25 of the 0.375 allowed", "0.125 is left", "cap stands for epsilon 3 at delta 1e-06"],
+        ),
         ("forced", ["1 of 1 candidate column was selected", "By request, age stood in every model"]),
         ("weak", ["This promise is weak", ">99.9%"]),
     ],
@@ -206,6 +210,15 @@ def test_each_kind_of_release_says_what_is_special(samples, name, parts, format)
     text = said(samples[name], format)
     for part in parts:
         assert part in text
+
+
+@pytest.mark.parametrize("format", WORDS)
+def test_an_account_in_rho_is_not_told_in_epsilon(samples, format):
+    """The sum of epsilons is not what was spent, and no belief is told for it; that for the whole cap is."""
+    text = said(samples["ledger in rho"], format, "analyst")
+    assert "4.5" not in text
+    assert "after all so far" not in text
+    assert "after the whole cap" in text
 
 
 @pytest.mark.parametrize("format", WORDS)

@@ -70,6 +70,35 @@ def test_the_analyst_reads_what_either_noise_does(samples, format):
     assert "0.0012 for two columns" in said(samples["moments"], format, "analyst")
 
 
+@pytest.mark.parametrize("audience", AUDIENCES)
+@pytest.mark.parametrize("format", WORDS)
+@pytest.mark.parametrize("name", ["no intervals", "run without intervals"])
+def test_a_method_without_intervals_says_so(samples, name, format, audience):
+    """What to do for intervals; nothing about shares of chance, asterisks or intervals that are too narrow."""
+    text = said(samples[name], format, audience)
+    for part in ("without a delta this method makes none", "with a delta, such as 1e-6", "No p-values or intervals"):
+        assert part in text
+    for part in (
+        "two kinds of",
+        "argest share",
+        "y's share",
+        "95%",
+        "as wide as what was public",
+        "too narrow",
+        "sampling",
+        "inner bar",
+    ):
+        assert part not in text, part
+    assert ("The same rows first chose the columns" in text) == (name == "run without intervals")
+
+
+def test_a_confidence_that_was_not_used_is_told_so(samples):
+    """The parameter is public, but no interval has its level."""
+    request = {"target": "mdvis", "candidates": ["age"], "parameters": {"confidence": 0.95}}
+    release = samples["no intervals"].model_copy(update={"request": request})
+    assert "confidence 0.95 level of the intervals, if there were any" in said(release, "markdown")
+
+
 @pytest.mark.parametrize("format", WORDS)
 @pytest.mark.parametrize("name", ["linear", "moments alone", "derived choice"])
 def test_no_caution_without_a_selection_before_a_fit(samples, name, format):

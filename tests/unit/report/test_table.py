@@ -39,6 +39,15 @@ def test_an_empty_interval_is_marked(samples):
     assert "*" not in coefficient_table(samples["linear"])
 
 
+def test_a_method_without_intervals_shows_estimates_alone(samples):
+    """No interval, no share, no mark; what to do for intervals."""
+    rows = coefficient_table(samples["no intervals"], 80).split("\n")
+    assert rows[0].split() == ["estimate", "odds", "ratio"]
+    assert rows[4].split() == ["age", "0.0131", "1.0132"]
+    assert rows[-1] == "no intervals: this method makes them only with a delta, such as 1e-6"
+    assert "*" not in "".join(rows)
+
+
 def test_a_long_name_keeps_its_mark_and_its_end():
     """Names differ at their end, and the mark must not be lost."""
     long = coefficient("x" * 200 + "_17", 0.1, 0.01, 99.0, ends=(-4.0, 4.0), uninformative=True)

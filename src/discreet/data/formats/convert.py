@@ -9,10 +9,10 @@ from typing import Any, Literal, Unpack
 from discreet.data.formats.csvw import from_csvw, local_name, to_csvw
 from discreet.data.formats.draft import Converted, Overrides
 from discreet.data.formats.smartnoise import from_smartnoise, is_smartnoise, to_smartnoise
-from discreet.data.metadata import SCHEMA, Metadata
+from discreet.data.metadata import SCHEMA, Metadata, with_names
 from discreet.data.yaml_text import parse_text
 from discreet.errors import InvalidParameterError, MetadataError
-from discreet.release import read_text
+from discreet.files import read_text
 
 __all__ = ["Converted", "detect", "from_csvw", "from_smartnoise", "read_any", "to_csvw", "to_smartnoise"]
 
@@ -52,7 +52,7 @@ def read_any(path: str | Path, *, table: str | None = None, **overrides: Unpack[
             f"Metadata of the schema {SCHEMA} are read as they are, but other values were given for {path}. "
             "Edit the file instead."
         )
-    return Converted(Metadata.from_value(value, str(path)))
+    return Converted(Metadata.from_value(with_names(value, path), str(path)))
 
 
 def detect(value: Any) -> Format:

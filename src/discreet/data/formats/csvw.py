@@ -11,6 +11,7 @@ from discreet.data.formats.draft import (
     boolean,
     choose,
     plain_number,
+    refuse_features,
     without_none,
 )
 from discreet.data.metadata import SCHEMA, CategoryColumn, Metadata, NumericColumn
@@ -86,6 +87,11 @@ def to_csvw(metadata: Metadata) -> dict[str, Any]:
         A document for JSON. What CSVW-EO cannot hold stands under ``discreet:`` keys, which its tools ignore
         and `from_csvw` reads back: the round trip is exact.
 
+    Raises
+    ------
+    MetadataError
+        When there are `features`, which the format cannot carry.
+
     Examples
     --------
     >>> metadata = Metadata.model_validate({
@@ -94,6 +100,7 @@ def to_csvw(metadata: Metadata) -> dict[str, Any]:
     >>> from_csvw(to_csvw(metadata)).metadata == metadata
     True
     """
+    refuse_features(metadata, "CSVW-EO")
     columns = [_to_column(name, column) for name, column in metadata.columns.items()]
     if metadata.unit_id is not None:
         unit = {"@type": "Column", "name": metadata.unit_id, "datatype": "string", "privacyId": True}

@@ -396,3 +396,25 @@ def plain_number(column: NumericColumn, value: float | None) -> float | int | No
     if value is not None and column.type == "integer" and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value
+
+
+def refuse_features(metadata: Metadata, form: str) -> None:
+    """Refuse metadata that another format cannot carry.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        To be converted.
+    form : str
+        The format's name.
+
+    Raises
+    ------
+    MetadataError
+        When there are `features` or a `layout`.
+    """
+    if metadata.features is not None or metadata.layout is not None:
+        raise MetadataError(
+            f"{form} metadata list every column, but these declare `features`, whose columns are not listed. List them "
+            "under `columns`, or keep the file as it is."
+        )

@@ -10,6 +10,7 @@ from discreet.data.formats.draft import (
     boolean,
     choose,
     plain_number,
+    refuse_features,
     without_none,
 )
 from discreet.data.lint import column_place, printable
@@ -83,8 +84,9 @@ def to_smartnoise(metadata: Metadata) -> dict[str, Any]:
     Raises
     ------
     MetadataError
-        When a column has the name of one of SmartNoise's table options.
+        When a column has the name of one of SmartNoise's table options, or there are `features`.
     """
+    refuse_features(metadata, "SmartNoise")
     options: dict[str, Any] = {"row_privacy": metadata.unit_id is None, "max_ids": metadata.rows_per_unit}
     if metadata.n_rows is not None:
         options |= {"rows": metadata.n_rows, "rows_exact": metadata.n_rows}

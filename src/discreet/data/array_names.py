@@ -1,0 +1,43 @@
+"""Names of the columns of arrays, which have none of their own: those of the metadata, in their order."""
+
+from collections.abc import Sequence
+
+from discreet.data.columns import Codes
+from discreet.data.metadata import Metadata
+from discreet.errors import MetadataError
+
+
+def names_of(metadata: Metadata, target: str, n_features: int) -> Sequence[str]:
+    """Return the names of an array's columns.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        What is public about them.
+    target : str
+        The response, which is none of them.
+    n_features : int
+        Number of columns.
+
+    Returns
+    -------
+    sequence of str
+        The listed columns but the target, then the unlisted features: by their names, or as numbers from 0.
+
+    Raises
+    ------
+    MetadataError
+        When the metadata declare another number of columns.
+    """
+    own = [name for name in metadata.columns if name != target]
+    further: Sequence[str] = ()
+    if metadata.features is not None:
+        listed = metadata.features.listed()
+        further = Codes(range(max(n_features - len(own), 0))) if listed is None else listed
+    names = [*own, *further] if own else further
+    if len(names) != n_features:
+        raise MetadataError(
+            f"The metadata must declare the columns of X and the target, but they declare {len(names)} columns beside "
+            f"the target and X has {n_features}. Pass a frame with named columns, or correct the metadata."
+        )
+    return names

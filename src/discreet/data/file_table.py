@@ -1,0 +1,202 @@
+"""Tables in files: what they share, and those that need no embedded engine: Arrow and SQLite."""
+
+import contextlib
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from typing_extensions import override
+
+from discreet.data.engine import BATCH_ROWS, WIDE_GROUP, Table, rows_a_batch
+from discreet.data.frame import column_of
+from discreet.data.metadata import Metadata
+from discreet.errors import DataMismatchError, InvalidParameterError
+
+
+def quoted(name: str) -> str:
+    """Return an SQL identifier that means this name and nothing else.
+
+    Parameters
+    ----------
+    name : str
+        From a header.
+
+    Returns
+    -------
+    str
+        Quoted.
+
+    Examples
+    --------
+    >>> print(quoted('a" from x; drop'))
+    "a"" from x; drop"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+class FileTable(Table):
+    """A table in a file; opening it reads the header.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    metadata : Metadata
+        What is public about it.
+    table : str, optional
+        Which table of a database file.
+    """
+
+    def __init__(self, path: Path, metadata: Metadata, table: str | None = None) -> None:
+        super().__init__(metadata)
+        self.path = path
+        self._table = table
+        self._header = self._read_header()
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    @override
+    def locator(self) -> str | None:
+        return f"{self.path}#{self._table}" if self._table else str(self.path)
+
+    @override
+    def header(self) -> list[tuple[str, str]]:
+        return self._header
+
+    @abstractmethod
+    def _read_header(self) -> list[tuple[str, str]]:
+        """Names and storage types, without reading a row."""
+
+    def unreadable(self, kind: str) -> DataMismatchError:
+        """Return the error of a file that is not what its ending says.
+
+        Parameters
+        ----------
+        kind : str
+            What it should be.
+
+        Returns
+        -------
+        DataMismatchError
+            To be raised.
+        """
+        return DataMismatchError(f"{self.path.name[:80]!r} must be a readable {kind} file, but its header is not.")
+
+
+class ArrowTable(FileTable):
+    """An Arrow file (Feather) or stream, read batch by batch."""
+
+    def _open(self) -> Any:
+        source = pa.OSFile(str(self.path))
+        try:
+            return pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            return pa.ipc.open_stream(source)
+
+    @override
+    def _read_header(self) -> list[tuple[str, str]]:
+        try:
+            schema = self._open().schema
+            return [(field.name, _arrow_kind(field.type)) for field in schema]
+        except (pa.ArrowException, OSError, UnicodeError):
+            raise self.unreadable("Arrow") from None
+
+    @property
+    @override
+    def group_columns(self) -> int:
+        return WIDE_GROUP
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        reader = self._open()
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        whole = hasattr(reader, "num_record_batches")
+        for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else reader:
+            chosen = batch.select(list(columns))
+            chosen.validate(full=True)  # a damaged file must not end the process
+            for start in range(0, chosen.num_rows, size):
+                yield chosen.slice(start, size)
+
+
+class SQLiteTable(FileTable):
+    """A table of an SQLite database file, opened for reading only."""
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        return connection
+
+    @override
+    def _read_header(self) -> list[tuple[str, str]]:
+        try:
+            with contextlib.closing(self._connect()) as connection:
+                found = connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+                ).fetchall()
+                self._table = choose_table(self._table, sorted(row[0] for row in found))
+                info = connection.execute(f"PRAGMA table_info({quoted(self._table)})").fetchall()
+        except sqlite3.Error:
+            raise self.unreadable("SQLite") from None
+        return [(str(row[1]), _sqlite_kind(str(row[2]))) for row in info]
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        chosen = ", ".join(quoted(name) for name in columns)
+        with contextlib.closing(self._connect()) as connection:
+            cursor = connection.execute(f"SELECT {chosen} FROM {quoted(str(self._table))}")
+            while rows := cursor.fetchmany(rows_a_batch(BATCH_ROWS, len(columns))):
+                arrays = [column_of(list(cells)) for cells in zip(*rows, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def choose_table(wanted: str | None, names: list[str]) -> str:
+    """Return which table of a database is meant.
+
+    Parameters
+    ----------
+    wanted : str or None
+        What was asked for.
+    names : list of str
+        The tables there are.
+
+    Returns
+    -------
+    str
+        The one asked for, or the only one.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is none such.
+    """
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted in names:
+        return str(wanted)
+    found = ", ".join(repr(name[:60]) for name in names[:20]) or "none, so choose another file"
+    raise InvalidParameterError(f"One table of the database must be named with --table; it holds: {found}.")
+
+
+def _arrow_kind(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return "ENUM"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "VARCHAR"
+    if pa.types.is_integer(kind):
+        return "BIGINT"
+    return "DOUBLE" if pa.types.is_floating(kind) else str(kind).upper()
+
+
+def _sqlite_kind(declared: str) -> str:
+    upper = declared.upper()
+    if "INT" in upper:
+        return "BIGINT"
+    return "DOUBLE" if any(word in upper for word in ("REAL", "FLOA", "DOUB", "NUM", "DEC")) else "VARCHAR"

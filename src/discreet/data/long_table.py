@@ -1,0 +1,200 @@
+"""Tables of one value a row: whose it is, of which feature, and the value; a pair that is absent is 0."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from typing_extensions import override
+
+from discreet.data.columns import Codes, code_of
+from discreet.data.design import Cells, numbers
+from discreet.data.engine import BATCH_ROWS, WORKERS, Progress, Table, require, rows_a_batch
+from discreet.data.metadata import Metadata
+from discreet.data.people import People, Places, is_whole, keys_of, one_row_each, places_in
+from discreet.data.scales import Scales
+from discreet.data.score_design import ScoreDesign
+from discreet.data.value_keys import ValueKeys, passes_of
+from discreet.errors import InvalidParameterError
+from discreet.kernels.moments import GRID
+
+Integers = npt.NDArray[np.int64]
+
+CHUNK_ROWS = 2**21
+"""Values that are looked up at once."""
+
+
+class LongTable(Table):
+    """A table of one value a row, and the table of the people whose values they are.
+
+    Parameters
+    ----------
+    values : Table
+        Has the columns that ``layout`` names.
+    targets : Table
+        Has ``layout.row`` and the target, and a row for each person.
+    metadata : Metadata
+        With `layout` and `features`.
+
+    Notes
+    -----
+    Each person has one value of each feature, whatever the table holds: of several, the one that is least on the grid;
+    of none, 0. Of several rows in the targets, a person has the one whose target is least on the grid. Values of
+    nobody in the targets, and of what is no declared feature, count for nothing. So one person more or less changes a
+    score by 1 at most.
+    """
+
+    def __init__(self, values: Table, targets: Table, metadata: Metadata) -> None:
+        super().__init__(metadata)
+        if metadata.layout is None or metadata.features is None:
+            raise InvalidParameterError("A long table must have metadata with `layout` and `features`. Declare both.")
+        self.values, self.targets = values, targets
+        self._layout, self._features = metadata.layout, metadata.features
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.values.name
+
+    @property
+    @override
+    def locator(self) -> str | None:
+        if self.values.locator is None or self.targets.locator is None:
+            return None
+        return f"{self.values.locator}\n{self.targets.locator}"
+
+    @override
+    def header(self) -> list[tuple[str, str]]:
+        return [column for column in self.targets.header() if column[0] != self._layout.row]
+
+    @override
+    def row_count(self) -> int | None:
+        return self.targets.row_count()
+
+    @override
+    def feature_names(self, target: str) -> Sequence[str]:
+        return self._features.listed() or ()
+
+    @override
+    def check(self, columns: Sequence[str]) -> None:
+        require(self.values.header(), (self._layout.row, self._layout.feature, self._layout.value))
+        require(self.targets.header(), (self._layout.row, *(n for n in columns if n in self.metadata.columns)))
+        self.check_row_count()
+
+    @override
+    def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
+        as_text = self._as_text()
+        people, response = self._people(design, as_text)
+        scales = Scales.of([self._features])
+        zero = int(scales.cells(np.zeros(1))[0])
+        places = _finder(design.features, self.metadata)
+        n_values = self.values.row_count()
+        total = np.full(len(design.features), zero * int(response.sum()), dtype=np.int64)
+        for first, width, part, n_parts in passes_of(n_values, people.size, len(total)):
+            keys = ValueKeys(people.size, n_values, part, n_parts)
+            for person, feature, cell in self._values(people, as_text, places, scales):
+                if width < len(total):
+                    feature = np.where((feature >= first) & (feature < first + width), feature - first, np.int32(-1))
+                keys.add(person, feature, cell)
+            keys.add_to(total[first : first + width], response, zero)
+        if progress is not None:
+            progress(len(total))
+        return total
+
+    @override
+    def target_sum(self, design: ScoreDesign) -> tuple[int, int]:
+        people, response = self._people(design, self._as_text())
+        return int(response.sum()), people.size
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        # One row a person, with a column for each of a few features: for a model on those that were selected.
+        as_text = self._as_text()
+        own = [name for name in columns if name in self.metadata.columns]
+        wanted = [name for name in columns if name not in self.metadata.columns]
+        people, rows = one_row_each(self.targets.batches((self._layout.row, *own)), as_text)
+        found = self._dense(people, as_text, wanted) if wanted else np.empty((people.size, 0))
+        arrays = {name: rows[place] for place, name in enumerate(own)}
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        for start in range(0, people.size, size):
+            block = found[start : start + size]
+            part = {name: array.slice(start, size) for name, array in arrays.items()}
+            part |= {name: pa.array(block[:, place]) for place, name in enumerate(wanted)}
+            yield pa.RecordBatch.from_arrays([part[name] for name in columns], names=list(columns))
+
+    def _dense(self, people: People, as_text: bool, wanted: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Each person's value of some features in their unit, cut to the bounds and on the grid."""
+        scales = Scales.of([self._features])
+        keys = ValueKeys(people.size, None)
+        for found in self._values(people, as_text, _finder(wanted, self.metadata), scales):
+            keys.add(*found)
+        cells = np.full((people.size, len(wanted)), scales.cells(np.zeros(1))[0])
+        feature, person, cell = keys.found()
+        cells[person, feature] = cell
+        return np.clip(cells / GRID * scales.half + scales.middle, scales.lower, scales.upper)
+
+    def _as_text(self) -> bool:
+        """Whether identifiers must be compared as text: only a storage type decides."""
+        for table in (self.values, self.targets):
+            for batch in table.batches((self._layout.row,)):
+                if not is_whole(batch.schema.field(0).type):
+                    return True
+                break
+        return False
+
+    def _people(self, design: ScoreDesign, as_text: bool) -> tuple[People, Integers]:
+        batches = self.targets.batches((self._layout.row, design.target))
+        return People.of(((batch.column(0), design.responses(batch.column(1))) for batch in batches), as_text)
+
+    def _values(
+        self, people: People, as_text: bool, places: Callable[[pa.Array], Places], scales: Scales
+    ) -> Iterator[tuple[Places, Places, Cells]]:
+        """Person, feature and integer of each value, looked up by two threads while the next ones are read."""
+
+        def look_up(batches: list[pa.RecordBatch]) -> tuple[Places, Places, Cells]:
+            row, feature, value = (pa.chunked_array(parts).combine_chunks() for parts in zip(*batches, strict=True))
+            cells = scales.cells(numbers(value)).astype(np.int16)
+            return people.places(keys_of(row, as_text)), places(feature), cells
+
+        waiting: deque[Future[tuple[Places, Places, Cells]]] = deque()
+        with ThreadPoolExecutor(WORKERS) as pool:
+            for batches in self._chunks():
+                waiting.append(pool.submit(look_up, batches))
+                if len(waiting) > WORKERS:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _chunks(self) -> Iterator[list[pa.RecordBatch]]:
+        found: list[pa.RecordBatch] = []
+        layout = self._layout
+        for batch in self.values.batches((layout.row, layout.feature, layout.value)):
+            found.append(batch)
+            if sum(len(part) for part in found) >= CHUNK_ROWS:
+                yield found
+                found = []
+        if found:
+            yield found
+
+
+def _finder(features: Sequence[str], metadata: Metadata) -> Callable[[pa.Array], Places]:
+    """What finds the features of a design by the cells of a long table's column."""
+    if metadata.features is None or metadata.features.names is not None:
+        known = pa.array(features, pa.large_string())
+        return lambda cells: places_in(keys_of(cells, as_text=True), known)
+    count = metadata.features.count or 0
+    if isinstance(features, Codes) and features.numbers == range(count):
+        return lambda cells: _codes(cells, count)
+    table = np.full(count + 1, -1, dtype=np.int32)  # the last one is for what is no code
+    table[[code_of(name) for name in features]] = np.arange(len(features), dtype=np.int32)
+    return lambda cells: table[_codes(cells, count)]
+
+
+def _codes(cells: pa.Array, count: int) -> Places:
+    """Whole numbers from 0 to before the count; -1 for any other cell."""
+    found = numbers(cells)
+    known = (found >= 0) & (found < count) & (found == np.floor(found))
+    codes: Places = np.where(known, found, -1.0).astype(np.int32)
+    return codes

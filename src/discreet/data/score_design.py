@@ -1,0 +1,294 @@
+"""From cells to scores: the row map of a request that rates many features one by one against one target."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.data.columns import Codes
+from discreet.data.design import Cells, level_codes, numbers
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.data.scales import Scales, matrix_of
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.kernels.moments import GRID
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoreDesign:
+    """The public plan of a screening: which columns are rated, and what the target's numbers are.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        Bounds and levels of all columns.
+    target : str
+        The response.
+    features : sequence of str
+        Numeric columns.
+    center : float
+        What the target's zero is, in its unit or in that of its codes.
+    bound : float
+        The target is clipped to within this of its center.
+    level : str, optional
+        Of a target that is a category: its rows count 1, all others -1.
+    codes : tuple of (str, float), optional
+        Of a target that is a category: the number of each level. A row of no level counts as the center.
+
+    Notes
+    -----
+    A cell and the target become integers on the grid of 1 / 32767, in [-1, 1], as in `Design`; the score of a feature
+    is the sum over rows of their product, in units of 1 / 32767^2. One row more or less moves a score by 1 at most.
+
+    References
+    ----------
+    Privacy specification 0.2, 4.1, 4.2 and 8.1.
+    """
+
+    metadata: Metadata
+    target: str
+    features: Sequence[str]
+    center: float
+    bound: float
+    level: str | None = None
+    codes: tuple[tuple[str, float], ...] | None = None
+
+    @classmethod
+    def plan(
+        cls,
+        metadata: Metadata,
+        target: str,
+        features: Sequence[str],
+        center: float | None = None,
+        bound: float | None = None,
+        level: str | None = None,
+        codes: Mapping[str, float] | None = None,
+    ) -> "ScoreDesign":
+        """Return the design of a request, or say what the metadata lacks.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            Bounds and levels.
+        target : str
+            The response.
+        features : sequence of str
+            Numeric columns, such as `Table.feature_names` lists.
+        center : float, optional
+            Public center of the target, in its unit or in that of its codes; default the middle of its bounds, or of
+            the least and the greatest code.
+        bound : float, optional
+            The target is clipped to within this of its center; default the furthest it can be.
+        level : str, optional
+            Of a target that is a category: its rows are coded 1, all others -1.
+        codes : dict of str to float, optional
+            Of a target that is a category: the number of each level.
+
+        Returns
+        -------
+        ScoreDesign
+            The plan.
+
+        Raises
+        ------
+        MetadataError
+            When a column is not declared, or a feature is a category.
+        InvalidParameterError
+            When names repeat, or center, bound, level and codes do not fit.
+        """
+        response = metadata.declared(target)
+        if not len(features):
+            raise InvalidParameterError("At least one feature is needed. Name some with --candidates.")
+        _check_features(metadata, target, features)
+        if isinstance(response, NumericColumn):
+            if level is not None or codes is not None:
+                raise InvalidParameterError(
+                    f"level and codes are for a target that is a category, but {target[:60]!r} is numeric. Drop them."
+                )
+            middle, half = half_width(response)
+            at, radius = _interval(middle - half, middle + half, center, bound)
+            return cls(metadata, target, features, at, radius)
+        numbers_of = _codes(response, target, level, codes)
+        ends = [number for _, number in numbers_of]
+        at, radius = _interval(min(ends), max(ends), center, bound)
+        return cls(metadata, target, features, at, radius, level, None if level is not None else numbers_of)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the table's columns that are read."""
+        return (*self.features, self.target)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of integers a row becomes: one a feature, then the target's."""
+        return len(self.features) + 1
+
+    @cached_property
+    def scales(self) -> Scales:
+        """How the features' cells become integers."""
+        if are_alike(self.metadata, self.features) and self.metadata.features is not None:
+            return Scales.of([self.metadata.features])
+        return Scales.of([_numeric(self.metadata, name) for name in self.features])
+
+    def group(self, start: int, stop: int) -> "ScoreDesign":
+        """Return the design of some of the features.
+
+        Parameters
+        ----------
+        start, stop : int
+            From which and before which.
+
+        Returns
+        -------
+        ScoreDesign
+            The same otherwise.
+        """
+        fields = (self.metadata, self.target, self.features[start:stop], self.center, self.bound)
+        part = ScoreDesign(*fields, self.level, self.codes)
+        part.__dict__["scales"] = self.scales.part(start, stop)  # looked up once, not for each group
+        return part
+
+    def responses(self, values: pa.Array) -> Cells:
+        """Return the integers of the target's cells.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            Of any type.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_rows,)
+            Cells in [-32767, 32767]; never an error.
+        """
+        response = self.metadata.declared(self.target)
+        if isinstance(response, NumericColumn):
+            middle, half = np.array([self.center]), np.array([self.bound])
+            own = Scales.of([response])
+            scales = Scales(own.lower, own.upper, middle, half, own.missing, own.strict)
+            return scales.cells(numbers(values)[:, None])[:, 0].astype(np.int16)
+        number = self._numbers(response)
+        scaled = np.clip((number - self.center) / self.bound, -1.0, 1.0)
+        cells = np.rint(np.where(np.isnan(scaled), 0.0, scaled) * GRID).astype(np.int16)
+        return np.asarray(cells[level_codes(values, response)], dtype=np.int16)
+
+    def _numbers(self, response: CategoryColumn) -> Floats:
+        """The number of each level; the last one is that of no level, at place -1."""
+        levels = response.levels or ()
+        if self.level is not None:
+            return np.array([1.0 if name == self.level else -1.0 for name in levels] + [-1.0])
+        known = dict(self.codes or ())
+        return np.array([known[name] for name in levels] + [np.nan])
+
+    def encode(self, batch: pa.RecordBatch) -> Cells:
+        """Return the integers of a batch of rows.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            The columns in their order, of whatever type.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_rows, n_columns)
+            The last column is the target.
+        """
+        p = len(self.features)
+        cells = np.empty((batch.num_rows, p + 1), dtype=np.int16, order="F")
+        if p:
+            cells[:, :p] = self.scales.cells(matrix_of(batch.columns[:p]).T)
+        cells[:, p] = self.responses(batch.column(p))
+        return cells
+
+
+def are_alike(metadata: Metadata, features: Sequence[str]) -> bool:
+    """Tell whether features are known to be alike without a look at each.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        What is public about the table.
+    features : sequence of str
+        Names.
+
+    Returns
+    -------
+    bool
+        True for numbered features, and for all the named ones.
+    """
+    declared = metadata.features
+    if declared is None:
+        return False
+    if isinstance(features, Codes) and declared.names is None:
+        ends = (features.numbers[0], features.numbers[-1])
+        most = declared.count if metadata.layout is not None else None
+        others = any(name in features for name in (*metadata.columns, metadata.unit_id))
+        return declared.match == "*" and not others and min(ends) >= 0 and (most is None or max(ends) < most)
+    return features is declared.names
+
+
+def _check_features(metadata: Metadata, target: str, features: Sequence[str]) -> None:
+    if are_alike(metadata, features):
+        if metadata.features is not None:
+            _numeric(metadata, features[0])
+        return
+    if len(set(features)) < len(features):
+        raise InvalidParameterError("Features must not repeat. Name each column once.")
+    for name in features:
+        _numeric(metadata, name)
+        if name == target:
+            raise InvalidParameterError(f"The target cannot be a feature, but {name[:60]!r} is both. Drop one.")
+
+
+def _numeric(metadata: Metadata, name: str) -> NumericColumn:
+    column = metadata.declared(name)
+    if not isinstance(column, NumericColumn):
+        raise MetadataError(
+            f"Features must be numeric, but {name[:60]!r} is a category. Leave it out, or declare a column of 0 and 1 "
+            "for each of its levels."
+        )
+    return column
+
+
+def _codes(
+    response: CategoryColumn, target: str, level: str | None, codes: Mapping[str, float] | None
+) -> tuple[tuple[str, float], ...]:
+    levels = response.levels or ()
+    shown = ", ".join(repr(name[:40]) for name in levels[:20])
+    if (level is None) == (codes is None):
+        raise InvalidParameterError(
+            "A target that is a category needs either a level, to be told from the others, or codes, a number for "
+            f"each level, but {target[:60]!r} has {'neither' if level is None else 'both'}. Its levels are: {shown}."
+        )
+    if level is not None:
+        if level not in levels:
+            raise InvalidParameterError(
+                f"level must be one of the levels of {target[:60]!r}, but level={level[:60]!r}. They are: {shown}."
+            )
+        return tuple((name, 1.0 if name == level else -1.0) for name in levels)
+    given = dict(codes or {})
+    if set(given) != set(levels):
+        raise InvalidParameterError(f"codes must give each level of {target[:60]!r} one number. They are: {shown}.")
+    found = tuple((name, float(given[name])) for name in levels)
+    if not all(abs(number) <= 1e100 for _, number in found) or len({number for _, number in found}) < 2:
+        raise InvalidParameterError("codes must be numbers within 1e100, and not all the same. Choose others.")
+    return found
+
+
+def _interval(lower: float, upper: float, center: float | None, bound: float | None) -> tuple[float, float]:
+    middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+    at = middle if center is None else float(center)
+    if not lower <= at <= upper:
+        raise InvalidParameterError(
+            f"y_center must lie within the target's bounds {lower:g} .. {upper:g}, but y_center={at:g}."
+        )
+    radius = max(upper - at, at - lower) if bound is None else float(bound)
+    if not 1e-12 * max(half, abs(at)) < radius <= 2 * half:
+        raise InvalidParameterError(
+            f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={radius:g}."
+        )
+    return at, radius

@@ -1,0 +1,180 @@
+"""Sparse matrices in memory: a cell that is not stored is the number 0, and not missing."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy.sparse
+from typing_extensions import override
+
+from discreet.data.array_names import names_of
+from discreet.data.engine import BATCH_ROWS, Progress, Table, require, rows_a_batch
+from discreet.data.frame import column_of
+from discreet.data.metadata import Metadata
+from discreet.data.scales import Floats
+from discreet.data.score_design import ScoreDesign
+from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
+
+Integers = npt.NDArray[np.int64]
+
+BLOCK_VALUES = 2**20
+"""Stored values that are looked at at once."""
+
+
+class SparseTable(Table):
+    """A sparse matrix of features and a target.
+
+    Parameters
+    ----------
+    X : scipy.sparse matrix or array, shape (n_samples, n_features)
+        Numbers, in any format. Of a cell that is stored in parts the sum counts, as everywhere in SciPy.
+    y : array_like, shape (n_samples,)
+        The target.
+    metadata : Metadata
+        What is public about them.
+    target : str, optional
+        The target's name; default the one declared column that no column of X is named as.
+    names : sequence of str, optional
+        Names of X's columns; default those that the metadata list, then the numbers from 0 of its unlisted features.
+
+    Raises
+    ------
+    InvalidParameterError
+        When X is not a sparse matrix of numbers, or y has another length.
+    MetadataError
+        When the metadata do not declare the columns of X and a target.
+    """
+
+    def __init__(
+        self, X: Any, y: Any, metadata: Metadata, target: str | None = None, names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(metadata)
+        if not scipy.sparse.issparse(X) or X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise InvalidParameterError(
+                "X must be a sparse matrix of real numbers, such as a scipy.sparse.csr_array. Convert it."
+            )
+        self._target = target or _only_target(metadata, names)
+        self._names = names_of(metadata, self._target, X.shape[1]) if names is None else names
+        if len(self._names) != X.shape[1]:
+            raise InvalidParameterError("names must be one for each column of X. Give as many.")
+        cells = nw.from_native(y, series_only=True) if nw.dependencies.is_into_series(y) else _one_a_row(y)
+        self._response = column_of(cells, metadata.is_number(self._target))
+        if len(self._response) != X.shape[0]:
+            raise InvalidParameterError("X and y must have the same number of rows. Give a target for each row.")
+        self._matrix = _canonical(X)
+
+    @property
+    @override
+    def name(self) -> str:
+        return "X, y"
+
+    @override
+    def header(self) -> list[tuple[str, str]]:
+        return [*((name, "UNKNOWN") for name in self._names), (self._target, "UNKNOWN")]
+
+    @override
+    def row_count(self) -> int | None:
+        return int(self._matrix.shape[0])
+
+    @override
+    def feature_names(self, target: str) -> Sequence[str]:
+        return self._names
+
+    @override
+    def check(self, columns: Sequence[str]) -> None:
+        if self.metadata.unit_id is not None:
+            raise DataMismatchError(
+                "A sparse matrix must have one row a unit: it has no unit_id. Open a table that has that column."
+            )
+        if columns is not self._names:
+            require(self.header(), columns)
+        self.check_row_count()
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        place = {name: i for i, name in enumerate(self._names)}
+        wanted = [name for name in columns if name != self._target]
+        chosen = self._matrix.tocsc()[:, [place[name] for name in wanted]].tocsr()
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        for start in range(0, self._matrix.shape[0], size):
+            block = chosen[start : start + size].toarray()
+            part: dict[str, Any] = {name: column_of(block[:, i]) for i, name in enumerate(wanted)}
+            response = self._response.slice(start, size)
+            part[self._target] = response.combine_chunks() if isinstance(response, pa.ChunkedArray) else response
+            yield pa.RecordBatch.from_arrays([part[name] for name in columns], names=list(columns))
+
+    @override
+    def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
+        response = self._responses(design)
+        scales, p = design.scales, len(design.features)
+        zero = np.broadcast_to(scales.cells(np.zeros(len(scales.lower))).astype(np.int64), p)
+        total = zero * int(response.sum())
+        places = self._places(design.features)
+        for row, column, value in _stored(self._matrix):
+            feature = column if places is None else places[column]
+            kept = slice(None) if places is None else feature >= 0
+            row, feature, value = row[kept], feature[kept], value[kept]
+            cell = scales.at(feature).cells(value).astype(np.int64)
+            # Sums of 64 bits wrap around, so that what passes 2^63 on the way comes back: the score itself is below.
+            np.add.at(total, feature, (cell - zero[feature]) * response[row])
+        if progress is not None:
+            progress(p)
+        return total
+
+    @override
+    def target_sum(self, design: ScoreDesign) -> tuple[int, int]:
+        response = self._responses(design)
+        return int(response.sum()), len(response)
+
+    def _responses(self, design: ScoreDesign) -> Integers:
+        return design.responses(self._response).astype(np.int64)
+
+    def _places(self, features: Sequence[str]) -> Integers | None:
+        """Place of each of X's columns among the features, -1 for none; None where they are the same."""
+        if features is self._names or features == self._names:
+            return None
+        place = {name: i for i, name in enumerate(features)}
+        return np.array([place.get(name, -1) for name in self._names], dtype=np.int64)
+
+
+def _stored(matrix: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
+    """Row, column and value of a block of stored cells after the other."""
+    by_row = matrix.format == "csr"
+    for start in range(0, len(matrix.data), BLOCK_VALUES):
+        stop = min(start + BLOCK_VALUES, len(matrix.data))
+        first = np.searchsorted(matrix.indptr, start, side="right") - 1
+        last = np.searchsorted(matrix.indptr, stop, side="left")
+        counts = np.diff(np.clip(matrix.indptr[first : last + 1], start, stop))
+        major = np.repeat(np.arange(first, last), counts)
+        minor = matrix.indices[start:stop].astype(np.int64)
+        value = matrix.data[start:stop].astype(np.float64)
+        value[~np.isfinite(value)] = np.nan
+        yield (major, minor, value) if by_row else (minor, major, value)
+
+
+def _canonical(X: Any) -> Any:
+    """Rows or columns with each cell once; what was given stays as it is."""
+    found = X if X.format in ("csr", "csc") else X.tocsr()
+    if not found.has_canonical_format:
+        found = found.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            found.sum_duplicates()
+    return found
+
+
+def _one_a_row(y: Any) -> Any:
+    found = np.array(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
+    if found.ndim != 1:
+        raise InvalidParameterError("y must have one dimension, a cell for each row. Reshape it.")
+    return found
+
+
+def _only_target(metadata: Metadata, names: Sequence[str] | None) -> str:
+    taken = set(names or ())
+    rest = [name for name in metadata.columns if name not in taken]
+    if len(rest) != 1:
+        raise MetadataError("The target must be a declared column that X does not have. Name it with target=NAME.")
+    return rest[0]

@@ -1,0 +1,118 @@
+"""The values of a long table as keys that sort: each pair of person and feature once, its least cell."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.kernels.long_products import CELL_BITS, add_firsts, keep_firsts, packed
+
+Integers = npt.NDArray[np.int64]
+
+MOST_KEYS = 2**27
+"""Kept at once, 8 bytes each: what is more is read in several passes."""
+LEAST_KEYS = 2**16
+
+
+def passes_of(n_values: int | None, n_people: int, n_features: int) -> Iterator[tuple[int, int, int, int]]:
+    """Return the passes over the values: no more is kept at once than fits the memory, and a key fits its word.
+
+    Parameters
+    ----------
+    n_values : int or None
+        Number of values, where it is stated.
+    n_people, n_features : int
+        Number of people and of features.
+
+    Yields
+    ------
+    tuple of int
+        First feature, number of features, part, number of parts.
+    """
+    bits = 64 - CELL_BITS - n_people.bit_length()
+    width = min(n_features, 2**bits)
+    n_ranges = -(-n_features // width)
+    n_parts = -(-(n_values or 0) // (n_ranges * MOST_KEYS)) or 1
+    for first in range(0, n_features, width):
+        for part in range(n_parts):
+            yield first, min(width, n_features - first), part, n_parts
+
+
+class ValueKeys:
+    """Keys of the values of one pass.
+
+    Parameters
+    ----------
+    n_people : int
+        Number of people.
+    n_values : int or None
+        Number of values, where it is stated.
+    part, n_parts : int
+        Which part of the pairs of person and feature the pass takes.
+    """
+
+    def __init__(self, n_people: int, n_values: int | None, part: int = 0, n_parts: int = 1) -> None:
+        self._bits = n_people.bit_length()
+        self._part, self._n_parts = part, n_parts
+        expected = 0 if n_values is None else n_values if n_parts == 1 else int(1.02 * n_values / n_parts)
+        self._keys = np.empty(max(LEAST_KEYS, min(expected, MOST_KEYS)), dtype=np.uint64)
+        self._used = 0
+
+    def add(self, person: npt.NDArray[np.int32], feature: npt.NDArray[np.int32], cell: npt.NDArray[np.int16]) -> None:
+        """Add values.
+
+        Parameters
+        ----------
+        person, feature : ndarray of int32
+            Places; -1 for nobody and for none, which count for nothing.
+        cell : ndarray of int16
+            Integers on the grid.
+        """
+        for start in range(0, len(person), LEAST_KEYS):
+            some = slice(start, start + LEAST_KEYS)
+            keys = packed(person[some], feature[some], cell[some], self._bits, self._part, self._n_parts)
+            self._make_room(len(keys))
+            self._keys[self._used : self._used + len(keys)] = keys
+            self._used += len(keys)
+
+    def _make_room(self, n_keys: int) -> None:
+        """Drop what is there twice; where that is little, take more memory."""
+        if self._used + n_keys <= len(self._keys):
+            return
+        self._keys[: self._used].sort()
+        self._used = keep_firsts(self._keys[: self._used])
+        if self._used + n_keys > len(self._keys) // 2:
+            more = np.empty(2 * len(self._keys), dtype=np.uint64)
+            more[: self._used] = self._keys[: self._used]
+            self._keys = more
+
+    def add_to(self, total: Integers, response: Integers, zero: int) -> None:
+        """Add up what the values change against a table of zeros.
+
+        Parameters
+        ----------
+        total : ndarray of int64
+            Sum of each feature; added to.
+        response : ndarray of int64
+            The target's integer of each person.
+        zero : int
+            The integer of the value 0.
+        """
+        keys = self._keys[: self._used]
+        keys.sort()
+        add_firsts(keys, self._bits, response, zero, total)
+
+    def found(self) -> tuple[Integers, Integers, Integers]:
+        """Return the values, each pair of feature and person once.
+
+        Returns
+        -------
+        tuple of ndarray of int64
+            Feature, person, and integer on the grid.
+        """
+        keys = self._keys[: self._used]
+        keys.sort()
+        keys = keys[: keep_firsts(keys)]
+        pairs = (keys >> np.uint64(CELL_BITS)).astype(np.int64)
+        cells = (keys & np.uint64(2**CELL_BITS - 1)).astype(np.int64) - 2 ** (CELL_BITS - 1)
+        return pairs >> self._bits, pairs & ((1 << self._bits) - 1), cells

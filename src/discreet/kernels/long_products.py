@@ -1,0 +1,117 @@
+"""Scores from a long list of single values: keys that sort by feature, person and cell, and sums of their firsts."""
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int32]
+
+CELL_BITS = 16
+BLOCK_KEYS = 2**18
+"""Looked at together: few enough for a processor's cache."""
+
+
+def packed(person: Places, feature: Places, cell: npt.NDArray[np.int16], bits: int, part: int, n_parts: int) -> Words:
+    """Return the keys of values: feature, person and cell in one word, in this order.
+
+    Parameters
+    ----------
+    person : ndarray of int32
+        Place of each value's person, -1 for nobody.
+    feature : ndarray of int32
+        Place of its feature, -1 for none.
+    cell : ndarray of int16
+        Its integer on the grid.
+    bits : int
+        What a person's place takes.
+    part, n_parts : int
+        Which of the parts, into which a public hash divides the pairs, is wanted.
+
+    Returns
+    -------
+    ndarray of uint64
+        Of the values that are somebody's and of a feature, in this part.
+    """
+    known = (person >= 0) & (feature >= 0)
+    pairs = (feature.astype(np.uint64) << np.uint64(bits)) | person.astype(np.uint64)
+    if n_parts > 1:
+        mixed = (pairs * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+        known &= mixed % np.uint64(n_parts) == np.uint64(part)
+    found: Words = (pairs << np.uint64(CELL_BITS)) | (cell.astype(np.int64) + 2 ** (CELL_BITS - 1)).astype(np.uint64)
+    return found[known]
+
+
+def keep_firsts(keys: Words) -> int:
+    """Move the first key of each pair to the front.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64
+        Sorted.
+
+    Returns
+    -------
+    int
+        Number of pairs.
+    """
+    kept = 0
+    before = ~np.uint64(0)  # no pair: it would have more bits than are left to one
+    for start in range(0, len(keys), BLOCK_KEYS):
+        block = keys[start : start + BLOCK_KEYS]
+        pairs = block >> np.uint64(CELL_BITS)
+        firsts = block[_new(pairs, before)]
+        keys[kept : kept + len(firsts)] = firsts
+        kept += len(firsts)
+        before = pairs[-1]
+    return kept
+
+
+def add_firsts(keys: Words, bits: int, response: Integers, zero: int, total: Integers) -> None:
+    """Add to each feature's sum what its persons' first cells differ from zero's, times the persons' responses.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64
+        Sorted.
+    bits : int
+        What a person's place takes.
+    response : ndarray of int64
+        Of each person.
+    zero : int
+        The integer of the value 0.
+    total : ndarray of int64
+        A sum for each feature; added to.
+
+    Notes
+    -----
+    Sums of 64 bits wrap around, so that what passes 2^63 on the way comes back: a score itself is below.
+
+    Examples
+    --------
+    >>> keys = np.sort(packed(*np.array([[0, 1, 1], [2, 2, 2]], np.int32), np.array([5, 9, 7], np.int16), 1, 0, 1))
+    >>> total = np.zeros(3, dtype=np.int64)
+    >>> add_firsts(keys, 1, np.array([10, 100]), 0, total)
+    >>> total
+    array([  0,   0, 750])
+    """
+    before = ~np.uint64(0)
+    mask = np.uint64((1 << bits) - 1)
+    for start in range(0, len(keys), BLOCK_KEYS):
+        block = keys[start : start + BLOCK_KEYS]
+        pairs = block >> np.uint64(CELL_BITS)
+        cells = (block & np.uint64(2**CELL_BITS - 1)).astype(np.int64) - 2 ** (CELL_BITS - 1)
+        added = (cells - zero) * response[(pairs & mask).astype(np.int64)]
+        added *= _new(pairs, before)
+        features = (pairs >> np.uint64(bits)).astype(np.int64)
+        begins = np.flatnonzero(np.diff(features, prepend=-1))
+        total[features[begins]] += np.add.reduceat(added, begins)
+        before = pairs[-1]
+
+
+def _new(pairs: Words, before: np.uint64) -> npt.NDArray[np.bool_]:
+    """Which pairs differ from the one before them."""
+    found = np.empty(len(pairs), dtype=np.bool_)
+    found[0] = pairs[0] != before
+    np.not_equal(pairs[1:], pairs[:-1], out=found[1:])
+    return found

@@ -1,0 +1,91 @@
+"""Sums of products of integer cells in which no unit has more than so many rows."""
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.kernels.products import exact_products
+
+Integers = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+
+def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
+    """Return the sum of each column times the last one, over at most ``most`` rows of each unit.
+
+    Parameters
+    ----------
+    cells : ndarray of int16, shape (n, p + 1)
+        Rows of one unit side by side.
+    starts : ndarray of int64, shape (n_units + 1,)
+        Where each unit's rows begin; the last place is n.
+    most : int
+        Rows of one unit in a sum.
+
+    Returns
+    -------
+    ndarray of int64, shape (p,)
+        Each column chooses a unit's rows by itself: the first by a hash of its cell and the last column's.
+
+    Examples
+    --------
+    >>> cells = np.array([[1, 1], [1, 1], [5, 7]], dtype=np.int16)
+    >>> kept_products(cells, np.array([0, 2, 3]), 1)
+    array([36])
+    """
+    many, unit = _crowded(starts, most)
+    total = exact_products(cells[~many])
+    if not unit.size:
+        return total
+    crowd = cells[many].astype(np.int64)
+    for place, column in enumerate(crowd[:, :-1].T):
+        kept = _first(_hashed(column, crowd[:, -1]), unit, most)
+        total[place] += int(np.sum(column[kept] * crowd[kept, -1]))
+    return total
+
+
+def kept_sum(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
+    """Return the sum of a column over at most ``most`` rows of each unit, and their number.
+
+    Parameters
+    ----------
+    cells : ndarray of int16, shape (n,)
+        Rows of one unit side by side.
+    starts : ndarray of int64, shape (n_units + 1,)
+        Where each unit's rows begin; the last place is n.
+    most : int
+        Rows of one unit that count.
+
+    Returns
+    -------
+    ndarray of int64, shape (2,)
+        Sum and number.
+    """
+    many, unit = _crowded(starts, most)
+    crowd = cells[many].astype(np.int64)
+    kept = _first(_hashed(crowd, crowd), unit, most)
+    total = int(cells[~many].sum(dtype=np.int64)) + int(crowd[kept].sum())
+    return np.array([total, int(np.minimum(np.diff(starts), most).sum())], dtype=np.int64)
+
+
+def _crowded(starts: Integers, most: int) -> tuple[npt.NDArray[np.bool_], Integers]:
+    """Which rows are of units that have too many, and the units of those rows."""
+    sizes = np.diff(starts)
+    many = np.repeat(sizes > most, sizes)
+    return many, np.repeat(np.arange(len(sizes)), sizes)[many]
+
+
+def _first(words: Words, unit: Integers, most: int) -> Integers:
+    """Places of each unit's first rows by their words; the unit's rows stand side by side."""
+    order = np.lexsort((words, unit))
+    begins = np.searchsorted(unit, unit, side="left")
+    kept: Integers = order[np.arange(len(unit)) - begins < most]
+    return kept
+
+
+def _hashed(first: Integers, second: Integers) -> Words:
+    """A public mixture of two cells, one to one: equal words are equal cells, so a tie changes no sum."""
+    words = ((first + 2**15) * 2**16 + second + 2**15).astype(np.uint64)
+    # The finalizer of SplitMix64.
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -1,0 +1,189 @@
+"""What the methods that choose k columns by scores share: parameters, checks, the mechanism that the rule picks."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata
+from discreet.errors import InvalidParameterError
+from discreet.methods.base import Method
+from discreet.methods.top_k_choice import (
+    EXPECTED_SHARE,
+    GAMMA,
+    Mechanism,
+    TopK,
+    TopKNoise,
+    choose_mechanism,
+    concentrated_epsilon,
+)
+
+MOST_PEELED = 1000
+"""Rounds of peeling are priced one by one; more columns are for the other mechanisms."""
+
+
+class Screening(Method):
+    """A method that chooses k columns by scores. Its subclasses document the parameters."""
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    n_features_to_select: int = Field(default=5, ge=1)
+    mechanism: Literal["auto", "canonical_lipschitz", "one_shot", "peeling"] = "auto"
+    gamma: float | None = Field(default=None, ge=0, le=1)
+    noise: TopKNoise | None = None
+    expected_score: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
+
+    @field_validator("epsilon")
+    @classmethod
+    def _epsilon_in_range(cls, value: float) -> float:
+        exact_epsilon(value)
+        return value
+
+    @field_validator("delta")
+    @classmethod
+    def _delta_in_range(cls, value: float) -> float:
+        exact_delta(value)
+        return value
+
+    @model_validator(mode="after")
+    def _mechanism_has_what_is_asked(self) -> Self:
+        if self.gamma is not None and self.mechanism not in ("auto", "canonical_lipschitz"):
+            raise ValueError("gamma must come with mechanism=canonical_lipschitz: the others have none.")
+        if self.noise == "gumbel" and self.mechanism == "one_shot":
+            raise ValueError("noise must be exponential for mechanism=one_shot.")
+        return self
+
+    @property
+    def takes_features(self) -> bool:
+        """Whether the candidates may be the features of a wide table, named by its header."""
+        return True
+
+    def number_of_rows(self, metadata: Metadata) -> int | None:
+        """Return the number of rows that formulas may use.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+
+        Returns
+        -------
+        int or None
+            The public one, else the guess `n0`.
+        """
+        return metadata.n_rows if metadata.n_rows is not None else self.n0
+
+    def check_size(self, n_features: int) -> None:
+        """Refuse a number of columns that cannot be chosen.
+
+        Parameters
+        ----------
+        n_features : int
+            How many there are.
+
+        Raises
+        ------
+        InvalidParameterError
+            When it is all of them, or more.
+        """
+        k = self.n_features_to_select
+        if k >= n_features:
+            why = "all would be selected, and nothing needs to be spent for that" if k == n_features else "lower it"
+            raise InvalidParameterError(
+                f"n_features_to_select must be less than the number of candidates, but n_features_to_select={k} and "
+                f"n_features={n_features}: {why}."
+            )
+
+    def top_k(self, n_features: int, epsilon: Fraction, sensitivity: int, step: int, largest: float | None) -> TopK:
+        """Return the choice, by the rule where no mechanism is named.
+
+        Parameters
+        ----------
+        n_features : int
+            d.
+        epsilon : Fraction
+            What is left for the choice, in nats.
+        sensitivity : int
+            Of one score, in whole steps.
+        step : int
+            Whole steps in one unit of `expected_score`.
+        largest : float or None
+            The most that a score can be, in that unit, as far as that is public or guessed.
+
+        Returns
+        -------
+        TopK
+            With its noise.
+        """
+        self.check_size(n_features)
+        k, delta = self.n_features_to_select, exact_delta(self.delta)
+        expected = self.expected_score
+        if expected is None and largest is not None:
+            expected = EXPECTED_SHARE * largest
+        mechanism, noise = self._mechanism(n_features, epsilon, sensitivity / step, expected)
+        if mechanism == "peeling" and k > MOST_PEELED:
+            raise InvalidParameterError(
+                f"mechanism=peeling must select at most {MOST_PEELED} columns, but n_features_to_select={k}. "
+                "Use mechanism=one_shot."
+            )
+        if mechanism == "peeling" and noise == "gumbel" and delta:
+            epsilon = concentrated_epsilon(k, epsilon, delta)
+        gamma = self.gamma if self.gamma is not None else 1.0 if k == 1 else GAMMA
+        return TopK(mechanism, noise, gamma, n_features, k, epsilon, sensitivity)
+
+    def _mechanism(
+        self, n_features: int, epsilon: Fraction, sensitivity: float, expected: float | None
+    ) -> tuple[Mechanism, TopKNoise]:
+        k, delta = self.n_features_to_select, exact_delta(self.delta)
+        if self.mechanism != "auto":
+            by_delta: TopKNoise = "gumbel" if self.mechanism == "peeling" and delta else "exponential"
+            return self.mechanism, self.noise or by_delta
+        if self.gamma is not None:
+            return "canonical_lipschitz", self.noise or "exponential"
+        found = choose_mechanism(n_features, k, epsilon, sensitivity, expected)
+        if found == "canonical_lipschitz" or self.noise == "exponential" or k > MOST_PEELED:
+            return found, self.noise or "exponential"
+        # Peeling has one-shot's scale at the same epsilon; with a delta its rounds together may have a larger one.
+        peels = self.noise == "gumbel" or (delta > 0 and concentrated_epsilon(k, epsilon, delta) > epsilon)
+        return ("peeling", "gumbel") if peels else ("one_shot", "exponential")
+
+    def said(self) -> dict[str, Any]:
+        """Return the parameters as they were given, without those that are empty.
+
+        Returns
+        -------
+        dict
+            What JSON can hold.
+        """
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def target_coding(
+    metadata: Metadata, target: str, level: str | None, codes: Mapping[str, float] | None
+) -> dict[str, Any]:
+    """Return how a target that is a category is coded: a category with two levels needs nobody to say so.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        What is public about the table.
+    target : str
+        The response.
+    level : str or None
+        Its rows against all others.
+    codes : dict of str to float or None
+        A number for each level.
+
+    Returns
+    -------
+    dict
+        `level` and `codes`: with two levels and neither, -1 for the first and 1 for the second.
+    """
+    column = metadata.declared(target)
+    if isinstance(column, CategoryColumn) and level is None and codes is None and len(column.levels or ()) == 2:
+        low, high = column.levels or ("", "")
+        codes = {low: -1.0, high: 1.0}
+    return {"level": level, "codes": codes}

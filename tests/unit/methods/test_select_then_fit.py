@@ -1,0 +1,114 @@
+"""Plans with a screening: one price whichever columns come, and what cannot be asked after it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.accounting.events import LaplaceEvent
+from discreet.data.frame import FrameTable
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.methods.registry import method_of
+from discreet.workflow import plan
+
+N, D, K = 3000, 12, 4
+COLUMNS = {f"x{i}": {"type": "real", "lower": -1 - i, "upper": 1 + i * i, "source": "d"} for i in range(D)}
+METADATA = Metadata.from_value(
+    {
+        "dataset": "d",
+        "unit": "person",
+        "neighboring": "replace_one",
+        "n_rows": N,
+        "columns": {**COLUMNS, "y": {"type": "real", "lower": -4, "upper": 4}},
+    }
+)
+SELECTIONS = [
+    None,
+    {"method": "pcls"},
+    {"method": "pcls", "model_penalty": "bic", "l1_radius": "private", "mechanism": "exponential"},
+    {"method": "pcpl"},
+    {"method": "moments"},
+]
+
+
+def prepared(select=None, screen=None, fit=None, epsilon=6.0, delta=1e-4, metadata=METADATA):
+    screen = {"method": "sis", "n_features_to_select": K, **(screen or {})}
+    method = method_of("run", epsilon=epsilon, delta=delta, screen=screen, select=select, fit=fit or {})
+    return method.prepare(metadata, "y")
+
+
+def table():
+    rng = np.random.default_rng(0)  # noqa: TID251 - simulated data, not noise
+    cells = {name: rng.uniform(c["lower"], c["upper"], N) for name, c in COLUMNS.items()}
+    cells["y"] = np.clip(2 * cells["x0"] - 1.5 * cells["x1"] + 0.3 * rng.standard_normal(N), -4, 4)
+    return FrameTable(pa.table(cells), METADATA)
+
+
+@pytest.mark.parametrize("select", SELECTIONS)
+@pytest.mark.parametrize("family", ["linear", "poisson"])
+def test_the_price_is_the_same_whichever_columns_come(select, family):
+    """Mixed bounds, random k of the candidates: every later event is the one that was priced."""
+    target = {"type": "integer", "lower": 0, "upper": 9} if family == "poisson" else METADATA.to_dict()["columns"]["y"]
+    given = Metadata.from_value({**METADATA.to_dict(), "columns": {**COLUMNS, "y": target}})
+    one, rng = prepared(select, fit={"family": family}, metadata=given), np.random.default_rng(1)  # noqa: TID251
+    for _ in range(15):
+        columns = tuple(f"x{i}" for i in sorted(rng.choice(D, K, replace=False)))
+        assert one.then(columns).event == one.widest.event
+
+
+@pytest.mark.parametrize("select", SELECTIONS)
+def test_steps_follow_each_other(select):
+    """What was screened stands in the release; what was selected is among it, and fitted."""
+    outcome = prepared(select, screen={"epsilon": 3.0}).run(table(), Source.seeded(1))
+    screened = next(step.columns for step in outcome.steps if step.columns is not None)
+    assert len(screened) == K
+    assert set(outcome.selected) <= set(screened)
+    assert {term.column for term in outcome.fit.coefficients} == {None, *outcome.selected}
+    names = [step.name for step in outcome.steps]
+    assert names[:2] == ["y_center", "screening"]
+    assert ("selection" in names) == (select is not None and select["method"] != "moments")
+    if select is None:
+        assert outcome.selected == screened
+
+
+def test_parts_share_alike_what_is_left():
+    """A third each by default; the whole is the guarantee."""
+    for epsilon, stated, parts in ((3.0, {}, (1, 1, 1)), (3.0, {"epsilon": 2.0}, (2, 0.5, 0.5))):
+        one = prepared({"method": "pcls"}, stated, epsilon=epsilon)
+        told = one.parameters
+        assert tuple(told[step]["epsilon"] for step in ("screen", "select", "fit")) == parts
+    method = method_of("run", epsilon=3.0, delta=1e-6, screen={"n_features_to_select": 3}, select={"method": "pcls"})
+    found = plan(method, METADATA, "y")
+    assert float(found.guarantee.epsilon) == pytest.approx(3, abs=1e-6)
+    assert list(found.parameters) == ["epsilon", "delta", "screen", "select", "fit"]
+
+
+def test_another_price_than_was_reserved_ends_the_run():
+    """Control: a step whose event depends on the columns would be noticed."""
+    one = prepared()
+    one.widest.event = LaplaceEvent(Fraction(1, 7))
+    with pytest.raises(ArithmeticError, match="reserved"):
+        one.run(table(), Source.seeded(1))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"select": {"method": "pcls", "forced": ["x1"]}}, "select step cannot have forced after a screening"),
+        ({"select": {"method": "moments", "groups": [["x1", "x2"]]}}, "cannot have groups"),
+        ({"screen": {"method": "pcls"}}, "may screen by one of sis, two-stage"),
+        ({"screen": {"delta": 1e-6}}, "screen step cannot have delta"),
+        ({"screen": {"n_features_to_select": 12}}, "nothing needs to be spent"),
+        ({"screen": {"epsilon": 6.0}}, "parts of a plan must cost at most the whole"),
+        ({"screen": {"alpha": 1.0}}, "Method sis has no parameter alpha"),
+        ({"select": {"method": "lasso"}}, "must select by one of pcls"),
+        ({"fit": {"family": "cox"}}, "family='cox'"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(asked, message):
+    """In one line, from the plan alone."""
+    with pytest.raises(InvalidParameterError, match=message):
+        prepared(**asked)
