@@ -17,8 +17,8 @@ from discreet.files import writable
 from discreet.release import Release
 from discreet.report.words import count
 
-SCREENINGS = ("sis", "two-stage")
-"""Methods that do not choose among models."""
+SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
+"""Mechanisms that do not choose among models."""
 
 Data = Annotated[str | None, typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file.")]
 Targets = Annotated[
@@ -77,7 +77,10 @@ def spend(
     """
     public = workflow.Metadata.read(metadata)
     if how.dry_run:
-        show_plan(workflow.plan(method, public, target, candidates), how.json)
+        header = None
+        if how.data is not None and public.features is not None:
+            header = workflow.open_table(how.data, public, how.table, how.targets)
+        show_plan(workflow.plan(method, public, target, candidates, header), how.json)
         return
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE, or --dry-run to see the cost alone.")
@@ -143,7 +146,7 @@ def summary(release: Release) -> str:
         chosen = ", ".join(release.selected) or "no column"
         lines.append(f"Selected for {release.request['target']}: {chosen}")
         among, models = count(reports.n_candidates(release)), release.noise.n_candidates
-        if release.method in SCREENINGS:
+        if release.noise.mechanism in SCREENINGS:
             models = None
         lines.append(f"  one of {count(models)} models of {among} candidates" if models else f"  of {among} candidates")
     if release.fit is not None:

@@ -61,8 +61,12 @@ def open_table(
     if (targets is None) != (metadata.layout is None):
         raise InvalidParameterError(
             "A long table, and no other, needs its targets in a second table, with a row for each person, but "
-            f"{'none is given' if targets is None else 'the metadata have no layout'}. Open it with targets=PATH, and "
-            "name its columns under `layout` in the metadata."
+            + (
+                "none is given. Name it as targets."
+                if targets is None
+                else "the metadata have no `layout`. Declare it, "
+            )
+            + ("" if targets is None else "or leave out the targets.")
         )
     values = _open_one(source, metadata, table)
     return values if targets is None else LongTable(values, _open_one(targets, metadata, targets_table), metadata)

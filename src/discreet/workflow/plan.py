@@ -6,8 +6,10 @@ from typing import Any
 
 from discreet.accounting.compose import guarantee_of
 from discreet.accounting.guarantee import Guarantee
+from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.methods.base import Method, Preparation
+from discreet.methods.candidates import features_in
 from discreet.release import NoiseRecord, PublicColumn, StepRecord
 
 
@@ -45,7 +47,13 @@ class Plan:
     steps: tuple[StepRecord, ...] = ()
 
 
-def plan(method: Method, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Plan:
+def plan(
+    method: Method,
+    metadata: Metadata,
+    target: str,
+    candidates: Sequence[str] | None = None,
+    table: Table | None = None,
+) -> Plan:
     """Return what a request would cost, from public facts alone.
 
     Parameters
@@ -58,13 +66,41 @@ def plan(method: Method, metadata: Metadata, target: str, candidates: Sequence[s
         The response.
     candidates : sequence of str, optional
         Columns that may be selected.
+    table : Table, optional
+        Whose header says which features there are, where the metadata do not; its rows are not read.
 
     Returns
     -------
     Plan
         Cost and noise.
     """
+    if table is not None:
+        candidates = asked(method, table, target, candidates)
     return plan_of(method, method.prepare(metadata, target, candidates), metadata)
+
+
+def asked(method: Method, table: Table, target: str, candidates: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the candidates of a request: the table's features where none are named and the method takes them.
+
+    Parameters
+    ----------
+    method : Method
+        The parameters.
+    table : Table
+        Its header is asked, no row is read.
+    target : str
+        The response.
+    candidates : sequence of str or None
+        As they were given.
+
+    Returns
+    -------
+    sequence of str or None
+        None where the method has a default of its own.
+    """
+    if candidates is None and method.takes_features and table.metadata.features is not None:
+        return features_in(table, target)
+    return candidates
 
 
 def plan_of(method: Method, prepared: Preparation, metadata: Metadata) -> Plan:

@@ -19,9 +19,9 @@ from discreet.errors import BudgetError, ComputationFailedError, PolicyError
 from discreet.ledger import Account, Ledger, Reservation
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Method, Outcome, Preparation, Progress
-from discreet.methods.candidates import candidates_record, features_in
+from discreet.methods.candidates import candidates_record
 from discreet.release import GuaranteeRecord, LedgerRecord, Provenance, Release, canonical_sha256
-from discreet.workflow.plan import Plan, guarantee_for, plan_of
+from discreet.workflow.plan import Plan, asked, guarantee_for, plan_of
 
 OWNER_LOG = "DISCREET_OWNER_LOG"
 """Names a file for the owner of the data: the cause of a failure may depend on the rows and is written nowhere else."""
@@ -104,9 +104,7 @@ def answer(
     """
     source = rng or Source()
     is_system = type(source) is Source  # whoever overrides the words knows them
-    if candidates is None and method.takes_features and table.metadata.features is not None:
-        candidates = features_in(table, target)
-    prepared = method.prepare(table.metadata, target, candidates)
+    prepared = method.prepare(table.metadata, target, asked(method, table, target, candidates))
     table.check(prepared.columns)
     facts = _Facts(method, prepared, table, is_system, _digest(method, prepared, table), _now())
     if facts.guarantee is None:
