@@ -14,6 +14,8 @@ MAX_NAME = 1000
 """Longest name of a column that the schema takes."""
 MAX_KEY = 900
 """YAML reads no longer key on the line of its value."""
+MANY = 200
+"""More columns of one kind of number are declared at once."""
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT", "BIGNUM")
 _UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
@@ -100,7 +102,7 @@ def skeleton(
         raise MetadataError(
             "A table must have a column of numbers or of categories, but its header has none. Choose another table."
         )
-    text = _head(dataset, unit, _relation(neighboring), n_rows) + _columns(used) + _left_out(left_out)
+    text = _head(dataset, unit, _relation(neighboring), n_rows) + _declared(used) + _left_out(left_out)
     Metadata.from_text(text, "skeleton")
     return text
 
@@ -207,6 +209,17 @@ def _head(dataset: str, unit: str, neighboring: NeighboringRelation, n_rows: int
     ]
     lines = [f"{f'{key}: {value}':<32}  # {comment}\n" for key, value, comment in settings]
     return f"{_GUIDE}\n{''.join(lines)}\n"
+
+
+def _declared(used: Sequence[tuple[str, str]]) -> str:
+    """One line a column; more numbers of one kind than anybody would read are declared at once."""
+    numbers = Counter(kind for _, storage in used if (kind := _kind("-", storage)) in ("integer", "real"))
+    kind, count = max(numbers.items(), key=lambda item: item[1], default=("", 0))
+    if count <= MANY:
+        return _columns(used)
+    single = [column for column in used if _kind(*column) != kind]
+    note = "any other column, too many to list; a target among them needs a line above"
+    return _columns(single or used[-1:]) + f"features: {{{_BLANKS[kind]}}}  # {note}\n"
 
 
 def _columns(used: Sequence[tuple[str, str]]) -> str:

@@ -133,3 +133,22 @@ def test_lines_are_short_enough_to_read() -> None:
     """No line of the guide or the settings is longer than a page is wide."""
     text = skeleton([("age", "BIGINT"), ("born", "DATE")], dataset="rand-hie")
     assert max(len(line) for line in text.splitlines()) <= 110
+
+
+def test_many_columns_of_one_kind_are_declared_at_once():
+    """Thousands of reals need one entry; what is of another kind keeps its line, and a target alone gets one."""
+    probes = [(f'probe "{j}"', "FLOAT") for j in range(1000)]
+    text = skeleton([*probes, ("ill", "BOOLEAN"), ("age", "BIGINT")], dataset="toy")
+    metadata = Metadata.from_text(text)
+    assert list(metadata.columns) == ["ill", "age"]
+    assert metadata.features.type == "real"
+    assert metadata.features.match == "*"
+    assert len(text) < 3000
+    assert list(Metadata.from_text(skeleton(probes, dataset="toy")).columns) == ['probe "999"']
+
+
+def test_a_table_that_can_be_read_is_listed():
+    """Two hundred columns of a kind are listed one by one."""
+    metadata = Metadata.from_text(skeleton([(f"x{j}", "DOUBLE") for j in range(200)], dataset="toy"))
+    assert len(metadata.columns) == 200
+    assert metadata.features is None
