@@ -148,3 +148,12 @@ def test_a_header_with_another_number_of_features_is_refused(wide):
     (wide.folder / "wide.yaml").write_text(json.dumps(other))
     screen(wide, "-k", 2).refused(5)
     assert wide.spent() == 0.0
+
+
+def test_a_dry_run_asks_the_header_where_no_count_is_declared(wide):
+    """With the data named, their header tells how many features there are; no row can be read there."""
+    without = {**WIDE, "features": {key: value for key, value in WIDE["features"].items() if key != "count"}}
+    (wide.folder / "wide.yaml").write_text(json.dumps(without))
+    assert "Plan for dose on 1,500 candidates" in screen(wide, "-k", 3, "--dry-run").out
+    assert "features.count" in screen(wide, "-k", 3, "--dry-run", data=None).refused(2)
+    assert wide.spent() == 0.0

@@ -78,7 +78,7 @@ def spend(
     public = workflow.Metadata.read(metadata)
     if how.dry_run:
         header = None
-        if how.data is not None and public.features is not None:
+        if how.data is not None and public.features is not None and public.features.listed() is None:
             header = workflow.open_table(how.data, public, how.table, how.targets)
         show_plan(workflow.plan(method, public, target, candidates, header), how.json)
         return
@@ -231,7 +231,7 @@ def show_plan(plan: workflow.Plan, json_: bool) -> None:
             steps=[step.model_dump(mode="json") for step in plan.steps],
         )
         return
-    named = plan.noise.n_candidates if plan.method not in SCREENINGS else None
+    named = plan.noise.n_candidates if plan.noise.mechanism not in SCREENINGS else None
     models = f", {count(named)} models" if named else ""
     spent = "no guarantee"
     if cost is not None:

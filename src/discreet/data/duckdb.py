@@ -59,14 +59,11 @@ def open_table(
         When the header cannot be read.
     """
     if (targets is None) != (metadata.layout is None):
+        lack = "none is given. Name it as targets."
+        if targets is not None:
+            lack = "the metadata have no layout. Declare it, or leave out the targets."
         raise InvalidParameterError(
-            "A long table, and no other, needs its targets in a second table, with a row for each person, but "
-            + (
-                "none is given. Name it as targets."
-                if targets is None
-                else "the metadata have no `layout`. Declare it, "
-            )
-            + ("" if targets is None else "or leave out the targets.")
+            f"A long table, and no other, needs its targets in a second table, with a row for each person, but {lack}"
         )
     values = _open_one(source, metadata, table)
     return values if targets is None else LongTable(values, _open_one(targets, metadata, targets_table), metadata)
