@@ -116,6 +116,8 @@ class LongTable(Table):
         wanted = [name for name in columns if name not in self.metadata.columns]
         people, rows = one_row_each(self.targets.batches((self._layout.row, *own)), as_text)
         found = self._dense(people, as_text, wanted) if wanted else np.empty((people.size, 0))
+        if not people.size:
+            return
         arrays = {name: rows[place] for place, name in enumerate(own)}
         size = rows_a_batch(BATCH_ROWS, len(columns))
         for start in range(0, people.size, size):

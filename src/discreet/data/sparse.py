@@ -156,12 +156,11 @@ def _stored(matrix: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
 
 
 def _canonical(X: Any) -> Any:
-    """Rows or columns with each cell once; what was given stays as it is."""
-    found = X if X.format in ("csr", "csc") else X.tocsr()
-    if not found.has_canonical_format:
-        found = found.copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            found.sum_duplicates()
+    """A copy of rows or columns with each cell once: what X says of itself may be out of date."""
+    given = X if X.format in ("csr", "csc") else X.tocsr()
+    found = type(given)((given.data, given.indices, given.indptr), shape=given.shape, copy=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found.sum_duplicates()
     return found
 
 

@@ -58,6 +58,7 @@ class Preparation(ABC):
     """
 
     columns: Sequence[str]
+    is_proved: ClassVar[bool] = True
     event: Event | None
     delta: Fraction = Fraction(0)
     noise: NoiseRecord

@@ -1,5 +1,6 @@
 """The k columns with the largest scores by a function of the user's own, whose sensitivity the user declares."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -92,6 +93,7 @@ class PreparedOwnScore(Preparation):
         The row map.
     """
 
+    is_proved: ClassVar[bool] = False
     columns: Sequence[str]
 
     def __init__(self, method: OwnScore, design: ScoreDesign) -> None:
@@ -140,10 +142,13 @@ class PreparedOwnScore(Preparation):
         """
         del progress
         cells = all_rows(table, self.design).astype(np.float64) / GRID
-        found = np.asarray(self.method.score_func(cells[:, :-1], cells[:, -1]), dtype=np.float64).ravel()
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # a warning would tell of the rows
+            found = np.asarray(self.method.score_func(cells[:, :-1], cells[:, -1]), dtype=np.float64).ravel()
+            found = found / self.method.sensitivity
         if found.size != len(self.design.features):
             raise ArithmeticError("the score must return one number a column")
-        steps = _steps(found / self.method.sensitivity)
+        steps = _steps(found)
         chosen = self.top_k.draw(steps, rng)
         return Outcome(tuple(self.design.features[place] for place in chosen), self.noise)
 

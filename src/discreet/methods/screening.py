@@ -129,7 +129,7 @@ class Screening(Method):
                 f"mechanism=peeling must select at most {MOST_PEELED} columns, but n_features_to_select={k}. "
                 "Use mechanism=one_shot."
             )
-        if mechanism == "peeling" and noise == "gumbel" and delta:
+        if mechanism == "peeling" and noise == "gumbel" and delta and k > 1:  # one draw is priced as it is, at delta 0
             epsilon = concentrated_epsilon(k, epsilon, delta)
         gamma = self.gamma if self.gamma is not None else 1.0 if k == 1 else GAMMA
         return TopK(mechanism, noise, gamma, n_features, k, epsilon, sensitivity)
@@ -144,10 +144,13 @@ class Screening(Method):
         if self.gamma is not None:
             return "canonical_lipschitz", self.noise or "exponential"
         found = choose_mechanism(n_features, k, epsilon, sensitivity, expected)
-        if found == "canonical_lipschitz" or self.noise == "exponential" or k > MOST_PEELED:
+        if found == "canonical_lipschitz":
             return found, self.noise or "exponential"
+        if self.noise == "exponential" or k > MOST_PEELED:
+            return found, "exponential"
         # Peeling has one-shot's scale at the same epsilon; with a delta its rounds together may have a larger one.
-        peels = self.noise == "gumbel" or (delta > 0 and concentrated_epsilon(k, epsilon, delta) > epsilon)
+        gains = k > 1 and delta > 0 and concentrated_epsilon(k, epsilon, delta) > epsilon
+        peels = self.noise == "gumbel" or gains
         return ("peeling", "gumbel") if peels else ("one_shot", "exponential")
 
     def said(self) -> dict[str, Any]:

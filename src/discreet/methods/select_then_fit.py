@@ -1,5 +1,6 @@
 """Screen or select columns, then fit the model that they make: two or three steps as one priced unit."""
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -172,7 +173,7 @@ class _Asked:
     def screening(self, candidates: Sequence[str] | None) -> Preparation:
         """The first step."""
         keys = {name: value for name, value in (self.plan.screen or {}).items() if name not in ("method", "epsilon")}
-        method = method_of(str((self.plan.screen or {}).get("method", "sis")), epsilon=float(self.first), **keys)
+        method = method_of(str((self.plan.screen or {}).get("method", "sis")), epsilon=_at_most(self.first), **keys)
         return method.prepare(self.metadata, self.target, candidates)
 
     def selected(self, columns: Sequence[str] | None, before: tuple[Event, ...]) -> Preparation:
@@ -183,7 +184,9 @@ class _Asked:
             keys["delta"] = plan.delta
             if plan.family == "linear":
                 return self._from_moments(keys, columns)
-        prepared = method_of(plan.how, epsilon=float(self.middle), **keys).prepare(self.metadata, self.target, columns)
+        prepared = method_of(plan.how, epsilon=_at_most(self.middle), **keys).prepare(
+            self.metadata, self.target, columns
+        )
         fitter = self._fitter()
         if totals_of(_event(prepared)).failure > self.delta:
             raise InvalidParameterError(
@@ -217,7 +220,7 @@ class _Asked:
             raise InvalidParameterError(
                 f"A fit from noisy moments has no parameter {next(iter(fitting))[:40]!r}: give it to select."
             )
-        epsilon = float(self.middle + self.last)
+        epsilon = _at_most(self.middle + self.last)
         method = method_of("moments", epsilon=epsilon, fit=True, confidence=confidence, **selecting)
         prepared = method.prepare(self.metadata, self.target, columns)
         prepared.parameters = {
@@ -227,6 +230,12 @@ class _Asked:
             "fit": {"family": "linear", "confidence": confidence},
         }
         return prepared
+
+
+def _at_most(part: Fraction) -> float:
+    """A float that stands for no more than a part: rounded to the nearest, all parts could exceed the whole."""
+    value = float(part)
+    return value if exact_epsilon(value) <= part else math.nextafter(value, 0.0)
 
 
 def _parts(epsilon: float, steps: list[dict[str, Any]]) -> list[Fraction]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from discreet.accounting.events import ComposedEvent, Event, SelectionEvent
 from discreet.accounting.guarantee import MAX_EPSILON
 from discreet.accounting.zcdp import rho_of_epsilon
+from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.release import NoiseRecord
@@ -60,6 +61,10 @@ class TopK:
     k: int
     epsilon: Fraction
     sensitivity: int
+
+    def __post_init__(self) -> None:
+        if self.mechanism == "one_shot" and self.noise != "exponential":
+            raise InvalidParameterError("One-shot noise must be exponential; with Gumbel noise it is peeling.")
 
     @property
     def event(self) -> Event:

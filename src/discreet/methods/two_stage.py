@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
+from threadpoolctl import ThreadpoolController
 
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.design import Cells
@@ -186,7 +187,8 @@ class PreparedVotes(Preparation):
         def vote(block: int) -> Votes:
             return self._named(cells[order[ends[block] : ends[block + 1]]])
 
-        with warnings.catch_warnings(), ThreadPoolExecutor(WORKERS) as pool:
+        one_core = ThreadpoolController().limit(limits=1, user_api="blas")  # equal blocks must give equal bits
+        with one_core, warnings.catch_warnings(), ThreadPoolExecutor(WORKERS) as pool:
             warnings.simplefilter("ignore")  # that a block did not converge would tell of its rows
             for named in pool.map(vote, range(self.n_blocks)):
                 votes[named] += 1

@@ -109,6 +109,11 @@ def answer(
     facts = _Facts(method, prepared, table, is_system, _digest(method, prepared, table), _now())
     if facts.guarantee is None:
         return _studied(facts, ledger, source, progress)
+    if ledger is not None and not prepared.is_proved:
+        raise PolicyError(
+            "A ledger must hold proved costs alone, but the sensitivity of a score of your own is not checked. "
+            "Leave out ledger, or leave out score_func."
+        )
     if ledger is not None:
         return _charged(facts, ledger, fresh, source, progress, confirm)
     if confirm is not None:
