@@ -10,10 +10,9 @@ from discreet.data.formats.draft import (
     Overrides,
     boolean,
     choose,
-    plain_number,
-    refuse_features,
     without_none,
 )
+from discreet.data.formats.outward import plain_number, refuse_features
 from discreet.data.metadata import SCHEMA, CategoryColumn, Metadata, NumericColumn
 
 OURS = "discreet:"

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.lint import Finding, column_place, printable
-from discreet.data.metadata import MAX_LEVELS, SCHEMA, Metadata, NumericColumn
+from discreet.data.metadata import MAX_LEVELS, SCHEMA, Metadata
 from discreet.errors import MetadataError
 
 Declared = dict[str, Any]
@@ -376,45 +376,3 @@ def choose(draft: Draft, names: list[str], wanted: str | None) -> str:
             "Give the name of one as `table`."
         )
     return found[0]
-
-
-def plain_number(column: NumericColumn, value: float | None) -> float | int | None:
-    """Return a number of an integer column as an integer, where that is exact.
-
-    Parameters
-    ----------
-    column : NumericColumn
-        The column.
-    value : float or None
-        One of its bounds.
-
-    Returns
-    -------
-    int, float or None
-        The same number.
-    """
-    if value is not None and column.type == "integer" and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    return value
-
-
-def refuse_features(metadata: Metadata, form: str) -> None:
-    """Refuse metadata that another format cannot carry.
-
-    Parameters
-    ----------
-    metadata : Metadata
-        To be converted.
-    form : str
-        The format's name.
-
-    Raises
-    ------
-    MetadataError
-        When there are `features` or a `layout`.
-    """
-    if metadata.features is not None or metadata.layout is not None:
-        raise MetadataError(
-            f"{form} metadata list every column, but these declare `features`, whose columns are not listed. List them "
-            "under `columns`, or keep the file as it is."
-        )

@@ -9,10 +9,9 @@ from discreet.data.formats.draft import (
     Overrides,
     boolean,
     choose,
-    plain_number,
-    refuse_features,
     without_none,
 )
+from discreet.data.formats.outward import plain_number, refuse_features
 from discreet.data.lint import column_place, printable
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
 from discreet.errors import MetadataError
