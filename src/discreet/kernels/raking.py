@@ -1,0 +1,135 @@
+"""Weights on public points that bring noisy totals of private ones with them: projection, and raking."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+MOST_TRUST = 2.0**40
+"""Where the public points and the private totals differ by no more than the noise, nothing is gained by more."""
+
+STEPS = 100
+"""Newton steps, far more than a convex function this smooth takes."""
+
+
+def on_simplex(values: npt.ArrayLike, total: float) -> Floats:
+    """Return the nearest nonnegative weights with a given total.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (m,)
+        Noisy counts.
+    total : float
+        What the weights add up to; at most 0 gives weights of 0.
+
+    Returns
+    -------
+    ndarray of float, shape (m,)
+        The Euclidean projection: values less a constant, negative ones 0.
+
+    Notes
+    -----
+    Cutting every negative count at 0 instead would add about one noise scale for each empty point. Cost: O(m log m).
+
+    References
+    ----------
+    Privacy specification 5.1; Duchi, Shalev-Shwartz, Singer, Chandra 2008.
+
+    Examples
+    --------
+    >>> on_simplex([3.0, 1.0, -2.0], 3.0)
+    array([2.5, 0.5, 0. ])
+    """
+    found = np.asarray(values, dtype=np.float64)
+    if total <= 0.0 or not len(found):
+        return np.zeros(len(found))
+    descending = np.sort(found)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, len(found) + 1)
+    shift = excess[np.flatnonzero(descending > excess)[-1]]
+    weights: Floats = np.maximum(found - shift, 0.0)
+    return weights
+
+
+def raked(features: Floats, base: Floats, target: Floats, variance: Floats, doubt: float = 1.0) -> Floats:
+    """Return public weights tilted until the features' means come near noisy private ones, as far as they are known.
+
+    Parameters
+    ----------
+    features : ndarray of float, shape (m, q)
+        Of the public points.
+    base : ndarray of float, shape (m,)
+        How many records each point stands for, before; positive.
+    target : ndarray of float, shape (q,)
+        Noisy private means of the features.
+    variance : ndarray of float, shape (q,)
+        Of their noise; positive.
+    doubt : float
+        Factor on the trust.
+
+    Returns
+    -------
+    ndarray of float, shape (m,)
+        Positive weights with the sum 1: the least change of the base, measured by trust times relative entropy, plus
+        half the squared misfit in units of the noise.
+
+    Notes
+    -----
+    The weights are base x exp(features x lambda), so the minimum over lambda is convex. `trust` is the precision of the
+    prior by which the private means differ from the public ones like ``N(0, C / trust)``, C the features' covariance:
+    the most likely one given the target. Cost: O(m q^2) for each of about ten Newton steps.
+
+    References
+    ----------
+    Deville and Sarndal 1992 (raking); empirical Bayes for the trust.
+    """
+    shares = base / base.sum()
+    means = shares @ features
+    centered = features - means
+    covariance = (centered * shares[:, None]).T @ centered
+    trust = doubt * _most_likely_trust(covariance, target - means, variance)
+    return _tilted(centered, shares, target - means, trust * variance)
+
+
+def _most_likely_trust(covariance: Floats, gap: Floats, variance: Floats) -> float:
+    """The trust at which the gap is most likely to be ``N(0, covariance / trust + variance)``."""
+    sd = np.sqrt(variance)
+    values, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
+    squares, values = (axes.T @ (gap / sd)) ** 2, np.maximum(values, 0.0)
+    grid = 2.0 ** np.arange(-10.0, math.log2(MOST_TRUST) + 0.25, 0.25)
+    spreads = 1.0 + values / grid[:, None]
+    surprise = np.log(spreads).sum(axis=1) + (squares / spreads).sum(axis=1)
+    return float(grid[int(np.argmin(surprise))])
+
+
+def _tilted(centered: Floats, shares: Floats, gap: Floats, ridge: Floats) -> Floats:
+    """Newton's method on the dual, steps halved until they go down."""
+    tilt = np.zeros(len(gap))
+    value, weights = _dual(centered, shares, gap, ridge, tilt)
+    for _ in range(STEPS):
+        means = weights @ centered
+        gradient = means - gap + ridge * tilt
+        hessian = (centered * weights[:, None]).T @ centered - np.outer(means, means) + np.diag(ridge)
+        hessian[np.diag_indices_from(hessian)] += 1e-12 * (1.0 + np.trace(hessian))
+        step = np.linalg.solve(hessian, gradient)
+        slope, size = float(gradient @ step), 1.0
+        if slope <= 1e-14:
+            break
+        while size > 1e-9:
+            attempt, found = _dual(centered, shares, gap, ridge, tilt - size * step)
+            if attempt <= value - 0.1 * size * slope:
+                break
+            size /= 2.0
+        else:
+            break
+        tilt, value, weights = tilt - size * step, attempt, found
+    return weights
+
+
+def _dual(centered: Floats, shares: Floats, gap: Floats, ridge: Floats, tilt: Floats) -> tuple[float, Floats]:
+    exponents = centered @ tilt
+    top = float(exponents.max())
+    parts = shares * np.exp(exponents - top)
+    total = float(parts.sum())
+    return top + math.log(total) - float(tilt @ gap) + 0.5 * float(ridge @ tilt**2), parts / total
