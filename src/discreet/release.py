@@ -17,6 +17,9 @@ from discreet.files import read_text, write_whole
 SCHEMA: Literal["discreet/release@1"] = "discreet/release@1"
 
 
+Family = Literal["linear", "logistic", "poisson", "huber", "mean", "median", "quantile", "own"]
+
+
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -85,7 +88,7 @@ class CoefficientRecord(_Record):
 class FitRecord(_Record):
     """The coefficients of one regression."""
 
-    family: Literal["linear", "logistic", "poisson"]
+    family: Family
     confidence: float = Field(gt=0, lt=1, description="level of the intervals")
     coefficients: tuple[CoefficientRecord, ...]
     residual_sd: float | None = Field(default=None, ge=0, description="linear: estimated, in the target's unit")
@@ -128,6 +131,49 @@ class SizeRecord(_Record):
     r_squared: float
     r_squared_low: float
     r_squared_high: float
+
+
+class PointsRecord(_Record):
+    """Public points with the weights that private rows gave them: a weighted public table for any software."""
+
+    public: str = Field(description="name of the public table, without its folder")
+    sha256: str = Field(description="digest of the columns, their ranges and the distinct public points")
+    n_records: int = Field(ge=1, description="complete public records")
+    n_points: int = Field(ge=1, description="distinct points of them, in lexicographic order")
+    n_dropped: int = Field(default=0, ge=0, description="public records left out, for a missing cell")
+    measure: Literal["counts", "margins", "none"]
+    measured: tuple[int, ...] = Field(description="places of the points beside which private rows were counted")
+    noisy: tuple[float, ...] = Field(description="whole numbers with noise: counts of those points, or margins")
+    kept: tuple[int, ...] = Field(description="places of the points that the estimate rests on")
+    weights: tuple[float, ...] = Field(description="of the kept points, in private rows")
+
+
+class CandidateRecord(_Record):
+    """One of the estimates among which a private choice was made."""
+
+    name: str
+    n_points: int | None = Field(default=None, ge=0, description="public points that it rests on")
+    ridge: float = Field(default=0.0, ge=0)
+    chosen: bool = False
+
+
+class TwinRecord(_Record):
+    """What to expect, from public records alone: they play both the public and the private table."""
+
+    name: str
+    n_points: int | None = None
+    error: float = Field(ge=0, description="root mean square of the error of predictions, on the target's range")
+    low: float = Field(ge=0, description="least of the repeats")
+    high: float = Field(ge=0, description="largest of the repeats")
+
+
+class HybridRecord(_Record):
+    """An estimate on weighted public points, beside the one that costs nothing."""
+
+    points: PointsRecord | None = Field(default=None, description="None for a histogram")
+    public_only: FitRecord | None = Field(default=None, description="of the public records alone, without weights")
+    candidates: tuple[CandidateRecord, ...] = Field(default=(), description="what the private choice was among")
+    twins: tuple[TwinRecord, ...] = ()
 
 
 class LedgerRecord(_Record):
@@ -182,6 +228,8 @@ class Release(_Record):
         Noisy moments, from which more can be computed for free.
     by_size : tuple of SizeRecord
         The best model of each size by the noisy moments.
+    hybrid : HybridRecord or None
+        Weighted public points.
 
     Notes
     -----
@@ -200,6 +248,7 @@ class Release(_Record):
     fit: FitRecord | None = None
     moments: MomentsRecord | None = None
     by_size: tuple[SizeRecord, ...] = ()
+    hybrid: HybridRecord | None = None
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
     provenance: Provenance

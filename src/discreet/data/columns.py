@@ -276,6 +276,15 @@ class Long(BaseModel):
         return self
 
 
+class PublicTwin(BaseModel):
+    """Public records with the same columns as the private table, of other people: which file, and why it is public."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="of the file, as `sha256sum FILE` prints it")]
+    source: Annotated[str, Field(min_length=1, max_length=1000, description="why the records are public")]
+
+
 def how_to_declare(column: NumericColumn | CategoryColumn) -> str:
     """Return what a column lacks, and how to declare it.
 

@@ -214,22 +214,37 @@ class Design:
                 _one_hot(level_codes(values, column), cells[:, at : at + width])
             else:
                 middle, half = half_width(column)
-                cells[:, at] = _grid(numbers(values), column, middle, half)
+                cells[:, at] = grid_cells(numbers(values), column, middle, half)
             at += width
         if self.row_norm is not None:
             _shrink(cells[:, 1:at], self.row_norm)
         response = self.metadata.declared(self.target)
         if isinstance(response, NumericColumn):
             first = self.bound if self.unit_bound is None else self.unit_bound
-            cells[:, at] = _grid(numbers(batch.column(self.target)), response, self.center, first)
+            cells[:, at] = grid_cells(numbers(batch.column(self.target)), response, self.center, first)
         if self.unit_bound is None:
             return cells
         scaled = unit_rows(cells, self.bound / self.unit_bound, shortest_length(len(self.candidates)))
         return np.column_stack([cells[:, :1], scaled])
 
 
-def _grid(values: Floats, column: NumericColumn, center: float, half: float) -> Cells:
-    """Clip, center, scale to [-1, 1], round to the grid; a missing cell becomes its declared value or the center."""
+def grid_cells(values: Floats, column: NumericColumn, center: float, half: float) -> Cells:
+    """Clip, center, scale to [-1, 1], round to the grid; a missing cell becomes its declared value or the center.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        A column; NaN where a cell is missing.
+    column : NumericColumn
+        With bounds.
+    center, half : float
+        What becomes 0, and how far from it what becomes 1, in the column's unit.
+
+    Returns
+    -------
+    ndarray of int16
+        In units of 1 / 32767; never an error.
+    """
     lower, upper = column.lower or 0.0, column.upper or 0.0
     if column.out_of_bounds == "missing":
         values = np.where((values < lower) | (values > upper), np.nan, values)

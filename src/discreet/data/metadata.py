@@ -11,7 +11,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.columns import MAX_BOUND as MAX_BOUND
 from discreet.data.columns import MAX_LEVELS as MAX_LEVELS
 from discreet.data.columns import CategoryColumn as CategoryColumn
-from discreet.data.columns import Column, Features, Long, how_to_declare
+from discreet.data.columns import Column, Features, Long, PublicTwin, how_to_declare
 from discreet.data.columns import NumericColumn as NumericColumn
 from discreet.data.columns import half_width as half_width
 from discreet.data.yaml_text import parse_text, yaml_text
@@ -45,6 +45,8 @@ class Metadata(BaseModel):
         What further columns, alike and too many to list, have in common.
     layout : Long, optional
         Names the columns of a table of one value a row; the target is then in a table of its own.
+    public : PublicTwin, optional
+        Which file holds public records with the same columns, of other people.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Metadata(BaseModel):
     columns: dict[Annotated[str, Field(min_length=1, max_length=1000)], Column] = Field(min_length=1)
     features: Features | None = None
     layout: Long | None = None
+    public: PublicTwin | None = None
 
     @model_validator(mode="after")
     def _relation_fits(self) -> "Metadata":

@@ -14,7 +14,7 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.noise_budget import NoiseBudget
-from discreet.release import FitRecord, MomentsRecord, NoiseRecord, PublicColumn, SizeRecord, StepRecord
+from discreet.release import FitRecord, HybridRecord, MomentsRecord, NoiseRecord, PublicColumn, SizeRecord, StepRecord
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much more of it is done, and how much there is when that is public."""
@@ -38,6 +38,8 @@ class Outcome:
         Noisy moments.
     by_size : tuple of SizeRecord
         The best models by size, from the noisy moments.
+    hybrid : HybridRecord, optional
+        Weighted public points.
     """
 
     selected: tuple[str, ...]
@@ -46,6 +48,7 @@ class Outcome:
     fit: FitRecord | None = None
     moments: MomentsRecord | None = None
     by_size: tuple[SizeRecord, ...] = ()
+    hybrid: HybridRecord | None = None
 
 
 class Preparation(ABC):
@@ -68,6 +71,18 @@ class Preparation(ABC):
     not_protected: tuple[str, ...]
     target: str
     candidates: Sequence[str]
+
+    def check_table(self, table: Table, charged: bool) -> None:
+        """Refuse a table for what is public about it, before anything is charged or read.
+
+        Parameters
+        ----------
+        table : Table
+            The private table.
+        charged : bool
+            Whether a ledger is to be charged.
+        """
+        del table, charged
 
     @abstractmethod
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:

@@ -15,12 +15,16 @@ _HOMES = {
     "linear": ("discreet.methods.linear", "LinearModel"),
     "logistic": ("discreet.methods.logistic", "LogisticModel"),
     "poisson": ("discreet.methods.poisson", "PoissonModel"),
+    "hybrid": ("discreet.methods.hybrid", "HybridEstimate"),
+    "public-subset": ("discreet.methods.public_subset", "PublicSubset"),
+    "histogram": ("discreet.methods.histogram", "Histogram"),
     "run": ("discreet.methods.select_then_fit", "SelectThenFit"),
 }
 """Imported on first use: a selection must not wait for what only a fit needs."""
 
 SELECTIONS = ("pcls", "pcpl", "moments")
 SCREENINGS = ("sis", "two-stage")
+HYBRIDS = ("hybrid", "public-subset", "histogram")
 FAMILIES = ("linear", "logistic", "poisson")
 
 

@@ -106,6 +106,7 @@ def answer(
     is_system = type(source) is Source  # whoever overrides the words knows them
     prepared = method.prepare(table.metadata, target, asked(method, table, target, candidates))
     table.check(prepared.columns)
+    prepared.check_table(table, ledger is not None)
     facts = _Facts(method, prepared, table, is_system, _digest(method, prepared, table), _now())
     if facts.guarantee is None:
         return _studied(facts, ledger, source, progress)
@@ -281,6 +282,7 @@ class _Facts:
             fit=outcome.fit,
             moments=outcome.moments,
             by_size=outcome.by_size,
+            hybrid=outcome.hybrid,
             public=self.prepared.public,
             not_protected=self.prepared.not_protected,
             provenance=Provenance(

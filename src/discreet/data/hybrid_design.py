@@ -1,0 +1,141 @@
+"""From rows to points beside public ones: numeric columns on public ranges, categories as codes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.data.design import Cells, Design, grid_cells, level_codes, numbers
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.kernels.moments import GRID
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HybridDesign:
+    """The public plan of a comparison of private rows with public points.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        With the public ranges as bounds of the numeric columns.
+    target : str
+        Numeric.
+    candidates : tuple of str
+        The other columns.
+
+    Notes
+    -----
+    A row becomes the numeric candidates and the target on the grid of 1 / 32767 in [-1, 1], then the categories' codes,
+    -1 for a cell of no level. The distance of two levels is that of the two ends of a range: what Wang et al. get from
+    dummies over sqrt 2.
+
+    References
+    ----------
+    Wang et al. 2018, Algorithm 1, step 1; privacy specification 5.1.
+    """
+
+    metadata: Metadata
+    target: str
+    candidates: tuple[str, ...]
+
+    @classmethod
+    def plan(cls, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> "HybridDesign":
+        """Return the design of a request, or say what the metadata lacks.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            With bounds of every numeric column.
+        target : str
+            Numeric.
+        candidates : sequence of str or None
+            Default all declared columns but the target.
+
+        Returns
+        -------
+        HybridDesign
+            The plan.
+        """
+        found = Design.plan(metadata, target, candidates)
+        return cls(metadata, target, found.candidates)
+
+    @cached_property
+    def numeric(self) -> tuple[str, ...]:
+        """The numeric candidates, then the target."""
+        return (*(name for name in self.candidates if self.metadata.is_number(name)), self.target)
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The candidates that are categories."""
+        return tuple(name for name in self.candidates if not self.metadata.is_number(name))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the table's columns that are read."""
+        return (*self.numeric, *self.categories)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of integers a row becomes."""
+        return len(self.columns)
+
+    @property
+    def target_place(self) -> int:
+        """Where the target stands among them."""
+        return len(self.numeric) - 1
+
+    @cached_property
+    def regression(self) -> Design:
+        """The same columns as a regression's: names and units of its terms."""
+        return Design.plan(self.metadata, self.target, self.candidates)
+
+    def encode(self, batch: pa.RecordBatch) -> Cells:
+        """Return the integers of a batch of rows.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            The columns in their order, of whatever type.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_rows, n_columns)
+            Never an error.
+        """
+        cells = np.empty((batch.num_rows, self.n_columns), dtype=np.int16)
+        for place, name in enumerate(self.columns):
+            column, values = self.metadata.declared(name), batch.column(place)
+            if isinstance(column, CategoryColumn):
+                cells[:, place] = level_codes(values, column)
+            else:
+                cells[:, place] = grid_cells(numbers(values), column, *half_width(column))
+        return cells
+
+    def terms(self, cells: Cells) -> Cells:
+        """Return the columns of a regression on points.
+
+        Parameters
+        ----------
+        cells : ndarray of int16, shape (n, n_columns)
+            What `encode` returned.
+
+        Returns
+        -------
+        ndarray of int16, shape (n, n_terms)
+            In units of 1 / 32767: a constant, numeric candidates, and dummies of all levels of a category but its
+            first, in the candidates' order.
+        """
+        found = [np.full(len(cells), GRID, dtype=np.int16)]
+        for name in self.candidates:
+            column, values = self.metadata.declared(name), cells[:, self.columns.index(name)]
+            if isinstance(column, NumericColumn):
+                found.append(values)
+            else:
+                levels = range(1, len(column.levels or ()))
+                found += [np.where(values == level, np.int16(GRID), np.int16(0)) for level in levels]
+        return np.stack(found, axis=1)

@@ -1,0 +1,279 @@
+"""Records of people who let theirs be used openly: read whole, made points beside which private rows are counted."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.data.design import Cells, level_codes, numbers
+from discreet.data.duckdb import open_table
+from discreet.data.engine import Table, require
+from discreet.data.hybrid_design import HybridDesign
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
+from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError, PolicyError
+from discreet.release import canonical_sha256
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+RANGE = "range of the public records"
+
+MOST_RECORDS = 10**7
+
+
+@dataclass(frozen=True)
+class PublicPoints:
+    """The distinct points of public records, and what they stand for.
+
+    Parameters
+    ----------
+    design : HybridDesign
+        With the public ranges.
+    cells : ndarray of int16, shape (m, n_columns)
+        Distinct, in lexicographic order: the same whatever the order of the records.
+    records : ndarray of int64, shape (m,)
+        How many records fall on each.
+    rows : pyarrow.Table
+        A record of each point, in its own units.
+    n_dropped : int
+        Records left out, for a missing cell.
+    """
+
+    design: HybridDesign
+    cells: Cells
+    records: Integers
+    rows: pa.Table
+    n_dropped: int
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def weighted(self, places: Sequence[int], weights: Sequence[float]) -> pa.Table:
+        """Return public records with the weights that a release gave them, in their own units.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Of the points.
+        weights : sequence of float
+            In private rows.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns, and `weight`; with an underscore where a column has that name.
+        """
+        name = "weight"
+        while name in self.rows.column_names:
+            name += "_"
+        rows = self.rows.take(pa.array(np.asarray(places, dtype=np.int64)))
+        return rows.append_column(name, pa.array(np.asarray(weights, dtype=np.float64)))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the columns, the ranges and the points."""
+        ranges = {name: self.design.metadata.declared(name).model_dump(mode="json") for name in self.design.columns}
+        points = hashlib.sha256(self.cells.tobytes() + self.records.tobytes()).hexdigest()
+        return canonical_sha256({"columns": list(self.design.columns), "ranges": ranges, "points": points})
+
+
+class PublicRecords:
+    """A public table.
+
+    Parameters
+    ----------
+    source : path or frame
+        A file of a known kind, or a frame in memory.
+    metadata : Metadata
+        Of the private table: both have the same columns. What it declares public under `public` must be this file.
+    table : str, optional
+        Which table of a database file.
+
+    Raises
+    ------
+    MetadataError
+        When the metadata declare another file public.
+    InvalidParameterError
+        When there is no such file, or the metadata have a layout.
+    """
+
+    def __init__(self, source: Any, metadata: Metadata, table: str | None = None) -> None:
+        if metadata.layout is not None:
+            raise InvalidParameterError("Public records go with a table of a row a person. Leave out the layout.")
+        own = metadata.model_copy(update={"unit_id": None, "rows_per_unit": 1})
+        self.table: Table = open_table(source, own, table)
+        self.path = Path(source).expanduser().resolve() if isinstance(source, (str, Path)) else None
+        self.file_sha256 = None if self.path is None else _digest(self.path)
+        if self.file_sha256 is not None and metadata.public is not None and self.file_sha256 != metadata.public.sha256:
+            raise MetadataError(
+                "The file given as public must be the one that the metadata declare public, but its sha256 is not the "
+                "public.sha256 of the metadata. Is it the private one? Give the public file, or correct the metadata."
+            )
+        self._known: dict[tuple[str, str, tuple[str, ...]], PublicPoints] = {}
+
+    @property
+    def name(self) -> str:
+        """Public name of the source, without its folder."""
+        return self.table.name
+
+    def check_beside(self, private: Table, charged: bool) -> None:
+        """Refuse a public table that nobody declared public, or that is the private one.
+
+        Parameters
+        ----------
+        private : Table
+            Its rows are not read.
+        charged : bool
+            Whether a ledger is to be charged.
+
+        Raises
+        ------
+        PolicyError
+            When both are one file.
+        MetadataError
+            When the metadata do not say which file is public, though they stand for a table that a ledger knows.
+        """
+        if self.path is not None and self.path == getattr(private, "path", None):
+            raise PolicyError(
+                "The private and the public table must be two, but one file is given as both. Give the private one as "
+                "data."
+            )
+        if (charged and private.metadata.public is None) or (
+            self.file_sha256 is None and (charged or private.metadata.public is not None)
+        ):
+            raise MetadataError(
+                "The metadata must say which file is public, so that no private one is taken for it, and that file "
+                "must be given. Declare `public: {sha256: ..., source: ...}`, the sha256 as `sha256sum FILE` prints it."
+            )
+
+    def points(self, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> PublicPoints:
+        """Return the distinct points of some columns, on the public ranges.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            Of the private table: types, levels, and bounds where they are declared.
+        target : str
+            Numeric.
+        candidates : sequence of str or None
+            The other columns; default all listed ones.
+
+        Returns
+        -------
+        PublicPoints
+            Kept for the next time.
+
+        Raises
+        ------
+        MetadataError
+            When a column is not declared.
+        DataMismatchError
+            When the public table lacks one, or has a level that is not declared, or fewer than two points.
+        """
+        names = tuple(n for n in metadata.columns if n != target) if candidates is None else tuple(candidates)
+        key = (metadata.sha256, target, names)
+        if key not in self._known:
+            self._known[key] = self._points(metadata, target, names)
+        return self._known[key]
+
+    def _points(self, metadata: Metadata, target: str, names: tuple[str, ...]) -> PublicPoints:
+        _check_names(metadata, target, names)
+        columns = (*names, target)
+        try:
+            require(self.table.header(), columns)
+        except DataMismatchError as error:
+            raise DataMismatchError(f"In the public table: {error}") from None
+        read = pa.Table.from_batches(self.table.batches(columns)) if len(columns) else pa.table({})
+        if read.num_rows > MOST_RECORDS:
+            raise InvalidParameterError(
+                f"Public records must be at most {MOST_RECORDS:,}, but there are more. Take a sample."
+            )
+        kept, bounds = _complete(read, metadata, columns)
+        n_dropped = read.num_rows - int(kept.sum())
+        read = read.filter(pa.array(kept))
+        if read.num_rows == 0:
+            raise DataMismatchError("The public table must have complete records in the columns used, but has none.")
+        design = HybridDesign.plan(metadata.with_bounds(bounds, RANGE), target, names)
+        read = read.sort_by([(name, "ascending") for name in columns])  # whichever record stands for a point
+        batch = read.select(list(design.columns)).combine_chunks().to_batches()[0]
+        cells, first, records = np.unique(design.encode(batch), axis=0, return_index=True, return_counts=True)
+        if len(cells) < 2:
+            raise DataMismatchError(
+                "The public table must have at least two distinct points in the columns used, but it has one: there is "
+                "nothing to choose between."
+            )
+        return PublicPoints(design, cells, records.astype(np.int64), read.take(pa.array(first)), n_dropped)
+
+
+def _check_names(metadata: Metadata, target: str, names: tuple[str, ...]) -> None:
+    if target in names or len(set(names)) < len(names):
+        raise InvalidParameterError("Candidates must not repeat, nor be the target. Name each column once.")
+    if not names:
+        raise InvalidParameterError("At least one column besides the target is needed. Name some with --candidates.")
+    for name in (*names, target):
+        if name not in metadata.columns:
+            raise MetadataError(f"Every column used must be declared in the metadata, but {name[:80]!r} is not.")
+    if not metadata.is_number(target):
+        raise MetadataError(f"The target must be numeric, but {target!r} is a category. Declare it as 0 and 1.")
+
+
+def _complete(
+    read: pa.Table, metadata: Metadata, columns: tuple[str, ...]
+) -> tuple[npt.NDArray[np.bool_], dict[str, tuple[float, float]]]:
+    """Which records have all cells, and the ranges of the numeric columns among them."""
+    kept, values = np.ones(read.num_rows, dtype=np.bool_), {}
+    for name in columns:
+        column = metadata.columns[name]
+        if isinstance(column, NumericColumn):
+            values[name] = _declared(numbers(read.column(name)), column)
+            kept &= ~np.isnan(values[name])
+        else:
+            _check_levels(read.column(name), metadata.declared(name), name)
+    return kept, {name: _range(found[kept], metadata.columns[name]) for name, found in values.items()}
+
+
+def _declared(values: Floats, column: NumericColumn) -> Floats:
+    """Cells as the row map sees them: cut at declared bounds, missing ones replaced where a value is declared."""
+    if column.is_declared:
+        lower, upper = column.lower or 0.0, column.upper or 0.0
+        outside = (values < lower) | (values > upper)
+        cut = np.where(outside, np.nan, values) if column.out_of_bounds == "missing" else np.clip(values, lower, upper)
+        values = np.asarray(cut, dtype=np.float64)
+    return values if column.missing is None else np.where(np.isnan(values), column.missing, values)
+
+
+def _range(values: Floats, column: Any) -> tuple[float, float]:
+    lower, upper = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    if upper - lower > 1e-9 * max(abs(lower), abs(upper)):
+        return lower, upper
+    if column.is_declared:
+        return float(column.lower), float(column.upper)
+    room = max(abs(lower), 1.0) / 2.0
+    return lower - room, lower + room
+
+
+def _check_levels(values: Any, column: NumericColumn | CategoryColumn, name: str) -> None:
+    if isinstance(column, CategoryColumn) and column.unknown is None:
+        known = level_codes(values, column) >= 0
+        if not known.all():
+            raise DataMismatchError(  # no cell is shown: it might be the wrong file
+                f"Column {name[:60]!r} of the public table must hold declared levels alone, but it holds others. "
+                "Declare them, or name a level with `unknown` that takes others."
+            )
+
+
+def _digest(path: Path) -> str:
+    found = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(2**20):
+                found.update(block)
+    except OSError:
+        raise InvalidParameterError(f"The public file must be readable, but {path.name} is not.") from None
+    return found.hexdigest()
