@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from discreet.data.duckdb import open_table as open_table
     from discreet.data.metadata import Metadata as Metadata
     from discreet.estimators.best_subsets import best_subsets as best_subsets
+    from discreet.estimators.hybrid import HybridEstimator as HybridEstimator
+    from discreet.estimators.hybrid import PublicSubset as PublicSubset
     from discreet.estimators.pcls import PCLS as PCLS
     from discreet.estimators.pcpl import PCPL as PCPL
+    from discreet.estimators.perturbed_histogram import PerturbedHistogram as PerturbedHistogram
     from discreet.estimators.public_screening import sure_independence_screening as sure_independence_screening
     from discreet.estimators.sis import DPSIS as DPSIS
     from discreet.estimators.two_stage import TwoStage as TwoStage
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DPSIS": "discreet.estimators.sis",
     "Guarantee": "discreet.accounting.guarantee",
+    "HybridEstimator": "discreet.estimators.hybrid",
     "Ledger": "discreet.ledger",
     "Metadata": "discreet.data.metadata",
     "NeighboringRelation": "discreet.accounting.neighbors",
@@ -34,6 +38,8 @@ _HOMES = {
     "LogisticRegression": "discreet.estimators.regression",
     "LinearRegression": "discreet.estimators.regression",
     "PCPL": "discreet.estimators.pcpl",
+    "PerturbedHistogram": "discreet.estimators.perturbed_histogram",
+    "PublicSubset": "discreet.estimators.hybrid",
     "Release": "discreet.release",
     "TwoStage": "discreet.estimators.two_stage",
     "accounting": "discreet",
@@ -54,13 +60,16 @@ __all__ = [
     "PCLS",
     "PCPL",
     "Guarantee",
+    "HybridEstimator",
     "Ledger",
     "LinearRegression",
     "LogisticRegression",
     "Metadata",
     "NeighboringRelation",
     "NoisyMoments",
+    "PerturbedHistogram",
     "PoissonRegression",
+    "PublicSubset",
     "Release",
     "TwoStage",
     "accuracy_chart",

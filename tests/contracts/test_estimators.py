@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
@@ -11,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
+from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
 
 pytestmark = pytest.mark.filterwarnings("ignore:No features were selected")
@@ -51,9 +53,34 @@ UNSEEN_TARGET = {
 """What scikit-learn expects of estimators that may look at y."""
 
 
+class _Twin:
+    """Public records for whatever table a check has: an effect of its first column."""
+
+    def _records(self, metadata, target, names):
+        rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
+        X = rng.uniform(-1, 1, (300, len(names)))
+        columns = dict(zip(names, X.T, strict=True)) | {target: 0.5 * X[:, 0] + rng.uniform(-0.5, 0.5, 300)}
+        return PublicRecords(pa.table(columns), metadata)
+
+
+class HybridEstimator(_Twin, dc.HybridEstimator):
+    """With public records."""
+
+    def __init__(self, public="twin", *, epsilon=1.0, random_state=None, metadata=None):
+        super().__init__(public, epsilon=epsilon, random_state=random_state, metadata=metadata)
+
+
+class PublicSubset(_Twin, dc.PublicSubset):
+    """With public records."""
+
+    def __init__(self, public="twin", *, epsilon=1.0, random_state=None, metadata=None):
+        super().__init__(public, epsilon=epsilon, random_state=random_state, metadata=metadata)
+
+
 CHECKED = [
     *(dc.PCLS(), dc.PCPL(), dc.NoisyMoments(), dc.LinearRegression(), dc.LogisticRegression()),
     *(dc.DPSIS(n_features_to_select=1), dc.TwoStage(n_features_to_select=1)),  # some checks have two columns
+    *(HybridEstimator(), PublicSubset(), dc.PerturbedHistogram()),
 ]
 
 

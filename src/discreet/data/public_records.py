@@ -40,7 +40,8 @@ class PublicPoints:
     records : ndarray of int64, shape (m,)
         How many records fall on each.
     rows : pyarrow.Table
-        A record of each point, in its own units.
+        A record of each point, in its own units: numbers as numbers and cut at declared bounds, cells of a category as
+        its levels.
     n_dropped : int
         Records left out, for a missing cell.
     """
@@ -107,9 +108,9 @@ class PublicRecords:
         if metadata.layout is not None:
             raise InvalidParameterError("Public records go with a table of a row a person. Leave out the layout.")
         own = metadata.model_copy(update={"unit_id": None, "rows_per_unit": 1})
-        self.table: Table = open_table(source, own, table)
         self.path = Path(source).expanduser().resolve() if isinstance(source, (str, Path)) else None
         self.file_sha256 = None if self.path is None else _digest(self.path)
+        self.table: Table = open_table(source, own, table)
         if self.file_sha256 is not None and metadata.public is not None and self.file_sha256 != metadata.public.sha256:
             raise MetadataError(
                 "The file given as public must be the one that the metadata declare public, but its sha256 is not the "
@@ -189,7 +190,10 @@ class PublicRecords:
             require(self.table.header(), columns)
         except DataMismatchError as error:
             raise DataMismatchError(f"In the public table: {error}") from None
-        read = pa.Table.from_batches(self.table.batches(columns)) if len(columns) else pa.table({})
+        batches = [batch for batch in self.table.batches(columns) if batch.num_rows]
+        if not batches:
+            raise DataMismatchError("The public table must have records, but it has none.")
+        read = pa.Table.from_batches(batches)
         if read.num_rows > MOST_RECORDS:
             raise InvalidParameterError(
                 f"Public records must be at most {MOST_RECORDS:,}, but there are more. Take a sample."
@@ -198,7 +202,10 @@ class PublicRecords:
         n_dropped = read.num_rows - int(kept.sum())
         read = read.filter(pa.array(kept))
         if read.num_rows == 0:
-            raise DataMismatchError("The public table must have complete records in the columns used, but has none.")
+            raise DataMismatchError(
+                "The public table must have complete records in the columns used, but has none. Numbers must be stored "
+                "as numbers, or be text that reads as one."
+            )
         design = HybridDesign.plan(metadata.with_bounds(bounds, RANGE), target, names)
         read = read.sort_by([(name, "ascending") for name in columns])  # whichever record stands for a point
         batch = read.select(list(design.columns)).combine_chunks().to_batches()[0]
@@ -208,7 +215,8 @@ class PublicRecords:
                 "The public table must have at least two distinct points in the columns used, but it has one: there is "
                 "nothing to choose between."
             )
-        return PublicPoints(design, cells, records.astype(np.int64), read.take(pa.array(first)), n_dropped)
+        rows = _as_seen(read.take(pa.array(first)), metadata)
+        return PublicPoints(design, cells, records.astype(np.int64), rows, n_dropped)
 
 
 def _check_names(metadata: Metadata, target: str, names: tuple[str, ...]) -> None:
@@ -218,7 +226,9 @@ def _check_names(metadata: Metadata, target: str, names: tuple[str, ...]) -> Non
         raise InvalidParameterError("At least one column besides the target is needed. Name some with --candidates.")
     for name in (*names, target):
         if name not in metadata.columns:
-            raise MetadataError(f"Every column used must be declared in the metadata, but {name[:80]!r} is not.")
+            raise MetadataError(
+                f"Every column used must be declared in the metadata, but {name[:80]!r} is not. Declare it."
+            )
     if not metadata.is_number(target):
         raise MetadataError(f"The target must be numeric, but {target!r} is a category. Declare it as 0 and 1.")
 
@@ -231,7 +241,7 @@ def _complete(
     for name in columns:
         column = metadata.columns[name]
         if isinstance(column, NumericColumn):
-            values[name] = _declared(numbers(read.column(name)), column)
+            values[name] = _declared(_within(numbers(read.column(name)), column, name), column)
             kept &= ~np.isnan(values[name])
         else:
             _check_levels(read.column(name), metadata.declared(name), name)
@@ -246,6 +256,34 @@ def _declared(values: Floats, column: NumericColumn) -> Floats:
         cut = np.where(outside, np.nan, values) if column.out_of_bounds == "missing" else np.clip(values, lower, upper)
         values = np.asarray(cut, dtype=np.float64)
     return values if column.missing is None else np.where(np.isnan(values), column.missing, values)
+
+
+def _within(values: Floats, column: NumericColumn, name: str) -> Floats:
+    """Refuse a column all of whose numbers lie beyond the declared bounds: cut, they would tell nothing."""
+    found = values[~np.isnan(values)]
+    lower, upper = (column.lower or 0.0, column.upper or 0.0) if column.is_declared else (-np.inf, np.inf)
+    if len(found) and not ((found >= lower) & (found <= upper)).any():
+        raise MetadataError(
+            f"Public records must lie within the bounds that the metadata declare, but none does in column "
+            f"{name[:60]!r}. Compare the units of both tables, or correct the bounds."
+        )
+    return values
+
+
+def _as_seen(read: pa.Table, metadata: Metadata) -> pa.Table:
+    """Records as the row map sees them, so that other software that weights them finds the same."""
+    for place, name in enumerate(read.column_names):
+        column, values = metadata.columns[name], read.column(place)
+        if isinstance(column, NumericColumn):
+            seen = _declared(numbers(values), column)
+            is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+            if not is_number or not np.array_equal(seen, numbers(values)):
+                whole = column.type == "integer" and bool((seen == np.rint(seen)).all()) and np.abs(seen).max() < 2**53
+                read = read.set_column(place, name, pa.array(seen.astype(np.int64) if whole else seen))
+        else:
+            levels = pa.array(metadata.declared(name).levels or (), pa.string())  # type: ignore[union-attr]
+            read = read.set_column(place, name, levels.take(pa.array(level_codes(values, column))))
+    return read
 
 
 def _range(values: Floats, column: Any) -> tuple[float, float]:
@@ -275,5 +313,7 @@ def _digest(path: Path) -> str:
             while block := file.read(2**20):
                 found.update(block)
     except OSError:
-        raise InvalidParameterError(f"The public file must be readable, but {path.name} is not.") from None
+        raise InvalidParameterError(
+            f"The public file must be readable, but {path.name} is not. Check the path."
+        ) from None
     return found.hexdigest()

@@ -47,12 +47,22 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> Release:
         """Reserve, run and record; learn the features' names and number."""
         table, name, among = self._table(X, y, target, candidates, observed_bound)
-        method = self._asked(**fixed)
+        return self._released(self._asked(**fixed), table, name, among, ledger, isinstance(X, Table))
+
+    def _released(
+        self,
+        method: Method,
+        table: Table,
+        name: str,
+        among: Sequence[str] | None,
+        ledger: Ledger | str | Path | None,
+        has_names: bool,
+    ) -> Release:
         with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
             release = answer(method, table, name, among, ledger=book, rng=self._source()).release
         recorded = release.request["candidates"]  # the names, or how many they are
         self._candidates = list(recorded if isinstance(recorded, list) else among or features_in(table, name))
-        if isinstance(X, Table):
+        if has_names:
             self.feature_names_in_ = np.array(self._candidates, dtype=object)
         self.n_features_in_ = len(self._candidates)
         self._metadata = table.metadata

@@ -29,6 +29,9 @@ LOCATIONS = ("mean", "median", "quantile")
 BOX = 1000.0
 """Coefficients per half range are cut to this on both sides."""
 
+LARGEST = 1e300
+"""Of a released coefficient, so that it is finite."""
+
 
 class MEstimation(Method):
     """The parameters of an M-estimate.
@@ -360,10 +363,12 @@ class Objective:
         terms = Terms(self.design.regression)
         middles, halves = terms.scales()
         unit = half if self._is_linear else 1.0
-        own = found * unit / halves
-        own[0] = found[0] * unit - own[1:] @ middles[1:] + (middle if self._is_linear else 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # units may be as far apart as floats are
+            own = np.clip(found * unit / halves, -LARGEST, LARGEST)
+            own[0] = found[0] * unit - own[1:] @ middles[1:] + (middle if self._is_linear else 0.0)
+            own = np.clip(np.nan_to_num(own), -LARGEST, LARGEST)
+            reach = np.minimum(BOX * unit / halves, LARGEST)
         names = ["(intercept)" if o is None else o if level is None else f"{o}={level}" for o, level in terms.owners]
-        reach = BOX * unit / halves
         estimates = [
             (name, owner, level, float(own[j]), float(reach[j]))
             for j, (name, (owner, level)) in enumerate(zip(names, terms.owners, strict=True))
@@ -381,8 +386,8 @@ def _fit_record(family: Any, estimates: Sequence[tuple[str, str | None, str | No
                 column=column,
                 level=level,
                 estimate=estimate,
-                low=estimate - min(reach, 1e300),
-                high=estimate + min(reach, 1e300),
+                low=estimate - min(reach, LARGEST),
+                high=estimate + min(reach, LARGEST),
                 sampling_variance=0.0,
                 privacy_variance=0.0,
                 uninformative=True,

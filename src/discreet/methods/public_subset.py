@@ -290,7 +290,7 @@ class PreparedSubset(PreparedPoints):
     def _leaning(self, found: Sequence[Candidate]) -> Integers:
         """Public steps added to the losses: the log of the odds, in units of the noise."""
         sizes = [one.record.n_points or 0 for one in found]
-        favored = sizes.index(len(self.places), 2) if self.sizes else 2
+        favored = sizes.index(max(self.sizes), 2) if self.sizes else 2
         price = float(self.range / self.choice_epsilon) * math.log(LEAN * max(len(found) - 1, 1))
         return np.where(np.arange(len(found)) == favored, 0, round(min(price, MOST_LEAN))).astype(np.int64)
 

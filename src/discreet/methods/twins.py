@@ -1,6 +1,7 @@
 """How well an estimate on public points can be expected to do, from public records alone: they play both parts."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 from discreet.data.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
+from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Progress
 from discreet.methods.measures import Counts
@@ -67,13 +69,15 @@ def twin_errors(
     Notes
     -----
     One half of the public records, drawn at random, plays the public table; rows of the other, drawn with odds tilted
-    by `TILT`, play the private one. Cost: that of an estimate, times repeats and sizes.
+    by `TILT`, play the private one. A repeat whose halves hold too few records is left out. Cost: that of an estimate,
+    times repeats and sizes.
     """
     rng = Source.seeded(0)  # nothing here is private
     found: dict[tuple[str, int], list[float]] = {}
     for _ in range(repeats):
-        for key, error in _one(method, metadata, target, candidates, rng).items():
-            found.setdefault(key, []).append(error)
+        with suppress(DataMismatchError, InvalidParameterError):  # a half of few records may not do as a table
+            for key, error in _one(method, metadata, target, candidates, rng).items():
+                found.setdefault(key, []).append(error)
         if progress is not None:
             progress("Simulating on public records", 1, repeats)
     return tuple(
@@ -124,6 +128,8 @@ def _halves(points: Any, n_rows: int, rng: Source) -> tuple[pa.Table, pa.Table]:
     owner = np.repeat(np.arange(len(points)), points.records)
     draws = _uniform(rng, len(owner))
     private, public = owner[draws < 0.5], owner[draws >= 0.5]
+    if not len(private) or not len(public):
+        raise DataMismatchError("Both halves of the public records must hold some, but one is empty. Give more.")
     direction = _uniform(rng, scaled.shape[1]) - 0.5
     odds = np.exp(TILT * (scaled[private] @ (direction / max(float(np.linalg.norm(direction)), 1e-9))))
     ends = np.cumsum(odds) / odds.sum()
