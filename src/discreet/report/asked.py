@@ -145,11 +145,11 @@ def settings(release: Release) -> dict[str, Any]:
     Returns
     -------
     dict
-        By name; a step's parameter is named like ``fit: steps``.
+        By name; a step's parameter is named like ``fit: steps``, what is public of a table like ``public: name``.
     """
     found: dict[str, Any] = {}
     for name, value in parameters(release).items():
-        inner = value if name in ("screen", "select", "fit") and isinstance(value, dict) else None
+        inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
         found |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
     return found
 

@@ -1,5 +1,6 @@
 """Pictures of what was released: coefficients, models by size, prices of steps; one row each, its name at the left."""
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ import altair as alt
 from discreet.release import CoefficientRecord, FitRecord, Release
 from discreet.report import asked, estimates, noise_box
 from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, svg
+from discreet.report.hybrids import ALONE
 from discreet.report.price import price
+from discreet.report.vocabulary import IN_TARGETS_UNIT
 from discreet.report.words import at_most, cells, cut, number, shortened, squeezed, visible
 
 _WIDTH, _ROW, _LABEL, _LONGEST = 380, 24, 280, 32
 _BOTH, _ALONE = "with privacy noise", "sampling alone"
+_WITH = "with the private rows"
 _FAR = 4.0
 """An interval longer than this many times the middle one is cut, so that the others can be seen."""
 
@@ -29,6 +33,7 @@ class Bar:
     high: float = math.nan
     reach: float = math.nan
     is_empty: bool = False
+    public: float = math.nan
 
 
 def coefficients(release: Release, fitted: FitRecord) -> str:
@@ -51,6 +56,8 @@ def coefficients(release: Release, fitted: FitRecord) -> str:
     x = alt.X("x:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=_effects(release, fitted, start, end))
     told = [bar for bar in bars if not math.isnan(bar.estimate)]
     layers = [_dots(bars)]
+    if any(not math.isnan(bar.public) for bar in told):
+        layers = _pairs(bars)
     if fitted.has_intervals:
         layers = [_intervals(told, bars, start, end), _arrows(bars, start, end), *layers]
     return svg(
@@ -68,6 +75,13 @@ def coefficients(release: Release, fitted: FitRecord) -> str:
 
 
 def _spoken(told: list[Bar], fitted: FitRecord) -> str:
+    beside = [bar for bar in told if not math.isnan(bar.public)]
+    if beside:
+        turned = sum(bar.estimate * bar.public < 0 for bar in beside)
+        return (
+            f"Estimates of {len(told)} coefficients as dots, without intervals, each beside that of the {ALONE}; "
+            f"{turned} of them have another sign there."
+        )
     if not fitted.has_intervals:
         return f"Estimates of {len(told)} coefficients as dots, without intervals."
     crossing = sum(bar.low <= 0 <= bar.high for bar in told)
@@ -182,7 +196,10 @@ def _bars(release: Release, fitted: FitRecord) -> list[Bar]:
 def _bar(name: str, record: CoefficientRecord, fitted: FitRecord, release: Release) -> Bar:
     width = estimates.crossing(record, asked.declared(release, record.column))
     if not fitted.has_intervals:
-        return Bar(name, record.estimate * width, record.estimate * width, record.estimate * width)
+        middle, public = record.estimate * width, estimates.public_alone(release, record)
+        beside = middle if public is None else public * width
+        ends = (min(middle, beside), max(middle, beside))
+        return Bar(name, middle, *ends, public=math.nan if public is None else beside)
     reach = estimates.quantile(fitted.confidence) * math.sqrt(record.sampling_variance)
     empty = estimates.is_empty(record)
     label = f"{name} *" if empty else name
@@ -203,7 +220,7 @@ def _domain(bars: list[Bar]) -> tuple[float, float]:
 def _effects(release: Release, fitted: FitRecord, start: float, end: float) -> alt.Axis:
     """Units of the target, or ratios on a logarithmic axis."""
     target = cut(visible(asked.target(release)), 28)
-    if fitted.family == "linear":
+    if fitted.family in IN_TARGETS_UNIT:
         title = [f"Difference in {target}", "from one end of a column's range to the other"]
         return alt.Axis(title=title, format="~g", tickCount=6, labelFlush=False, grid=True)
     what = "Odds ratio" if fitted.family == "logistic" else "Rate ratio"
@@ -216,13 +233,14 @@ def _effects(release: Release, fitted: FitRecord, start: float, end: float) -> a
 
 
 def _ratios(start: float, end: float) -> list[float]:
-    """Round ratios between two logarithms, at most nine."""
+    """Round ratios between two logarithms, at most nine, with room for their labels."""
     low, high = (max(min(value, 690.0), -690.0) for value in (start, end))
     powers = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
     for digits in ((1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0, 9.0), (1.0, 1.5, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0,)):
         found = [digit * 10.0**power for power in powers for digit in digits]
         found = [ratio for ratio in found if low <= math.log(ratio) <= high]
-        if len(found) <= 9:
+        gaps = (math.log(right / left) for left, right in itertools.pairwise(found))
+        if len(found) <= 9 and all(gap >= (high - low) / 16 for gap in gaps):
             return found or [1.0]
     return found[:: math.ceil(len(found) / 9)]
 
@@ -248,6 +266,20 @@ def _dots(bars: list[Bar]) -> alt.Chart:
         {"x": bar.estimate, "y": at} for at, bar in enumerate(bars) if not (math.isnan(bar.estimate) or bar.is_empty)
     ]
     return _marks(rows, lambda chart: chart.mark_point(size=70, opacity=1, fill=PAPER, stroke=INK, strokeWidth=1.5))
+
+
+def _pairs(bars: list[Bar]) -> list[alt.Chart]:
+    """What public records alone tell beside what the private rows make of it, with a line between."""
+    told = [(at, bar) for at, bar in enumerate(bars) if not math.isnan(bar.public)]
+    lines = [{"x": bar.public, "x2": bar.estimate, "y": at} for at, bar in told]
+    rows: list[dict[str, Any]] = [{"x": bar.public, "y": at, "part": ALONE} for at, bar in told]
+    rows += [{"x": bar.estimate, "y": at, "part": _WITH} for at, bar in enumerate(bars) if not math.isnan(bar.estimate)]
+    colors = alt.Scale(domain=[_WITH, ALONE], range=[ACCENT, PALE])
+    legend = alt.Legend(orient="top", title=None, direction="horizontal", symbolType="circle", columnPadding=28)
+    dots = _marks(rows, lambda chart: chart.mark_point(size=80, opacity=1, filled=True)).encode(
+        color=alt.Color("part:N", scale=colors, legend=legend)
+    )
+    return [_marks(lines, lambda chart: chart.mark_rule(color=MUTED, strokeWidth=1)).encode(x2="x2:Q"), dots]
 
 
 def _arrows(bars: list[Bar], start: float, end: float) -> alt.Chart:

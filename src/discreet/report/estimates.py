@@ -7,10 +7,13 @@ from statistics import NormalDist
 
 from discreet.release import CoefficientRecord, FitRecord, PublicColumn, Release, SizeRecord
 from discreet.report import asked
-from discreet.report.vocabulary import REGRESSIONS
+from discreet.report.vocabulary import FAMILIES, IN_TARGETS_UNIT, LOCATIONS
 from discreet.report.words import alike, number, part
 
 CONSTANT = "constant term"
+
+RATIOS = {"logistic": "Odds ratio", "poisson": "Rate ratio"}
+"""Family to what the exponential of a coefficient is called."""
 
 FINENESS = 0.01
 """Of an estimate without an interval, two digits of this are told: of its column's effect from end to end."""
@@ -36,14 +39,19 @@ class Coefficient:
     by_privacy: str
     share: str
     is_empty: bool
+    public: str = ""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A regression in short texts."""
+    """A regression, or another estimate, in short texts; `has_public` where public records alone tell each one too."""
 
     family: str
     words: str
+    title: str
+    is_location: bool
+    is_own: bool
+    has_public: bool
     confidence: str
     coefficients: tuple[Coefficient, ...]
     n_columns: int
@@ -71,13 +79,15 @@ class Size:
     is_chosen: bool
 
 
-def label(record: CoefficientRecord) -> str:
+def label(record: CoefficientRecord, constant: str = CONSTANT) -> str:
     """Return how a coefficient is called.
 
     Parameters
     ----------
     record : CoefficientRecord
         The coefficient.
+    constant : str
+        What one that belongs to no column is called.
 
     Returns
     -------
@@ -85,7 +95,7 @@ def label(record: CoefficientRecord) -> str:
         Its column, with the level of a category.
     """
     if record.column is None:
-        return CONSTANT
+        return constant
     return record.name if record.level is None else f"{record.column}: {record.level}"
 
 
@@ -109,15 +119,20 @@ def fit(release: Release) -> Fit | None:
     tell = _line if record.has_intervals else partial(_bare_line, release)
     lines = tuple(tell(one, record) for one in record.coefficients)
     response = asked.declared(release, asked.target(release))
+    told = words(release, record)
     return Fit(
         family=record.family,
-        words=REGRESSIONS[record.family],
+        words=told,
+        title=f"{'The' if record.family in LOCATIONS else 'A'} {told}",
+        is_location=record.family in LOCATIONS,
+        is_own=record.family == "own",
+        has_public=bool(lines) and all(line.public for line in lines),
         confidence=f"{number(100 * record.confidence)}%",
         coefficients=lines,
         n_columns=len({one.column for one in record.coefficients if one.column is not None}),
         references=tuple(_references(record, release)),
         has_intervals=record.has_intervals,
-        ratio={"linear": None, "logistic": "Odds ratio", "poisson": "Rate ratio"}[record.family],
+        ratio=RATIOS.get(record.family),
         upper="its upper value" if response is None or response.upper is None else number(response.upper),
         residual_sd=None if record.residual_sd is None else number(record.residual_sd, 4),
         r_squared=None if record.r_squared is None else number(record.r_squared, 3),
@@ -125,6 +140,29 @@ def fit(release: Release) -> Fit | None:
         n_undrawn=sum(one.column is not None for one in record.coefficients) - len(drawn(record)),
         largest_share=part(max((one for one in shares if not math.isnan(one)), default=0.0)),
     )
+
+
+def words(release: Release, record: FitRecord) -> str:
+    """Return what was estimated.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    record : FitRecord
+        Its estimates.
+
+    Returns
+    -------
+    str
+        Such as ``logistic regression``, ``0.9 quantile`` or ``minimum of the contrast NAME``.
+    """
+    given = asked.parameters(release)
+    if record.family == "quantile" and isinstance(given.get("quantile"), float):
+        return f"{number(given['quantile'])} quantile"
+    if record.family == "own" and given.get("contrast"):
+        return f"minimum of the contrast {given['contrast']}"
+    return FAMILIES[record.family]
 
 
 def drawn(record: FitRecord) -> list[CoefficientRecord]:
@@ -315,7 +353,7 @@ def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
         alike([reach * math.sqrt(variance)], spread)[0]
         for variance in (record.sampling_variance, record.privacy_variance)
     )
-    ratio, bottom, top = _ratios(record) if fitted.family != "linear" and record.column is not None else ("", "", "")
+    ratio, bottom, top = _ratios(record) if fitted.family in RATIOS and record.column is not None else ("", "", "")
     return Coefficient(
         name=label(record),
         estimate=estimate,
@@ -331,12 +369,48 @@ def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
 
 def _bare_line(release: Release, record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
     """A line without an interval: its column's declared range tells how many digits may matter."""
-    spread = FINENESS / crossing(record, asked.declared(release, record.column))
+    public = public_alone(release, record)
+    values = [record.estimate] if public is None else [record.estimate, public]
+    if fitted.family == "own":
+        name, told, spread = record.name, [number(value, 5) for value in values], math.nan
+    else:
+        constant = words(release, fitted) if fitted.family in LOCATIONS else CONSTANT
+        spread = FINENESS * _unit(release, fitted) / crossing(record, asked.declared(release, record.column))
+        name, told = label(record, constant), alike(values, spread)
     ratio = ""
-    if fitted.family != "linear" and record.column is not None:
+    if fitted.family in RATIOS and record.column is not None:
         value = _exponential(record.estimate)
         ratio = _ratio(value, _decimals(spread * value))
-    return Coefficient(label(record), alike([record.estimate], spread)[0], "", ratio, "", "", "", "", is_empty=False)
+    return Coefficient(name, told[0], "", ratio, "", "", "", "", is_empty=False, public=told[1] if told[1:] else "")
+
+
+def public_alone(release: Release, record: CoefficientRecord) -> float | None:
+    """Return what public records alone make of a coefficient.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    record : CoefficientRecord
+        One of its coefficients.
+
+    Returns
+    -------
+    float or None
+        None when the release tells no such estimate.
+    """
+    fitted = release.hybrid.public_only if release.hybrid is not None else None
+    beside = {one.name: one.estimate for one in fitted.coefficients} if fitted is not None else {}
+    return beside.get(record.name)
+
+
+def _unit(release: Release, fitted: FitRecord) -> float:
+    """Half the target's range, where weighted points tell estimates in its unit."""
+    column = asked.declared(release, asked.target(release))
+    if release.hybrid is None or fitted.family not in IN_TARGETS_UNIT or column is None:
+        return 1.0
+    half = (column.upper - column.lower) / 2 if column.lower is not None and column.upper is not None else 1.0
+    return half if 0 < half < math.inf else 1.0
 
 
 def _ratios(record: CoefficientRecord) -> list[str]:

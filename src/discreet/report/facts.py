@@ -2,17 +2,18 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from discreet.release import LedgerRecord, PublicColumn, Release
-from discreet.report import asked, estimates, noise_box
+from discreet.report import asked, estimates, hybrids, noise_box
 from discreet.report.account import standing
 from discreet.report.estimates import Fit, Size
+from discreet.report.hybrids import Hybrid
 from discreet.report.noise_box import Noise, Step
 from discreet.report.price import price
 from discreet.report.promise import Promise, promise
 from discreet.report.table import coefficient_table
-from discreet.report.vocabulary import MEANINGS, METHODS, WORKINGS
+from discreet.report.vocabulary import MEANINGS, METHODS, PUBLISHED, WORKINGS
 from discreet.report.words import at_least, at_most, count, listed, number, setting, shortened
 
 Audience = Literal["board", "analyst"]
@@ -20,6 +21,10 @@ Audience = Literal["board", "analyst"]
 
 MOST_NAMED = 200
 """Up to so many candidates are named for a board; of more, those that were selected."""
+
+
+MOST_SHOWN = 12
+"""Of a longer list in the parameters of an estimate on public points, only the ends are told."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class Facts:
     steps: tuple[Step, ...]
     fit: Fit | None
     fit_text: str
+    hybrid: Hybrid | None
     sizes: tuple[Size, ...]
     sums: Sums | None
     columns: tuple[Column, ...]
@@ -125,7 +131,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
     whole = audience == "analyst" or kind == "fit" or n_candidates <= MOST_NAMED
     named = tuple((name, name in chosen) for name in (used if whole and used else chosen))
     provenance = release.provenance
-    choice = noise_box.choice(release)
+    choice, among = noise_box.choice(release), "models" if release.hybrid is None else "estimates"
     return Facts(
         audience=audience,
         kind=kind,
@@ -134,7 +140,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         is_seeded=provenance.randomness == "seeded",
         method=release.method,
         method_words=METHODS.get(release.method.casefold()),
-        working=WORKINGS.get(release.method.casefold()),
+        working=_working(release),
         target=target,
         short_target=shortened(target, 40),
         dataset=provenance.dataset,
@@ -148,14 +154,15 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         headline=_headline(used if kind == "fit" else chosen),
         forced=asked.forced(release),
         settings=tuple(
-            (name, setting(value), _meaning(name, release)) for name, value in asked.settings(release).items()
+            (name, _setting(value, release), _meaning(name, release)) for name, value in asked.settings(release).items()
         ),
         promise=guarantee,
-        noise=noise_box.box(release.noise, target, _epsilon(release)),
-        choice=None if choice is None else noise_box.box(choice, target, math.nan),
+        noise=noise_box.box(release.noise, target, _epsilon(release), among),
+        choice=None if choice is None else noise_box.box(choice, target, math.nan, among),
         steps=tuple(noise_box.steps(release)),
         fit=estimates.fit(release),
         fit_text=coefficient_table(release, width=80),
+        hybrid=hybrids.hybrid(release),
         sizes=estimates.sizes(release) if kind != "fit" else (),
         sums=_sums(release),
         columns=columns[:n_listed],
@@ -173,7 +180,8 @@ def _used(release: Release, kind: asked.Kind) -> tuple[tuple[str, ...], tuple[st
     """The columns that the question is about, those that always take part left aside; and those chosen of them."""
     if kind == "fit" and release.fit is not None:
         owned = (one.column for one in release.fit.coefficients)
-        return tuple(dict.fromkeys(name for name in owned if name is not None)), ()
+        used = tuple(dict.fromkeys(name for name in owned if name is not None))
+        return used or (asked.candidates(release) if release.hybrid is not None else ()), ()
     forced = asked.forced(release)
     used = tuple(name for name in asked.candidates(release) if name not in forced)
     return used, tuple(name for name in release.selected if name not in forced)
@@ -186,10 +194,25 @@ def _epsilon(release: Release) -> float:
     return price(release.steps[-1].event).epsilon or math.nan
 
 
+def _working(release: Release) -> str | None:
+    """The published algorithm on public points works otherwise than the one that is private."""
+    if release.hybrid is not None and asked.parameters(release).get("as_published"):
+        return PUBLISHED
+    return WORKINGS.get(release.method.casefold())
+
+
+def _setting(value: Any, release: Release) -> str:
+    """A long list of numbers is told by its ends."""
+    if release.hybrid is not None and isinstance(value, list | tuple) and len(value) > MOST_SHOWN:
+        start, end = (", ".join(setting(one) for one in part) for part in (value[:3], value[-1:]))
+        return f"{start} ... {end} ({len(value)} of them)"
+    return setting(value)
+
+
 def _meaning(name: str, release: Release) -> str:
     if name.endswith("confidence") and release.fit is not None and not release.fit.has_intervals:
         return "level of the intervals, if there were any"
-    return MEANINGS.get(name.rpartition(": ")[2], "")
+    return MEANINGS.get(name) or MEANINGS.get(name.rpartition(": ")[2], "")
 
 
 def _sums(release: Release) -> Sums | None:

@@ -15,8 +15,8 @@ SQUARED = "squared units of the target"
 """Unit of a noise box that is told with the target's name."""
 
 
-CHOICES = ("selection", "screening")
-"""Names of the steps that choose columns."""
+CHOICES = {"selection": "models", "screening": "models", "validation": "estimates"}
+"""Name of a step that chooses to what it chooses among."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def box(record: NoiseRecord, target: str, epsilon: float, what: str = "models") 
     n = record.n_candidates
     gap = seldom_gap(record.noise) if n is not None else None
     what = CHOSEN_AMONG.get(record.mechanism, what)
-    lead = seldom_gap(record.noise, n - 1) if n is not None and n > 2 and what == "models" else None
+    lead = seldom_gap(record.noise, n - 1) if n is not None and n > 2 and what in ("models", "estimates") else None
     return Noise(
         drawn=_drawn(record, what),
         is_choice=n is not None,
@@ -124,7 +124,7 @@ def choice(release: Release) -> NoiseRecord | None:
     Returns
     -------
     NoiseRecord or None
-        Of the last step that chose columns; None when none did.
+        Of the last step that chose columns or an estimate; None when none did.
     """
     if not release.steps:
         return release.noise if release.noise.n_candidates is not None else None
@@ -148,7 +148,7 @@ def steps(release: Release) -> Iterator[Step]:
     sizes = amounts(release)
     for step, amount in zip(release.steps, sizes, strict=True):
         cost = price(step.event)
-        what = "models" if step.name in CHOICES else "values"
+        what = CHOICES.get(step.name, "values")
         yield Step(
             purpose=purpose(step.name),
             noise=box(step.noise, asked.target(release), cost.epsilon or math.nan, what),

@@ -6,7 +6,7 @@ from itertools import accumulate
 import altair as alt
 
 from discreet.release import LedgerRecord, NoiseRecord, Release
-from discreet.report import asked, estimate_pictures, estimates, noise_box
+from discreet.report import asked, estimate_pictures, estimates, hybrid_pictures, noise_box
 from discreet.report.account import standing
 from discreet.report.chances import SELDOM, seldom_gap, swap_chance, worst_posterior
 from discreet.report.drawing import ACCENT, MUTED, PALE, REST, axis, dot, line, shares, svg, text
@@ -27,7 +27,7 @@ def draw(release: Release) -> dict[str, str]:
     dict of str to str
         SVG elements with a text alternative: "odds" and "budget" when there is a guarantee (and a ledger),
         "swap" when models were chosen among and the noise's law is known, "coefficients", "sizes" and "steps" when
-        there are any.
+        there are any, "weights" and "twins" of estimates on public points.
     """
     pictures = {}
     guarantee, ledger = promised(release), release.provenance.ledger
@@ -47,6 +47,8 @@ def _of_estimates(release: Release) -> dict[str, str]:
         pictures["coefficients"] = estimate_pictures.coefficients(release, release.fit)
     if release.by_size and asked.kind(release) != "fit":
         pictures["sizes"] = estimate_pictures.sizes(release)
+    if release.hybrid is not None:
+        pictures |= hybrid_pictures.draw(release.hybrid)
     prices = estimate_pictures.steps(release) if len(release.steps) > 1 and promised(release) else None
     return pictures if prices is None else pictures | {"steps": prices}
 

@@ -6,6 +6,9 @@ from discreet.report.words import cells, squeezed, visible
 
 _GAP = "  "
 
+PUBLIC = "public alone"
+"""Heading of the estimates that cost nothing."""
+
 
 def coefficient_table(release: Release, width: int = 100) -> str:
     """Return a release's coefficients as an aligned table.
@@ -21,30 +24,36 @@ def coefficient_table(release: Release, width: int = 100) -> str:
     -------
     str
         Lines without a final newline: name, estimate, interval, odds or rate ratio, and how much of the interval's
-        variance is privacy noise; name, estimate and ratio where the method makes no intervals; empty when the
+        variance is privacy noise; name, estimate and ratio where the method makes no intervals, and the estimate of
+        public records alone where the release tells it; empty when the
         release has no coefficients. No control characters.
     """
     record = fit(release)
     if record is None:
         return ""
+    is_hybrid = release.hybrid is not None
     rows = [_row(one, record) for one in record.coefficients]
-    head = _cells("", "estimate", f"{record.confidence} interval", (record.ratio or "").lower(), "privacy", record)
+    head = _cells(
+        "", "estimate", f"{record.confidence} interval", (record.ratio or "").lower(), "privacy", record, PUBLIC
+    )
     widths = [max(cells(row[at]) for row in [head, *rows]) for at in range(len(head))]
     room = max(12, width - sum(widths[1:]) - len(_GAP) * (len(head) - 1))
     widths[0] = min(widths[0], room)
     lines = [_line(row, widths) for row in [head, *rows]]
-    return "\n".join([lines[0], "\u2500" * min(width, cells(lines[0])), *lines[1:], *_notes(record)])
+    return "\n".join([lines[0], "\u2500" * min(width, cells(lines[0])), *lines[1:], *_notes(record, is_hybrid)])
 
 
 def _row(one: Coefficient, record: Fit) -> list[str]:
     mark = " *" if one.is_empty else ""
-    return _cells(visible(one.name) + mark, one.estimate, one.interval, one.ratio, one.share, record)
+    return _cells(visible(one.name) + mark, one.estimate, one.interval, one.ratio, one.share, record, one.public)
 
 
-def _cells(name: str, estimate: str, interval: str, ratio: str, share: str, record: Fit) -> list[str]:
+def _cells(name: str, estimate: str, interval: str, ratio: str, share: str, record: Fit, public: str) -> list[str]:
     """What a line holds for this kind of regression."""
     ratios = [ratio] if record.ratio else []
-    return [name, estimate, interval, *ratios, share] if record.has_intervals else [name, estimate, *ratios]
+    if record.has_intervals:
+        return [name, estimate, interval, *ratios, share]
+    return [name, estimate, *ratios, *([public] if record.has_public else [])]
 
 
 def _line(row: list[str], widths: list[int]) -> str:
@@ -53,7 +62,10 @@ def _line(row: list[str], widths: list[int]) -> str:
     return _GAP.join([name + " " * (widths[0] - cells(name)), *others])
 
 
-def _notes(record: Fit) -> list[str]:
+def _notes(record: Fit, is_hybrid: bool) -> list[str]:
+    if is_hybrid:
+        note = [f"{PUBLIC}: from the public records without weights, at no cost"] if record.has_public else []
+        return ["no intervals: this method makes none", *note]
     if not record.has_intervals:
         return ["no intervals: this method makes them only with a delta, such as 1e-6"]
     notes = ["privacy: its noise's share of the interval's variance"]

@@ -20,6 +20,9 @@ METHODS = {
     "sis": "private sure independence screening",
     "two-stage": "votes of block-wise lassos",
     "own-score": "screening by a score of the user's own",
+    "hybrid": "estimate on weighted public records",
+    "public-subset": "choice among estimates on weighted public records",
+    "histogram": "estimate on a noisy histogram",
 }
 """Method to its name in full."""
 
@@ -41,13 +44,40 @@ WORKINGS = {
     "columns with the most votes after noise win",
     "own-score": "each candidate is scored by a function of the user's own, whose sensitivity the user declared; "
     "the best scores after noise win",
+    "hybrid": "private rows are counted beside public records, or their margins are taken, with noise; the public "
+    "records get weights from these, and whatever is then computed from the weighted records costs nothing more",
+    "public-subset": "private rows weight public records once, after noise; several estimates are made from that for "
+    "free, and one of them is chosen by how wrongly it predicts the private rows, after noise",
+    "histogram": "the private rows in each cell of a public grid are counted, with noise; whatever is then "
+    "computed from the middles of the cells, weighted so, costs nothing more",
     "run": "a private selection chooses the columns, then a private regression on the same rows gives their "
     "coefficients; both parts are paid for",
 }
 """Method to what it does, in one sentence without its end."""
 
+PUBLISHED = (
+    "the algorithm of the paper to the letter: private rows are counted beside all public points, and beside the "
+    "heaviest of them again for each size; of the estimates the one nearest to a fit on the private rows wins"
+)
+"""What the choice on public points does when it runs as published."""
+
 REGRESSIONS = {"linear": "linear regression", "logistic": "logistic regression", "poisson": "Poisson regression"}
+"""Method of a regression to its name."""
+
+FAMILIES = REGRESSIONS | {
+    "huber": "Huber regression",
+    "mean": "mean",
+    "median": "median",
+    "quantile": "quantile",
+    "own": "minimum of a contrast of the user's own",
+}
 """Family of a fit to its name."""
+
+LOCATIONS = frozenset({"mean", "median", "quantile"})
+"""Families of one number about the target."""
+
+IN_TARGETS_UNIT = frozenset({"linear", "huber"}) | LOCATIONS
+"""Families whose estimates are in the unit of the target."""
 
 MECHANISMS = {
     "exponential": "exponential mechanism",
@@ -95,6 +125,10 @@ STEPS = {
     "X'X": "products of the columns",
     "y'y": "square of the target",
     "failure": "bound that may fail",
+    "counts": "counts beside public points",
+    "margins": "target times each column",
+    "histogram": "counts of a grid's cells",
+    "validation": "choice of the estimate",
 }
 """Name of a step to what was bought with it."""
 
@@ -147,6 +181,22 @@ MEANINGS = {
     "alpha": "price of a coefficient in each block's lasso",
     "score_func": "the user's own score",
     "sensitivity": "most that one unit changes a score, as the user declared",
+    "contrast": "what is estimated",
+    "quantile": "share of the rows below the quantile",
+    "huber_delta": "residual from which on a row counts less, in the target's unit",
+    "measure": "what is bought from the private rows: counts beside public points, or margins",
+    "n_points": "public points that private rows are counted beside, or that get weights",
+    "twins": "private tables simulated from the public records, to tell what errors to expect",
+    "public: name": "the public table",
+    "public: sha256": "digest of the public points",
+    "public: file": "digest of the public file",
+    "sizes": "numbers of public points to choose between",
+    "order": "which public points are kept first",
+    "ridges": "strengths of ridge to choose between",
+    "loss": "how a wrong prediction counts in the choice",
+    "log_clip": "where the loss log is cut",
+    "bins": "cells of the grid along each column",
+    "n_cells": "cells of the grid",
     "columns": "columns of the regression",
     "family": "kind of regression",
     "screen": "settings of the screening",

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 from report_fits import FITS
+from report_hybrids import HYBRIDS
 from report_releases import SAMPLES, make
 
 from discreet.release import Release
 
-ALL = SAMPLES | FITS
+ALL = SAMPLES | FITS | HYBRIDS
 
 
 @pytest.fixture(params=ALL, scope="session")
