@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.linear_model import lars_path_gram
 
-from benchmarks import top_k, wide
+from benchmarks import nearest, top_k, wide
 from benchmarks.lazy import lazy_search
 from benchmarks.subsets import every_subset
 from benchmarks.tables import FREMTPL_METADATA, SHARED
@@ -162,11 +162,17 @@ def screening() -> None:
     show("discreet select --method sis, 10 columns", wide.COLUMNS, wide.rows())
 
 
+def nearest_points() -> None:
+    """The nearest public point of each private row, and subsets of the points."""
+    show(nearest.title(), nearest.COLUMNS, nearest.rows())
+
+
 def command(arguments: list[str]) -> None:
     """Run `discreet` as a process of its own."""
     subprocess.run([sys.executable, "-m", "discreet", *arguments], check=True, capture_output=True)
 
 
 if __name__ == "__main__":
-    for question in (select, moments, all_subsets, every_subset, lazy_search, selection, top_k_search, screening):
+    questions = (select, moments, all_subsets, every_subset, lazy_search, selection, top_k_search, screening)
+    for question in (*questions, nearest_points):
         question()

@@ -145,7 +145,7 @@ class PointsRecord(_Record):
     measured: tuple[int, ...] = Field(description="places of the points beside which private rows were counted")
     noisy: tuple[float, ...] = Field(description="whole numbers with noise: counts of those points, or margins")
     kept: tuple[int, ...] = Field(description="places of the points that the estimate rests on")
-    weights: tuple[float, ...] = Field(description="of the kept points, in private rows")
+    weights: tuple[float, ...] = Field(description="of the kept points: rows that each stands for")
 
 
 class CandidateRecord(_Record):

@@ -21,6 +21,7 @@ COMMANDS = [
     ["dummy"],
     ["select"],
     ["fit"],
+    ["hybrid"],
     ["run"],
     ["report"],
     ["metadata", "new"],

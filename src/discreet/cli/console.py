@@ -76,6 +76,44 @@ def spare(out: Path, *read: str | Path | None) -> None:
         )
 
 
+def differ(*paths: Path | None) -> None:
+    """Refuse to write two outputs to one file.
+
+    Parameters
+    ----------
+    *paths : Path or None
+        Files to be written.
+
+    Raises
+    ------
+    InvalidParameterError
+        When two are one.
+    """
+    given = [path.resolve() for path in paths if path is not None]
+    if len(set(given)) < len(given):
+        raise InvalidParameterError("Each output must have a file of its own, but two are one. Choose another path.")
+
+
+def given_options(context: typer.Context) -> Iterator[tuple[str, Any, str]]:
+    """Tell what was asked for on the command line itself, defaults left aside.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Of the command.
+
+    Yields
+    ------
+    tuple of str, Any, str
+        Name of the parameter, its value, and the option as it was written.
+    """
+    for option in context.command.params:
+        name, value = str(option.name), context.params.get(str(option.name))
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            yield name, value, option.secondary_opts[0] if value is False else option.opts[0]
+
+
 def number(value: Any) -> str:
     """Return a number as people write it.
 

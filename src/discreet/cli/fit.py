@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
+from discreet.cli.console import given_options
 from discreet.cli.spend import (
     Book,
     Data,
@@ -110,13 +111,11 @@ def fit(
 def _check_free(context: typer.Context, release: Release, moments: MomentsRecord) -> None:
     """Refuse options that ask noisy moments for something else than was bought."""
     bought = {"target": release.request.get("target"), "intercept": None in moments.owners}
-    asked = []
-    for option in context.command.params:
-        name, value = str(option.name), context.params.get(str(option.name))
-        source = context.get_parameter_source(name)
-        given = source is not None and source.name == "COMMANDLINE"
-        if given and name not in FREE and not (name in bought and bought[name] == value):
-            asked.append(option.secondary_opts[0] if value is False else option.opts[0])
+    asked = [
+        written
+        for name, value, written in given_options(context)
+        if name not in FREE and not (name in bought and bought[name] == value)
+    ]
     if asked:
         raise InvalidParameterError(
             "A fit from noisy moments costs nothing and reads no data: target, bounds, intercept and noise are those "

@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import budget, metadata
 from discreet.cli import fit as fitting
+from discreet.cli import hybrid as weighting
 from discreet.cli import run as running
 from discreet.cli import select as selecting
 from discreet.cli.demo import demo
@@ -48,6 +49,7 @@ app.add_typer(metadata.app, name="metadata")
 app.command()(metadata.dummy)
 app.command(epilog=selecting.EXAMPLE)(selecting.select)
 app.command(epilog=fitting.EXAMPLE)(fitting.fit)
+app.command(epilog=weighting.EXAMPLE)(weighting.hybrid)
 app.command(epilog=running.EXAMPLE)(running.run)
 app.add_typer(budget.app, name="budget")
 app.command()(report)

@@ -128,25 +128,25 @@ def select(
         "y_center": number_or_word(y_center),
         "n_features_to_select": n_features,
         "level": level,
-        "codes": _numbers(code, "--code LEVEL=NUMBER, such as sick=1"),
-        "shares": _numbers(share, "--share STEP=PART, such as l1_radius=0.2"),
+        "codes": named_numbers(code, "--code LEVEL=NUMBER, such as sick=1"),
+        "shares": named_numbers(share, "--share STEP=PART, such as l1_radius=0.2"),
         "fit_intercept": intercept,
         "as_published": as_published or None,
     }
     given = {key: value for key, value in named.items() if value is not None}
-    chosen = workflow.method_of(method, **{**_others(set_), **given})
+    chosen = workflow.method_of(method, **{**other_parameters(set_), **given})
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
     spend(chosen, metadata, target, names(candidates), how, models)
 
 
-def _numbers(given: list[str] | None, form: str) -> dict[str, float] | None:
+def named_numbers(given: list[str] | None, form: str) -> dict[str, float] | None:
     """Numbers by name: parts of epsilon by step, or codes by level."""
     if not given:
         return None
     return {name: number_or_word(value) for name, value in _pairs(given, form)}
 
 
-def _others(given: list[str] | None) -> dict[str, Any]:
+def other_parameters(given: list[str] | None) -> dict[str, Any]:
     """Parameters by name: JSON where it is JSON, else text."""
     found: dict[str, Any] = {}
     for name, value in _pairs(given or [], "--set NAME=VALUE, such as y_quantile=0.9"):

@@ -14,7 +14,7 @@ from discreet import workflow
 from discreet.cli.console import as_json, number, progress, result, say, spare
 from discreet.errors import InvalidParameterError
 from discreet.files import writable
-from discreet.release import Release
+from discreet.release import Release, TwinRecord
 from discreet.report.words import count
 
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
@@ -48,6 +48,11 @@ class How:
     yes: bool
     quiet: bool
     targets: str | None = None
+    weighted: Path | None = None
+
+    def outputs(self) -> list[Path]:
+        """Return the files that will be written."""
+        return [path for path in (self.out, self.weighted) if path is not None]
 
 
 def spend(
@@ -57,7 +62,7 @@ def spend(
     candidates: Sequence[str] | None,
     how: How,
     *reads: str | Path | None,
-) -> None:
+) -> Release | None:
     """Plan a request, or answer it and hand over the release.
 
     Parameters
@@ -74,22 +79,30 @@ def spend(
         The common options.
     *reads : str, Path or None
         Further files that the command reads.
+
+    Returns
+    -------
+    Release or None
+        None for a plan.
     """
     public = workflow.Metadata.read(metadata)
     if how.dry_run:
         header = None
         if how.data is not None and public.features is not None and public.features.listed() is None:
             header = workflow.open_table(how.data, public, how.table, how.targets)
-        show_plan(workflow.plan(method, public, target, candidates, header), how.json)
-        return
+        planned = workflow.plan(method, public, target, candidates, header)
+        with progress(how.quiet) as told:
+            expected = workflow.expected_errors(method, public, target, candidates, told)
+        show_plan(planned, how.json, expected)
+        return None
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE, or --dry-run to see the cost alone.")
     opened = workflow.open_table(how.data, public, how.table, how.targets)
-    if how.out is not None:
-        writable(how.out)
+    for out in how.outputs():
+        writable(out)
     with workflow.Ledger(how.ledger) as book, progress(how.quiet) as told:
-        if how.out is not None:
-            spare(how.out, how.data, how.targets, metadata, *reads, book.location)
+        for out in how.outputs():
+            spare(out, how.data, how.targets, metadata, *reads, book.location)
         answer = workflow.answer(
             method,
             opened,
@@ -107,6 +120,7 @@ def spend(
             how.quiet,
         )
     deliver(answer.release, how)
+    return answer.release
 
 
 def deliver(release: Release, how: How) -> None:
@@ -149,6 +163,8 @@ def summary(release: Release) -> str:
         if release.noise.mechanism in SCREENINGS:
             models = None
         lines.append(f"  one of {count(models)} models of {among} candidates" if models else f"  of {among} candidates")
+    if release.hybrid is not None:
+        lines += estimated(release)
     if release.fit is not None:
         lines.append(reports.coefficient_table(release))
     promise = release.guarantee
@@ -168,6 +184,34 @@ def summary(release: Release) -> str:
             spent = f"rho {charge.rho_spent:.3g} of {charge.rho_cap:.3g}"
         lines.append(f"  {spent} spent for {release.provenance.dataset} (ledger entry {charge.entry})")
     return "\n".join(lines)
+
+
+def estimated(release: Release) -> list[str]:
+    """Return what an estimate is and what it rests on, in a few lines.
+
+    Parameters
+    ----------
+    release : Release
+        Of an estimate on public records, or on a histogram.
+
+    Returns
+    -------
+    list of str
+        Before its coefficients.
+    """
+    asked, found, fit = release.request, release.hybrid, release.fit
+    what = f"Estimate for {asked['target']}, {fit.family} contrast" if fit is not None else "Estimate"
+    if found is None or found.points is None:
+        cells = asked["parameters"].get("n_cells")
+        return [what, f"  from noisy counts of {count(int(cells))} cells" if cells else "  from noisy counts of cells"]
+    points, lines = found.points, [what]
+    chosen = [one.name for one in found.candidates if one.chosen]
+    if chosen:
+        lines.append(f"  chosen: {chosen[0]}, one of {count(len(found.candidates))} estimates")
+    weighted = sum(weight > 0 for weight in points.weights)
+    among = f"{count(points.n_points)} distinct public points ({count(points.n_records)} records)"
+    lines.append(f"  {count(weighted)} of {among} carry weights" if weighted else f"  no weights on the {among}")
+    return lines
 
 
 def names(given: list[str] | None) -> tuple[str, ...] | None:
@@ -207,7 +251,7 @@ def number_or_word(text: str | None) -> Any:
         return text
 
 
-def show_plan(plan: workflow.Plan, json_: bool) -> None:
+def show_plan(plan: workflow.Plan, json_: bool, expected: Sequence[TwinRecord] = ()) -> None:
     """Print what a request would cost.
 
     Parameters
@@ -216,6 +260,8 @@ def show_plan(plan: workflow.Plan, json_: bool) -> None:
         The plan.
     json_ : bool
         As JSON.
+    expected : sequence of TwinRecord
+        What errors to expect, where they were simulated.
     """
     cost = plan.guarantee
     if json_:
@@ -229,10 +275,11 @@ def show_plan(plan: workflow.Plan, json_: bool) -> None:
             neighboring=cost.neighboring if cost else None,
             noise=plan.noise.model_dump(mode="json"),
             steps=[step.model_dump(mode="json") for step in plan.steps],
+            **({"expected_errors": [one.model_dump(mode="json") for one in expected]} if expected else {}),
         )
         return
     named = plan.noise.n_candidates if plan.noise.mechanism not in SCREENINGS else None
-    models = f", {count(named)} models" if named else ""
+    models = f", {count(named)} {'estimates' if 'measure' in plan.parameters else 'models'}" if named else ""
     spent = "no guarantee"
     if cost is not None:
         spent = f"epsilon {number(cost.epsilon)}"
@@ -251,10 +298,30 @@ def show_plan(plan: workflow.Plan, json_: bool) -> None:
         "y_bound": "y bound (r)",
         "l1_radius": "R",
         "model_penalty": "penalty",
+        "contrast": "contrast",
+        "measure": "buys",
+        "n_points": "points",
+        "sizes": "sizes",
+        "n_cells": "cells",
     }
-    lines += [f"  {word:<12} {_plain(plan.parameters[key])}" for key, word in shown.items() if key in plan.parameters]
+    given = {word: plan.parameters[key] for key, word in shown.items() if plan.parameters.get(key) not in (None, [])}
+    lines += [f"  {word:<12} {_plain(value)}" for word, value in given.items()]
     lines.append(f"  numerics     {noise.numerics}")
-    result("\n".join([*lines, "No data were opened and nothing was spent."]))
+    opened = "No private data were opened" if "public" in plan.parameters else "No data were opened"
+    result("\n".join([*lines, *_expected(expected), f"{opened} and nothing was spent."]))
+
+
+def _expected(errors: Sequence[TwinRecord]) -> list[str]:
+    """What errors to expect, a line for each number of points."""
+    if not errors:
+        return []
+    told = [f"{one.name}{'' if one.n_points is None else f', {count(one.n_points)} points'}" for one in errors]
+    width = max(map(len, told))
+    lines = [
+        f"    {name:<{width}}  {100 * one.error:>5.2f} %  ({100 * one.low:.2f} to {100 * one.high:.2f})"
+        for name, one in zip(told, errors, strict=True)
+    ]
+    return ["  expected error of predictions, of the target's range, simulated on the public records:", *lines]
 
 
 def _price(event: dict[str, Any]) -> str:
@@ -264,6 +331,8 @@ def _price(event: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_plain, value))
     return number(value) if isinstance(value, (int, float)) else str(value)
 
 

@@ -24,6 +24,9 @@ Integers = npt.NDArray[np.int64]
 
 RANGE = "range of the public records"
 
+NOTES = {"source", "description"}
+"""Of a column, that change nothing."""
+
 MOST_RECORDS = 10**7
 
 
@@ -79,7 +82,7 @@ class PublicPoints:
     @cached_property
     def sha256(self) -> str:
         """Digest of the columns, the ranges and the points."""
-        ranges = {name: self.design.metadata.declared(name).model_dump(mode="json") for name in self.design.columns}
+        ranges = {name: self.design.metadata.declared(name).model_dump(mode="json", exclude=NOTES) for name in self.design.columns}
         points = hashlib.sha256(self.cells.tobytes() + self.records.tobytes()).hexdigest()
         return canonical_sha256({"columns": list(self.design.columns), "ranges": ranges, "points": points})
 

@@ -96,6 +96,7 @@ class PreparedHistogram(Preparation):
         said: dict[str, Any] = {**method.said(), "bins": dict(grid.bins), "n_cells": len(grid.cells)}
         if self.objective.name != "own":
             said["contrast"] = self.objective.name
+        self.can_be_stored = self.objective.predicts
         self.parameters = said
         self.public: tuple[PublicColumn, ...] = public_candidates(metadata, design.target, design.candidates)
         self.not_protected = not_protected(metadata)

@@ -136,7 +136,8 @@ class PreparedPoints(Preparation):
         self.objective: Objective = method.objective(design, self.points.cells, self.points.records.astype(np.float64))
         self.X, self.y = self.objective.points(self.points.cells)
         if not self.objective.predicts:
-            self.public_theta()  # a contrast of one's own that cannot be minimized is refused before anything is charged
+            self.public_theta()  # what cannot be minimized here is refused before anything is charged
+            self.can_be_stored = False
         self.places, self.measure = measured(method, metadata, self.points, self.objective, epsilon)
         counted = isinstance(self.measure, Counts)
         self.measuring = self.measure.part(

@@ -99,8 +99,9 @@ class PreparedPublished(PreparedPoints):
 
         Notes
         -----
-        Claim: ``hybrid_published.privacy.md``: no guarantee. A row counts for every point that is as near as the nearest; criteria are released with noise for a
-        sensitivity of 1, each at the epsilon of all. Cost: every row is held in memory.
+        Claim: ``hybrid_published.privacy.md``: no guarantee. A row counts for every point that is as near as the
+        nearest; criteria are released with noise for a sensitivity of 1, each at the epsilon of all. Cost: every row is
+        held in memory.
 
         References
         ----------

@@ -109,7 +109,7 @@ class MEstimation(Method):
             JSON values.
         """
         own = {} if isinstance(self.contrast, str) else {"contrast": _named(self.contrast)}
-        found = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public"})
+        found = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public", "twins"})
         if self.contrast != "quantile":
             found.pop("quantile", None)
         return {**found, "contrast": self.contrast if isinstance(self.contrast, str) else None, **own}

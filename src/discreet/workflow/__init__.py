@@ -6,6 +6,7 @@ from discreet.ledger import Account, Entry, Ledger, Verification
 from discreet.methods.candidates import candidates_record
 from discreet.methods.registry import method_of
 from discreet.workflow.derive import fit_from, select_from
+from discreet.workflow.hybrid import check_weighted, expected_errors, open_public, weighted_records, write_weighted
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
 from discreet.workflow.plan import Plan, plan
 from discreet.workflow.request import Answer, answer
@@ -24,14 +25,19 @@ __all__ = [
     "answer",
     "candidates_record",
     "check_metadata",
+    "check_weighted",
     "convert_metadata",
+    "expected_errors",
     "fit_from",
     "method_of",
     "new_metadata",
+    "open_public",
     "open_table",
     "plan",
     "read_run",
     "select_from",
     "verify",
+    "weighted_records",
     "write_dummy",
+    "write_weighted",
 ]

@@ -131,7 +131,8 @@ def _charged(
     confirm: Confirm | None,
 ) -> Answer:
     metadata = facts.table.metadata
-    stored = None if fresh or facts.table.locator is None else ledger.stored(facts.digest)
+    can_be_known = facts.prepared.can_be_stored and facts.table.locator is not None
+    stored = ledger.stored(facts.digest) if can_be_known and not fresh else None
     if stored is not None:
         return Answer(Release.from_json(stored), stored=True)
     if confirm is not None:

@@ -1,0 +1,260 @@
+"""``discreet hybrid``: an estimate on public records that the private rows weight."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet import workflow
+from discreet.cli.console import differ, given_options, say, spare
+from discreet.cli.select import named_numbers, other_parameters
+from discreet.cli.spend import Book, Data, Fresh, How, Json, Of, Out, Quiet, Yes, names, spend
+from discreet.errors import InvalidParameterError, PolicyError
+from discreet.files import writable
+from discreet.release import Release
+
+EXAMPLE = """\b
+Example:
+  discreet hybrid --data clinic.parquet --public volunteers.parquet \\
+    --metadata clinic.yaml --target sick --candidates age,site --epsilon 1 \\
+    --out release.json --weighted-out weighted.parquet
+  discreet hybrid --from release.json --public volunteers.parquet \\
+    --metadata clinic.yaml --weighted-out weighted.csv
+"""
+
+FREE = ("from_", "public", "public_table", "metadata", "weighted_out", "quiet", "yes")
+"""What can be asked of a release that was paid for."""
+
+TWINS = 3
+
+Open = Annotated[str | None, typer.Option(help="File of public records with the same columns, of other people.")]
+
+Simulated = Annotated[
+    bool, typer.Option("--dry-run", help="Show cost, noise and expected errors; open no private data, spend nothing.")
+]
+
+
+def hybrid(
+    context: typer.Context,
+    metadata: Annotated[Path, typer.Option(help="What is public about the table, and which file is public.")],
+    public: Open = None,
+    data: Data = None,
+    target: Annotated[
+        str | None, typer.Option(help="The response, or the column whose mean or quantile is asked.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy loss to spend, in nats. Common: 0.1 to 3.")] = None,
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The other columns: COL,COL. They place a row beside its nearest public record, and are the model's "
+            "columns unless a mean or quantile is asked. Default: all listed in the metadata."
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="public-subset: the best of several estimates, chosen privately; hybrid: one estimate, no choice; "
+            "histogram: private rows alone, in the cells of a grid, for a few columns."
+        ),
+    ] = "public-subset",
+    contrast: Annotated[
+        str | None,
+        typer.Option(
+            help="auto (default: logistic for a target of two values, else linear), linear, huber, logistic, poisson, "
+            "mean, median or quantile."
+        ),
+    ] = None,
+    quantile: Annotated[float | None, typer.Option(help="Of --contrast quantile: in (0, 1). Default 0.5.")] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            help="What is bought: counts of rows beside points, margins (sums of target times columns; all public "
+            "points get weights), or auto (default)."
+        ),
+    ] = None,
+    points: Annotated[
+        str | None, typer.Option(help="Public points to count beside: a number, auto (default) or all.")
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(help="Numbers of points to choose among: N,N. Default: four, each half of the next.")
+    ] = None,
+    ridge: Annotated[
+        float | None, typer.Option(help="Of hybrid and histogram: strength of a ridge. Default 0.")
+    ] = None,
+    ridges: Annotated[str | None, typer.Option(help="Ridges to choose among: R,R. Default 0,0.03.")] = None,
+    loss: Annotated[
+        str | None, typer.Option(help="By which estimates are chosen: squared (default), or log for two values.")
+    ] = None,
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Part of epsilon for a step: validation=0.15, the choice (default), and histogram=PART, one more "
+            "estimate to choose. May be repeated."
+        ),
+    ] = None,
+    intercept: Annotated[
+        bool | None, typer.Option("--intercept/--no-intercept", help="A constant in the model. Default: yes.")
+    ] = None,
+    n0: Annotated[
+        int | None, typer.Option("--n0", help="A public guess of the number of rows, where that is private.")
+    ] = None,
+    twins: Annotated[
+        int | None, typer.Option(help="Private tables to simulate from public records, for expected errors. Default 3.")
+    ] = None,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="The paper's algorithm, errors included. Not private: for study."),
+    ] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, as JSON.")
+    ] = None,
+    table: Of = None,
+    public_table: Annotated[str | None, typer.Option(help="Which table of a public database file.")] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="A release: write its weighted public records. Free.")
+    ] = None,
+    weighted_out: Annotated[
+        Path | None,
+        typer.Option(help="Write the public records with their weights here: .parquet or .csv, for any software."),
+    ] = None,
+    ledger: Book = None,
+    out: Out = None,
+    fresh: Fresh = False,
+    dry_run: Simulated = False,
+    json_: Json = False,
+    yes: Yes = False,
+    quiet: Quiet = False,
+) -> None:
+    """Spend budget to estimate on public records that the private rows weight."""
+    declared = workflow.Metadata.read(metadata)
+    for path in (path for path in (out, weighted_out) if path is not None):
+        writable(path)
+        spare(path, data, public, metadata, from_)
+    differ(out, weighted_out)
+    if weighted_out is not None:
+        workflow.check_weighted(weighted_out)
+    if from_ is not None:
+        _check_free(context, public, weighted_out)
+        opened = workflow.open_public(str(public), declared, public_table)
+        _write(weighted_out, Release.read(from_), declared, opened, quiet)
+        return
+    if target is None or epsilon is None:
+        raise InvalidParameterError("An estimate spends budget: give --target and --epsilon, or --from RELEASE.")
+    _check_options(method, contrast, quantile, ridge)
+    named = {
+        "epsilon": epsilon,
+        "contrast": contrast,
+        "quantile": quantile,
+        "measure": measure,
+        "n_points": _points(points),
+        "sizes": _numbers(sizes, "--sizes N,N, such as 50,100", int),
+        "ridge": ridge,
+        "ridges": _numbers(ridges, "--ridges R,R, such as 0,0.1", float),
+        "loss": loss,
+        "shares": named_numbers(share, "--share STEP=PART, such as validation=0.15"),
+        "fit_intercept": intercept,
+        "n0": n0,
+        "as_published": as_published or None,
+    }
+    given = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
+    among, records = names(candidates), None
+    if method == "histogram":
+        _check_alone(public, public_table, weighted_out)
+        given |= {} if twins is None else {"twins": twins}
+    else:
+        if as_published and weighted_out is not None:
+            raise InvalidParameterError(
+                "Weighted public records must come with a guarantee, but --as-published gives none. Leave one out."
+            )
+        records = _opened(public, declared, public_table, data)
+        usual = 0 if as_published else TWINS
+        given |= {"public": records, "twins": usual if twins is None else twins}
+    chosen = workflow.method_of(_known(method), **given)
+    if records is not None:
+        records.points(declared, target, among)  # what is wrong with them is told before the ledger is opened
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, weighted=weighted_out)
+    release = spend(chosen, metadata, target, among, how, public)
+    if release is not None and records is not None:
+        _write(weighted_out, release, declared, records, quiet)
+
+
+def _known(method: str) -> str:
+    if method not in ("public-subset", "hybrid", "histogram"):
+        raise InvalidParameterError(
+            f"method must be one of public-subset, hybrid, histogram, but method={method[:40]!r}."
+        )
+    return method
+
+
+def _opened(public: str | None, declared: workflow.Metadata, table: str | None, data: str | None) -> Any:
+    """Open the public records: they must be given, and be another file than the private table."""
+    if public is None:
+        raise InvalidParameterError(
+            "Public records are needed: give --public FILE. Without any, --method histogram takes private rows alone."
+        )
+    if data is not None and os.path.isfile(data) and os.path.isfile(public) and os.path.samefile(data, public):
+        raise PolicyError(
+            "The private and the public table must be two, but one file is given as both. Give the private one as "
+            "--data."
+        )
+    return workflow.open_public(public, declared, table)
+
+
+def _check_options(method: str, contrast: str | None, quantile: float | None, ridge: float | None) -> None:
+    _known(method)
+    if quantile is not None and contrast != "quantile":
+        raise InvalidParameterError("--quantile is for --contrast quantile. Give both, or leave it out.")
+    if ridge is not None and method == "public-subset":
+        raise InvalidParameterError("--method public-subset chooses among --ridges R,R. Give these instead of --ridge.")
+
+
+def _check_alone(*of_public: Any) -> None:
+    if any(value is not None for value in of_public):
+        raise InvalidParameterError(
+            "A histogram takes private rows alone, so it cannot have --public, --public-table or --weighted-out. "
+            "Leave them out, or choose another --method."
+        )
+
+
+def _check_free(context: typer.Context, public: str | None, weighted_out: Path | None) -> None:
+    """Refuse options that ask a release for something else than its weighted records."""
+    asked = [written for name, _, written in given_options(context) if name not in FREE]
+    if asked:
+        raise InvalidParameterError(
+            "Weighted public records of a release cost nothing and read no private data, so they cannot have "
+            f"{', '.join(asked)}. Leave that out. For an estimate that spends budget, leave out --from."
+        )
+    if public is None or weighted_out is None:
+        raise InvalidParameterError(
+            "The weighted public records of a release need both files: give --public FILE and --weighted-out FILE."
+        )
+
+
+def _points(text: str | None) -> int | str | None:
+    if text is None or text in ("auto", "all"):
+        return text
+    if not text.isascii() or not text.isdigit():
+        raise InvalidParameterError(f"--points must be a whole number, auto or all, but it is {text[:40]!r}.")
+    return int(text)
+
+
+def _numbers(text: str | None, form: str, kind: type) -> tuple[Any, ...] | None:
+    """Numbers that stand in one option."""
+    if text is None:
+        return None
+    try:
+        return tuple(kind(one) for one in text.split(","))
+    except ValueError:
+        raise InvalidParameterError(f"An option of several numbers must have the form {form}.") from None
+
+
+def _write(path: Path | None, release: Release, declared: workflow.Metadata, records: Any, quiet: bool) -> None:
+    """Write the weighted records where they were asked for, and say so."""
+    if path is None:
+        return
+    count = workflow.write_weighted(path, release, declared, records)
+    if count:
+        say(f"{count:,} public records with weights written to {path}.", quiet)
+    else:
+        say(f"No public record has a weight in this release, so {path} was not written.", quiet)

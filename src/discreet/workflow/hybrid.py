@@ -1,0 +1,228 @@
+"""Public records beside a private table: opened, tried out by simulation, and written with a release's weights."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from discreet.data.metadata import Metadata
+from discreet.data.public_records import PublicRecords
+from discreet.errors import (
+    DataMismatchError,
+    InvalidParameterError,
+    MetadataError,
+    PolicyError,
+    VerificationError,
+)
+from discreet.files import writable, write_whole
+from discreet.methods.base import Method, Progress
+from discreet.release import Release, TwinRecord
+
+WEIGHTED = (".parquet", ".pq", ".csv")
+"""Endings of a file of weighted public records."""
+
+_FORMULA = r"^[=+\-@\t\r]"
+"""What a spreadsheet would run: Excel, LibreOffice and their kin take such text for a formula."""
+
+_NUMBER = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
+
+
+def open_public(source: str | Path, metadata: Metadata, table: str | None = None) -> PublicRecords:
+    """Open the public table that the metadata of a private one declare.
+
+    Parameters
+    ----------
+    source : str or Path
+        A file of a known kind.
+    metadata : Metadata
+        Of the private table.
+    table : str, optional
+        Which table of a database file.
+
+    Returns
+    -------
+    PublicRecords
+        Read when its points are asked for.
+
+    Raises
+    ------
+    MetadataError
+        When the metadata declare no file public, or another one.
+    InvalidParameterError
+        When there is no such file, or the metadata have a layout.
+    DataMismatchError
+        When its header cannot be read.
+    """
+    if metadata.public is None:
+        raise MetadataError(
+            "The metadata must say which file is public, so that no private one is taken for it, but they do not. "
+            "Declare `public: {sha256: ..., source: ...}`, the sha256 as `sha256sum FILE` prints it."
+        )
+    try:
+        return PublicRecords(source, metadata, table)
+    except (InvalidParameterError, DataMismatchError) as error:
+        told = str(error)  # of a table's own complaints none says which of the two it is
+        is_told = told.startswith(("The public", "Public"))
+        raise type(error)(told if is_told else f"In the public table: {told}") from None
+
+
+def expected_errors(
+    method: Method,
+    metadata: Metadata,
+    target: str,
+    candidates: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> tuple[TwinRecord, ...]:
+    """Return how well an estimate on public records can be expected to do, from public records alone.
+
+    Parameters
+    ----------
+    method : Method
+        The parameters.
+    metadata : Metadata
+        What is public about the private table.
+    target : str
+        The response.
+    candidates : sequence of str, optional
+        The other columns.
+    progress : callable, optional
+        Told of the simulated tables.
+
+    Returns
+    -------
+    tuple of TwinRecord
+        Public records alone first, then by number of points; empty for a method that has none, or simulates nothing.
+
+    Notes
+    -----
+    No private table is opened and nothing is spent. Cost: that of an estimate, times simulated tables and sizes.
+    """
+    if not getattr(method, "twins", 0):
+        return ()
+    prepared: Any = method.prepare(metadata, target, candidates)
+    found: tuple[TwinRecord, ...] = prepared.twins(progress)
+    return found
+
+
+def check_weighted(path: str | Path) -> None:
+    """Refuse a file for weighted public records that could not be written, before anything is spent.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to be.
+
+    Raises
+    ------
+    InvalidParameterError
+        When its ending is not known, or it cannot be written.
+    """
+    if Path(path).suffix.lower() not in WEIGHTED:
+        raise InvalidParameterError(
+            f"The name of the file of weighted public records must end in one of {', '.join(WEIGHTED)}, but it is "
+            f"{Path(path).name[:80]!r}."
+        )
+    writable(path)
+
+
+def weighted_records(release: Release, metadata: Metadata, public: PublicRecords) -> pa.Table:
+    """Return the public records that a release gave weights, in their own units.
+
+    Parameters
+    ----------
+    release : Release
+        Of an estimate on public records.
+    metadata : Metadata
+        Those of the release.
+    public : PublicRecords
+        The same file as then.
+
+    Returns
+    -------
+    pyarrow.Table
+        A record of each point whose weight is not 0, numbers cut at declared bounds, and `weight`, in private rows.
+        Perhaps empty: an estimate can be chosen that rests on no public record.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the release is of another kind.
+    PolicyError
+        When the release is not private: its weights could tell of single rows.
+    VerificationError
+        When metadata or records are not those of the release.
+
+    Notes
+    -----
+    Post-processing: whatever is computed from a release keeps its guarantee.
+    """
+    points = None if release.hybrid is None else release.hybrid.points
+    if points is None:
+        raise InvalidParameterError(
+            "A release must have weighted public records, but this one has none. Make one with `discreet hybrid`."
+        )
+    if not release.private:
+        raise PolicyError("Weights must come from a private release, but this one is for study. Drop as_published.")
+    among = release.request.get("candidates")
+    names = tuple(among) if isinstance(among, (list, tuple)) else None  # of very many only a digest is kept
+    found = public.points(metadata, str(release.request.get("target", "")), names)
+    if found.sha256 != points.sha256:
+        raise VerificationError(
+            "The public records and the metadata must be those of the release, but their columns, ranges or points "
+            "differ. Give the files that it was made with."
+        )
+    kept = [(place, weight) for place, weight in zip(points.kept, points.weights, strict=True) if weight > 0]
+    return found.weighted([place for place, _ in kept], [weight for _, weight in kept])
+
+
+def write_weighted(path: str | Path, release: Release, metadata: Metadata, public: PublicRecords) -> int:
+    """Write the public records that a release gave weights, whole or not at all; nothing if there are none.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .parquet, .pq or .csv file. In a .csv file text that a spreadsheet would run gets a quote in front.
+    release : Release
+        Of an estimate on public records.
+    metadata : Metadata
+        Those of the release.
+    public : PublicRecords
+        The same file as then.
+
+    Returns
+    -------
+    int
+        Number of records written; 0 for an estimate that rests on none, and then there is no file.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the file cannot be written, or the release is of another kind.
+    VerificationError
+        When metadata or records are not those of the release.
+    """
+    check_weighted(path)
+    rows = weighted_records(release, metadata, public)
+    if rows.num_rows:
+        sink = pa.BufferOutputStream()
+        if Path(path).suffix.lower() == ".csv":
+            pyarrow.csv.write_csv(_quoted(rows), sink)
+        else:
+            pyarrow.parquet.write_table(rows, sink)
+        write_whole(path, sink.getvalue().to_pybytes())
+    return int(rows.num_rows)
+
+
+def _quoted(rows: pa.Table) -> pa.Table:
+    """Text that a spreadsheet would run gets a quote in front; numbers stay numbers."""
+    columns = [_harmless(column) if pa.types.is_string(column.type) else column for column in rows.columns]
+    return pa.table(columns, names=_harmless(pa.array(rows.column_names)).to_pylist())
+
+
+def _harmless(text: Any) -> Any:
+    runs = pc.and_(pc.match_substring_regex(text, _FORMULA), pc.invert(pc.match_substring_regex(text, _NUMBER)))
+    return pc.if_else(runs, pc.binary_join_element_wise("'", text, ""), text)
