@@ -69,9 +69,8 @@ def merge_ratio(p: int, sizes: range) -> float:
     """Time of all sizes of kept points over that of the largest alone."""
     points = table("normal", N_POINTS, p, 1)
     order = np.random.default_rng(3).permutation(N_POINTS)  # noqa: TID251 - simulated data, not noise
-    repeats = 5 if p < 10 else 1  # a quarter of a minute each with many columns
-    one = seconds(lambda: merge_sequence(points, p, order, [sizes[-1]]), repeats)
-    return seconds(lambda: merge_sequence(points, p, order, sizes), repeats) / one
+    one = seconds(lambda: merge_sequence(points, p, order, [sizes[-1]]), 3)
+    return seconds(lambda: merge_sequence(points, p, order, sizes), 3) / one
 
 
 COLUMNS = ["rows, columns", "nearest", "SciPy cKDTree", "scikit-learn brute force", "times the better"]

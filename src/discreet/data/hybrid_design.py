@@ -27,6 +27,8 @@ class HybridDesign:
         Numeric.
     candidates : tuple of str
         The other columns.
+    outer : Metadata, optional
+        As declared: a number beyond its bounds is missing where that is declared, before it is cut at the public range.
 
     Notes
     -----
@@ -42,9 +44,12 @@ class HybridDesign:
     metadata: Metadata
     target: str
     candidates: tuple[str, ...]
+    outer: Metadata | None = None
 
     @classmethod
-    def plan(cls, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> "HybridDesign":
+    def plan(
+        cls, metadata: Metadata, target: str, candidates: Sequence[str] | None, outer: Metadata | None = None
+    ) -> "HybridDesign":
         """Return the design of a request, or say what the metadata lacks.
 
         Parameters
@@ -55,6 +60,8 @@ class HybridDesign:
             Numeric.
         candidates : sequence of str or None
             Default all declared columns but the target.
+        outer : Metadata, optional
+            As declared, where the bounds of `metadata` are public ranges.
 
         Returns
         -------
@@ -62,7 +69,7 @@ class HybridDesign:
             The plan.
         """
         found = Design.plan(metadata, target, candidates)
-        return cls(metadata, target, found.candidates)
+        return cls(metadata, target, found.candidates, outer)
 
     @cached_property
     def numeric(self) -> tuple[str, ...]:
@@ -113,8 +120,18 @@ class HybridDesign:
             if isinstance(column, CategoryColumn):
                 cells[:, place] = level_codes(values, column)
             else:
-                cells[:, place] = grid_cells(numbers(values), column, *half_width(column))
+                cut, found = self._cut(numbers(values), name, column)
+                cells[:, place] = grid_cells(found, cut, *half_width(cut))
         return cells
+
+    def _cut(self, values: Floats, name: str, column: NumericColumn) -> tuple[NumericColumn, Floats]:
+        """Numbers beyond declared bounds are missing where that is declared; beyond the public range they are cut."""
+        if self.outer is None or column.out_of_bounds == "clip":
+            return column, values
+        declared = self.outer.columns.get(name)
+        if isinstance(declared, NumericColumn) and declared.lower is not None and declared.upper is not None:
+            values = np.where((values < declared.lower) | (values > declared.upper), np.nan, values)
+        return column.model_copy(update={"out_of_bounds": "clip"}), values
 
     def terms(self, cells: Cells) -> Cells:
         """Return the columns of a regression on points.

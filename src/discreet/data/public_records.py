@@ -1,6 +1,7 @@
 """Records of people who let theirs be used openly: read whole, made points beside which private rows are counted."""
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from discreet.data.design import Cells, level_codes, numbers
 from discreet.data.duckdb import open_table
 from discreet.data.engine import Table, require
 from discreet.data.hybrid_design import HybridDesign
-from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
+from discreet.data.metadata import MAX_BOUND, CategoryColumn, Metadata, NumericColumn
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError, PolicyError
 from discreet.release import canonical_sha256
 
@@ -66,7 +67,7 @@ class PublicPoints:
         places : sequence of int
             Of the points.
         weights : sequence of float
-            In private rows.
+            Rows that each stands for.
 
         Returns
         -------
@@ -82,7 +83,8 @@ class PublicPoints:
     @cached_property
     def sha256(self) -> str:
         """Digest of the columns, the ranges and the points."""
-        ranges = {name: self.design.metadata.declared(name).model_dump(mode="json", exclude=NOTES) for name in self.design.columns}
+        declared = {name: self.design.metadata.declared(name) for name in self.design.columns}
+        ranges = {name: column.model_dump(mode="json", exclude=NOTES) for name, column in declared.items()}
         points = hashlib.sha256(self.cells.tobytes() + self.records.tobytes()).hexdigest()
         return canonical_sha256({"columns": list(self.design.columns), "ranges": ranges, "points": points})
 
@@ -114,17 +116,21 @@ class PublicRecords:
         self.path = Path(source).expanduser().resolve() if isinstance(source, (str, Path)) else None
         self.file_sha256 = None if self.path is None else _digest(self.path)
         self.table: Table = open_table(source, own, table)
-        if self.file_sha256 is not None and metadata.public is not None and self.file_sha256 != metadata.public.sha256:
-            raise MetadataError(
-                "The file given as public must be the one that the metadata declare public, but its sha256 is not the "
-                "public.sha256 of the metadata. Is it the private one? Give the public file, or correct the metadata."
-            )
+        self._check_declared(metadata)
         self._known: dict[tuple[str, str, tuple[str, ...]], PublicPoints] = {}
 
     @property
     def name(self) -> str:
         """Public name of the source, without its folder."""
         return self.table.name
+
+    def _check_declared(self, metadata: Metadata) -> None:
+        """Refuse a file that is not the one declared public, before a row of it is read."""
+        if self.file_sha256 is not None and metadata.public is not None and self.file_sha256 != metadata.public.sha256:
+            raise MetadataError(
+                "The file given as public must be the one that the metadata declare public, but its sha256 is not the "
+                "public.sha256 of the metadata. Is it the private one? Give the public file, or correct the metadata."
+            )
 
     def check_beside(self, private: Table, charged: bool) -> None:
         """Refuse a public table that nobody declared public, or that is the private one.
@@ -143,11 +149,13 @@ class PublicRecords:
         MetadataError
             When the metadata do not say which file is public, though they stand for a table that a ledger knows.
         """
-        if self.path is not None and self.path == getattr(private, "path", None):
+        beside = getattr(private, "path", None)
+        if self.path is not None and beside is not None and os.path.samefile(self.path, beside):
             raise PolicyError(
                 "The private and the public table must be two, but one file is given as both. Give the private one as "
                 "data."
             )
+        self._check_declared(private.metadata)
         if (charged and private.metadata.public is None) or (
             self.file_sha256 is None and (charged or private.metadata.public is not None)
         ):
@@ -180,6 +188,7 @@ class PublicRecords:
         DataMismatchError
             When the public table lacks one, or has a level that is not declared, or fewer than two points.
         """
+        self._check_declared(metadata)
         names = tuple(n for n in metadata.columns if n != target) if candidates is None else tuple(candidates)
         key = (metadata.sha256, target, names)
         if key not in self._known:
@@ -194,6 +203,10 @@ class PublicRecords:
         except DataMismatchError as error:
             raise DataMismatchError(f"In the public table: {error}") from None
         batches = [batch for batch in self.table.batches(columns) if batch.num_rows]
+        if self.path is not None and _digest(self.path) != self.file_sha256:
+            raise DataMismatchError(
+                "The public file must stay as it is while it is read, but it has changed. Ask again."
+            )
         if not batches:
             raise DataMismatchError("The public table must have records, but it has none.")
         read = pa.Table.from_batches(batches)
@@ -209,10 +222,10 @@ class PublicRecords:
                 "The public table must have complete records in the columns used, but has none. Numbers must be stored "
                 "as numbers, or be text that reads as one."
             )
-        design = HybridDesign.plan(metadata.with_bounds(bounds, RANGE), target, names)
+        design = HybridDesign.plan(metadata.with_bounds(bounds, RANGE), target, names, metadata)
         read = read.sort_by([(name, "ascending") for name in columns])  # whichever record stands for a point
-        batch = read.select(list(design.columns)).combine_chunks().to_batches()[0]
-        cells, first, records = np.unique(design.encode(batch), axis=0, return_index=True, return_counts=True)
+        parts = [design.encode(batch) for batch in read.select(list(design.columns)).to_batches()]
+        cells, first, records = np.unique(np.concatenate(parts), axis=0, return_index=True, return_counts=True)
         if len(cells) < 2:
             raise DataMismatchError(
                 "The public table must have at least two distinct points in the columns used, but it has one: there is "
@@ -264,6 +277,10 @@ def _declared(values: Floats, column: NumericColumn) -> Floats:
 def _within(values: Floats, column: NumericColumn, name: str) -> Floats:
     """Refuse a column all of whose numbers lie beyond the declared bounds: cut, they would tell nothing."""
     found = values[~np.isnan(values)]
+    if len(found) and np.abs(found).max() > MAX_BOUND and not column.is_declared:
+        raise MetadataError(
+            f"Public numbers must lie within {MAX_BOUND:g}, but column {name[:60]!r} has others. Declare its bounds."
+        )
     lower, upper = (column.lower or 0.0, column.upper or 0.0) if column.is_declared else (-np.inf, np.inf)
     if len(found) and not ((found >= lower) & (found <= upper)).any():
         raise MetadataError(

@@ -47,7 +47,8 @@ def on_simplex(values: npt.ArrayLike, total: float) -> Floats:
         return np.zeros(len(found))
     descending = np.sort(found)[::-1]
     excess = (np.cumsum(descending) - total) / np.arange(1, len(found) + 1)
-    shift = excess[np.flatnonzero(descending > excess)[-1]]
+    above = np.flatnonzero(descending > excess)
+    shift = excess[above[-1] if len(above) else 0]
     weights: Floats = np.maximum(found - shift, 0.0)
     return weights
 

@@ -56,14 +56,12 @@ class Preparation(ABC):
 
     Notes
     -----
-    `can_be_stored` is false where the parameters do not tell two requests apart, such as two functions of one name.
     `event` is what will be done to the data, `delta` the one to convert it with. `noise` and `steps` are as they will
     be, or at most: where an earlier step's release sets a later one's noise, the largest that it can set.
     """
 
     columns: Sequence[str]
     is_proved: ClassVar[bool] = True
-    can_be_stored: bool = True
     event: Event | None
     delta: Fraction = Fraction(0)
     noise: NoiseRecord

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from discreet.accounting.guarantee import exact_epsilon
 from discreet.data.engine import Table
-from discreet.data.metadata import Metadata
+from discreet.data.metadata import MAX_ROWS, Metadata
 from discreet.data.public_records import PublicPoints, PublicRecords
 from discreet.errors import InvalidParameterError
 from discreet.kernels.representatives import representatives
@@ -31,6 +31,9 @@ CLAIM = "methods/hybrid.privacy.md"
 ROWS_A_POINT = 30.0
 """Private rows a point, times epsilon. In simulations of two and five columns the error is least from 20 to 60: fewer
 points lie too far from the rows, more have too much noise each."""
+
+FEW_COLUMNS = 3
+"""With more columns, distances matter more than noise: twice as many points."""
 
 MOST_POINTS = 20_000
 """Of a rule; whoever asks for more gets them."""
@@ -57,7 +60,7 @@ class HybridMethod(MEstimation):
     public: Any
     measure: Literal["auto", "counts", "margins"] = "auto"
     n_points: Annotated[int, Field(ge=2)] | Literal["auto", "all"] = "auto"
-    n0: Annotated[int, Field(ge=1)] | None = None
+    n0: Annotated[int, Field(ge=1, le=MAX_ROWS)] | None = None
     twins: Annotated[int, Field(ge=0, le=100)] = 0
 
     @field_validator("public")
@@ -135,9 +138,7 @@ class PreparedPoints(Preparation):
         self.columns, self.target, self.candidates = design.columns, target, design.candidates
         self.objective: Objective = method.objective(design, self.points.cells, self.points.records.astype(np.float64))
         self.X, self.y = self.objective.points(self.points.cells)
-        if not self.objective.predicts:
-            self.public_theta()  # what cannot be minimized here is refused before anything is charged
-            self.can_be_stored = False
+        self.public_theta = self._public_theta()  # what cannot be minimized here is refused before anything is charged
         self.places, self.measure = measured(method, metadata, self.points, self.objective, epsilon)
         counted = isinstance(self.measure, Counts)
         self.measuring = self.measure.part(
@@ -160,14 +161,13 @@ class PreparedPoints(Preparation):
         """Refuse a private table that is the public one, and a charge for records that nobody declared public."""
         self.asked.public.check_beside(table, charged)
 
-    def public_theta(self) -> Floats:
-        """Return the contrast's minimum on the public records alone: free.
+    @property
+    def is_proved(self) -> bool:  # type: ignore[override]
+        """False for a contrast of one's own: code that nobody has read runs beside the rows."""
+        return self.objective.predicts
 
-        Returns
-        -------
-        ndarray of float
-            Parameters.
-        """
+    def _public_theta(self) -> Floats:
+        """The contrast's minimum on the public records alone: free."""
         return self.objective.minimize(self.X, self.y, self.points.records.astype(np.float64), self.asked.ridge)
 
     def twins(self, progress: Progress | None = None) -> tuple[TwinRecord, ...]:
@@ -268,7 +268,7 @@ class PreparedHybrid(PreparedPoints):
             fit=self.objective.record(theta),
             hybrid=HybridRecord(
                 points=self.weighted(noisy, self.places, weights),
-                public_only=self.objective.record(self.public_theta()),
+                public_only=self.objective.record(self.public_theta),
                 twins=twins,
             ),
         )
@@ -311,13 +311,15 @@ def measured(
     """
     n_rows = metadata.n_rows or method.n0 or int(points.records.sum())
     k = min(max(int(n_rows * float(epsilon) / (ROWS_A_POINT * metadata.rows_per_unit)), 2), len(points), MOST_POINTS)
-    is_regression = not objective.is_location
-    if method.measure == "margins" and not is_regression:
+    is_regression = objective.predicts and not objective.is_location
+    if method.measure == "margins" and objective.is_location:
         raise InvalidParameterError(
             "Margins are sums of the target times columns, for regressions; a mean or a quantile needs counts. Leave "
             "out measure."
         )
     many = len(points.design.columns) + 1 > np.log2(max(k, 2))
+    if len(points.design.columns) > FEW_COLUMNS:
+        k = min(2 * k, len(points), MOST_POINTS)
     if method.measure == "margins" or (
         method.measure == "auto" and method.n_points == "auto" and is_regression and many
     ):

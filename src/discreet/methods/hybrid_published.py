@@ -134,7 +134,7 @@ class PreparedPublished(PreparedPoints):
             fit=self.objective.record(theta),
             hybrid=HybridRecord(
                 points=self.weighted((), kept, weights),
-                public_only=self.objective.record(self.public_theta()),
+                public_only=self.objective.record(self.public_theta),
                 candidates=tuple(
                     CandidateRecord(name=f"{size} points", n_points=size, chosen=place == chosen)
                     for place, size in enumerate(self.sizes)

@@ -33,6 +33,9 @@ LARGEST = 1e300
 """Of a released coefficient, so that it is finite."""
 
 
+Ridge = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+
+
 class MEstimation(Method):
     """The parameters of an M-estimate.
 
@@ -60,7 +63,7 @@ class MEstimation(Method):
     contrast: Any = "auto"
     quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
     huber_delta: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    ridge: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    ridge: Ridge = 0.0
     fit_intercept: bool = True
 
     @field_validator("contrast")
@@ -108,11 +111,10 @@ class MEstimation(Method):
         dict
             JSON values.
         """
-        own = {} if isinstance(self.contrast, str) else {"contrast": _named(self.contrast)}
         found = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public", "twins"})
         if self.contrast != "quantile":
             found.pop("quantile", None)
-        return {**found, "contrast": self.contrast if isinstance(self.contrast, str) else None, **own}
+        return {**found, "contrast": self.contrast if isinstance(self.contrast, str) else _named(self.contrast)}
 
 
 def _named(contrast: Any) -> str:
@@ -177,7 +179,10 @@ class Objective:
             "quantile": lambda: Quantile(method.quantile),
             "own": lambda: method.contrast,
         }
-        contrast = contrasts[name]()
+        try:
+            contrast = contrasts[name]()
+        except ContrastError as error:
+            raise InvalidParameterError(str(error)) from None
         middles, halves = Terms(design.regression).scales()
         columns = design.terms(cells)[:, 1:] / GRID
         shift = np.zeros(columns.shape[1]) if constant else (middles / halves)[1:]

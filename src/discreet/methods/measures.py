@@ -18,11 +18,12 @@ from discreet.data.engine import Table
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import CategoryColumn, Metadata
 from discreet.data.public_records import PublicPoints
+from discreet.errors import InvalidParameterError
 from discreet.kernels.moments import GRID
 from discreet.kernels.nearest import NearestPoints
 from discreet.kernels.products import exact_products
 from discreet.kernels.raking import on_simplex, raked
-from discreet.mechanisms.additive import discrete_laplace
+from discreet.mechanisms.additive import MAX_SCALE, discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Progress
 from discreet.methods.part import Part
@@ -53,6 +54,12 @@ class Measure(ABC):
 
     metadata: Metadata
     epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0 or self.scale > MAX_SCALE:
+            raise InvalidParameterError(
+                f"The noise must fit in 64 bits, but epsilon={float(self.epsilon):g} asks for more. Raise epsilon."
+            )
 
     @property
     @abstractmethod
@@ -222,7 +229,7 @@ class Margins(Measure):
         sd = np.sqrt(records @ (columns - center) ** 2)
         low = np.array([*(-1.0 if owner is None else 0.0 for owner in self._levels), -1.0])
         furthest = np.maximum(1.0 - center, center - low)
-        reach = np.where(sd > 0.0, np.minimum(CLIP_SDS * sd, furthest), furthest)
+        reach = np.where(sd > 1e-9, np.minimum(CLIP_SDS * sd, furthest), furthest)
         many = np.array([owner is not None and owner > 2 for owner in self._levels] + [False])
         center, reach = np.where(many, 0.0, center), np.where(many, 1.0, reach)
         if len(np.unique(self._targets(self.points.cells))) == 2:

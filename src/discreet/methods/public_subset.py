@@ -26,6 +26,7 @@ from discreet.methods.base import Outcome, Preparation, Progress
 from discreet.methods.grid_points import GridPoints
 from discreet.methods.hybrid import HybridMethod, PreparedPoints
 from discreet.methods.hybrid_published import PreparedPublished
+from discreet.methods.m_estimation import Ridge
 from discreet.methods.measures import Counts
 from discreet.methods.part import Part
 from discreet.methods.request_facts import rows_progress
@@ -93,7 +94,7 @@ class PublicSubset(HybridMethod):
 
     sizes: tuple[Annotated[int, Field(ge=1)], ...] | None = None
     order: Literal["farthest", "weight"] = "farthest"
-    ridges: Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], Field(min_length=1)] = RIDGES
+    ridges: Annotated[tuple[Ridge, ...], Field(min_length=1)] = RIDGES
     loss: Literal["squared", "log"] = "squared"
     log_clip: Annotated[float, Field(gt=0, lt=0.5)] = 0.01
     mechanism: Literal["permute_and_flip", "exponential", "laplace"] = "permute_and_flip"
@@ -108,8 +109,10 @@ class PublicSubset(HybridMethod):
                 raise ValueError(f"shares must name validation or histogram, not {name[:40]!r}.")
             if not 0 < share < 1:
                 raise ValueError(f"shares must lie in (0, 1), but that of {name} is {share:g}.")
-        if sum((value or {}).values()) >= 1:
-            raise ValueError("shares must leave something for the counts, but they add up to 1 or more.")
+        if sum({"validation": VALIDATION_SHARE, **(value or {})}.values()) >= 1:
+            raise ValueError(
+                "shares must leave something for the counts, but with that of validation they add up to 1 or more."
+            )
         return value
 
     @field_validator("sizes")
@@ -281,7 +284,7 @@ class PreparedSubset(PreparedPoints):
             fit=self.objective.record(best.theta),
             hybrid=HybridRecord(
                 points=self.weighted(noisy, best.kept, best.weights),
-                public_only=self.objective.record(self.public_theta()),
+                public_only=self.objective.record(self.public_theta),
                 candidates=tuple(records),
                 twins=twins,
             ),
@@ -321,7 +324,7 @@ class PreparedSubset(PreparedPoints):
     def _public_only(self) -> Candidate:
         record = CandidateRecord(name="public records alone", n_points=len(self.points), ridge=self.method.ridge)
         weights = self.points.records.astype(np.float64)
-        return Candidate(record, self.public_theta(), np.arange(len(self.points)), weights)
+        return Candidate(record, self.public_theta, np.arange(len(self.points)), weights)
 
     def _subsets(self, noisy: Integers, measure: Counts) -> list[tuple[str, Integers, Floats]]:
         """Points dropped give their signed noisy counts to the nearest kept: one measure serves all sizes."""

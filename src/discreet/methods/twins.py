@@ -101,9 +101,10 @@ def _one(
     if metadata.n_rows is not None:
         metadata = metadata.model_copy(update={"n_rows": private.num_rows})
     table, records = FrameTable(private, metadata), PublicRecords(public, metadata)
-    asked = method.model_copy(update={"public": records})
+    of_sizes = {"sizes": None} if "sizes" in type(method).model_fields else {}
+    asked = method.model_copy(update={"public": records, **of_sizes})
     first: Any = asked.prepare(metadata, target, candidates)
-    errors = {("public records alone", 0): _error(first, first.public_theta(), table)}
+    errors = {("public records alone", 0): _error(first, first.public_theta, table)}
     tried: list[Any] = [first]
     if isinstance(first.measure, Counts):
         rule, most = len(first.places), int(MOST_SHARE * len(points))

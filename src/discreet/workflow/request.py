@@ -112,8 +112,9 @@ def answer(
         return _studied(facts, ledger, source, progress)
     if ledger is not None and not prepared.is_proved:
         raise PolicyError(
-            "A ledger must hold proved costs alone, but the sensitivity of a score of your own is not checked. "
-            "Leave out ledger, or leave out score_func."
+            "A ledger must hold proved costs alone, but a score or a contrast of your own is not checked. Leave out "
+            "ledger, or leave out score_func; a contrast of your own costs nothing on public records that another "
+            "release has weighted."
         )
     if ledger is not None:
         return _charged(facts, ledger, fresh, source, progress, confirm)
@@ -131,8 +132,7 @@ def _charged(
     confirm: Confirm | None,
 ) -> Answer:
     metadata = facts.table.metadata
-    can_be_known = facts.prepared.can_be_stored and facts.table.locator is not None
-    stored = ledger.stored(facts.digest) if can_be_known and not fresh else None
+    stored = None if fresh or facts.table.locator is None else ledger.stored(facts.digest)
     if stored is not None:
         return Answer(Release.from_json(stored), stored=True)
     if confirm is not None:

@@ -166,3 +166,40 @@ def test_a_link_to_the_private_file_is_the_private_file(tmp_path):
     link.symlink_to(path)
     with pytest.raises(PolicyError, match="must be two"):
         PublicRecords(link, metadata()).check_beside(dc.open_table(path, metadata()), charged=False)
+
+
+def test_records_opened_under_other_metadata_must_still_be_the_declared_file(tmp_path):
+    """Who opens a private file as public, without a declaration, cannot use it where another file is declared."""
+    import pyarrow.csv
+
+    frame = pa.table({"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 0.0]})
+    path = tmp_path / "private.csv"
+    pyarrow.csv.write_csv(frame, path)
+    real = {"type": "real", "source": "design"}
+    bare = dc.Metadata.from_value(
+        {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 3}
+        | {"columns": {"x": real, "y": real}}
+    )
+    records = PublicRecords(path, bare)
+    declared = dc.Metadata.from_value({**bare.to_dict(), "public": {"sha256": "0" * 64, "source": "consent"}})
+    with pytest.raises(MetadataError, match="Is it the private one"):
+        records.points(declared, "y", None)
+    with pytest.raises(MetadataError, match="Is it the private one"):
+        records.check_beside(dc.open_table(frame, declared), charged=True)
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
+    """What was declared and what is read must be the same bytes."""
+    import pyarrow.csv
+
+    path = tmp_path / "public.csv"
+    real = {"type": "real", "source": "design"}
+    own = dc.Metadata.from_value(
+        {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 3}
+        | {"columns": {"x": real, "y": real}}
+    )
+    pyarrow.csv.write_csv(pa.table({"x": [0.0, 1.0], "y": [0.0, 1.0]}), path)
+    records = PublicRecords(path, own)
+    pyarrow.csv.write_csv(pa.table({"x": [5.0, 6.0], "y": [0.0, 1.0]}), path)
+    with pytest.raises(DataMismatchError, match="has changed"):
+        records.points(own, "y", None)

@@ -7,6 +7,7 @@ from hybrid_problems import estimates, joined, metadata, problem, rows
 
 import discreet as dc
 from discreet.data.public_records import PublicRecords
+from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.hybrid import ROWS_A_POINT, HybridEstimate
 from discreet.methods.measures import Counts, Margins
@@ -35,17 +36,17 @@ def wide_metadata(p, n):
 
 
 def test_a_point_stands_for_about_thirty_rows():
-    """Times epsilon and divided by the rows of a unit; a public guess where their number is private."""
+    """Half as many with four columns, times epsilon, a unit's rows as one; a guess where their number is private."""
     _, own, public = problem("linear")
-    for epsilon, expected in ((1.0, 3000 / ROWS_A_POINT), (0.25, 750 / ROWS_A_POINT)):
+    for epsilon, expected in ((1.0, 6000 / ROWS_A_POINT), (0.25, 1500 / ROWS_A_POINT)):
         found = prepared(own, public, epsilon=epsilon, measure="counts")
         assert isinstance(found.measure, Counts)
         assert 0.8 * expected <= len(found.places) <= expected
     several = metadata("linear", rows_per_unit=3, unit_id="id")
-    assert len(prepared(several, public, measure="counts").places) <= 1000 / ROWS_A_POINT
+    assert len(prepared(several, public, measure="counts").places) <= 2000 / ROWS_A_POINT
     private = metadata("linear", "add_or_remove_one")
     guessed = prepared(private, public, n0=600, measure="counts")
-    assert len(guessed.places) <= 600 / ROWS_A_POINT
+    assert len(guessed.places) <= 1200 / ROWS_A_POINT
     assert len(prepared(own, public, n_points=37).places) <= 37
     assert len(prepared(own, public, n_points="all").places) == len(public.points(own, "y", None))
     assert len(prepared(own, public, n_points=10**6).places) == len(public.points(own, "y", None))
@@ -113,3 +114,29 @@ def test_private_rows_of_many_per_unit_are_cut_by_unit():
     method = HybridEstimate.of(public=public, epsilon=1000.0, n_points="all")
     release = answer(method, dc.open_table(frame, own), "y", rng=Source.seeded(0)).release
     assert sum(release.hybrid.points.noisy) == pytest.approx(1502, abs=5)
+
+
+def test_noise_that_does_not_fit_is_refused_before_anything_is_charged():
+    """Counts and margins alike: the request is wrong, not the rows."""
+    _, own, public = problem("linear")
+    for measure in ("counts", "margins"):
+        with pytest.raises(InvalidParameterError, match="64 bits"):
+            prepared(own, public, epsilon=1e-17, measure=measure)
+
+
+def test_a_contrast_of_ones_own_is_kept_from_ledgers():
+    """Code that runs beside the rows is nobody's proof."""
+
+    class Spy:
+        name = "mean"
+
+        def n_parameters(self, p):
+            return 1
+
+        def value_and_gradient(self, theta, X, y):
+            away = y - theta[0]
+            return away**2 / 2, -away[:, None]
+
+    _, own, public = problem("linear")
+    assert not prepared(own, public, contrast=Spy()).is_proved
+    assert prepared(own, public).is_proved
