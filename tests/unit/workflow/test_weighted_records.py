@@ -103,9 +103,11 @@ def test_cells_stored_as_text_become_numbers(tmp_path, public):
     release, records = released(path, metadata, measure="margins", n_points="auto")
     other = tmp_path / "public.csv"
     pyarrow.csv.write_csv(rows(50, 31), other)
-    text = PublicRecords(other, metadata.model_copy(update={"public": None}))
-    assert text.points(metadata.model_copy(update={"public": None}), "y", None).sha256 == release.hybrid.points.sha256
-    ours, theirs = (workflow.weighted_records(release, metadata, one) for one in (records, text))
+    bare = metadata.model_copy(update={"public": None})
+    text = PublicRecords(other, bare)
+    assert text.points(bare, "y", None).sha256 == release.hybrid.points.sha256
+    pairs = ((metadata, records), (bare, text))
+    ours, theirs = (workflow.weighted_records(release, own, one) for own, one in pairs)
     assert ours.cast(theirs.schema).equals(theirs)
 
 
