@@ -13,7 +13,7 @@ help:
 	@echo "make lint   style, types, layers, docstrings"
 	@echo "make docs   the documentation, in docs/_build"
 	@echo "make bench  speed beside named peers"
-	@echo "make study  accuracy by simulation, half an hour"
+	@echo "make study  accuracy by simulation, about an hour"
 
 demo: $(VENV)/wheel
 	$(BIN)/discreet demo --dir demo

@@ -158,7 +158,15 @@ class PreparedPoints(Preparation):
         )
 
     def check_table(self, table: Table, charged: bool) -> None:
-        """Refuse a private table that is the public one, and a charge for records that nobody declared public."""
+        """Refuse a private table that is the public one, and a charge for records that nobody declared public.
+
+        Parameters
+        ----------
+        table : Table
+            The private table.
+        charged : bool
+            Whether a ledger is to be charged.
+        """
         self.asked.public.check_beside(table, charged)
 
     @property
@@ -219,7 +227,21 @@ class PreparedPoints(Preparation):
 
 
 class PreparedHybrid(PreparedPoints):
-    """A request of `HybridEstimate` with its noise fixed."""
+    """A request of `HybridEstimate` with its noise fixed.
+
+    Parameters
+    ----------
+    method : HybridEstimate
+        The parameters.
+    metadata : Metadata
+        Of the private table.
+    target : str
+        Numeric.
+    candidates : sequence of str or None
+        The other columns.
+    epsilon : Fraction
+        In nats.
+    """
 
     def __init__(
         self,

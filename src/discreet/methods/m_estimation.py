@@ -151,7 +151,24 @@ class Objective:
 
     @classmethod
     def of(cls, method: MEstimation, design: HybridDesign, cells: Cells, records: Floats) -> "Objective":
-        """Return the objective of a method: see `MEstimation.objective`."""
+        """Return the objective of a method.
+
+        Parameters
+        ----------
+        method : MEstimation
+            The parameters.
+        design : HybridDesign
+            Ranges and units.
+        cells : ndarray of int16, shape (m, n_columns)
+            Points that say how the columns are spread.
+        records : ndarray of float, shape (m,)
+            How many records fall on each.
+
+        Returns
+        -------
+        Objective
+            See `MEstimation.objective`.
+        """
         middle, half = half_width(design.metadata.declared(design.target))  # type: ignore[arg-type]
         targets = np.unique(cells[:, design.target_place])
         two = len(targets) <= 2 and set(targets.tolist()) <= {-GRID, GRID}
