@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from discreet.estimators.two_stage import TwoStage as TwoStage
     from discreet.kernels.top_k_metrics import top_k_metrics as top_k_metrics
     from discreet.ledger import Ledger as Ledger
+    from discreet.planning.rivals import Rival as Rival
+    from discreet.planning.scenario import Scenario as Scenario
+    from discreet.planning.selection import expected_selection as expected_selection
     from discreet.planning.top_k import top_k_accuracy as top_k_accuracy
     from discreet.release import Release as Release
     from discreet.report import render as render
@@ -41,11 +44,14 @@ _HOMES = {
     "PerturbedHistogram": "discreet.estimators.perturbed_histogram",
     "PublicSubset": "discreet.estimators.hybrid",
     "Release": "discreet.release",
+    "Rival": "discreet.planning.rivals",
+    "Scenario": "discreet.planning.scenario",
     "TwoStage": "discreet.estimators.two_stage",
     "accounting": "discreet",
     "accuracy_chart": "discreet.report.accuracy_chart",
     "best_subsets": "discreet.estimators.best_subsets",
     "errors": "discreet",
+    "expected_selection": "discreet.planning.selection",
     "mechanisms": "discreet",
     "open_table": "discreet.data.duckdb",
     "render": "discreet.report",
@@ -71,9 +77,12 @@ __all__ = [
     "PoissonRegression",
     "PublicSubset",
     "Release",
+    "Rival",
+    "Scenario",
     "TwoStage",
     "accuracy_chart",
     "best_subsets",
+    "expected_selection",
     "open_table",
     "render",
     "sure_independence_screening",

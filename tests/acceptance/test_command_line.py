@@ -19,6 +19,7 @@ from tests.acceptance.conftest import Done, Place, in_process_of_its_own
 COMMANDS = [
     ["demo"],
     ["dummy"],
+    ["plan"],
     ["select"],
     ["fit"],
     ["hybrid"],
@@ -101,6 +102,7 @@ def _installed(*words: str) -> Done:
 JSON_COMMANDS = {
     "discreet/release@1": ["select"],
     "discreet/plan@1": ["select", "--dry-run"],
+    "discreet/expectation@1": ["plan", "--metadata", "people.yaml", "--target", "visits", "--tables", "1", "--compare"],
     "discreet/account@1": ["budget", "grant", "clinic", "--epsilon", "11"],
     "discreet/accounts@1": ["budget", "show"],
     "discreet/history@1": ["budget", "history"],

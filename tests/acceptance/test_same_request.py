@@ -239,3 +239,19 @@ def test_unit_truncation_in_a_release(place):
     assert release["guarantee"]["rows_per_unit"] == K
     assert release["noise"]["sensitivity"] == pytest.approx(K * one)
     assert METADATA["unit"] == release["guarantee"]["unit"]
+
+
+def test_a_choice_by_plan_is_recorded_and_asked_again_is_free(place):
+    """The same public facts choose the same method, so that the question is the same one; its tuning is its own."""
+    auto = {"method": "auto", "out": "first.json", "candidates": "age,income"}
+    first = place.select(**auto)
+    assert first.code == 0, first.err
+    chosen = json.loads(Path("first.json").read_text())["request"]["chosen"]
+    assert chosen["by"] == "plan"
+    assert chosen["among"] > 5
+    spent = place.spent()
+    again = place.select(**auto | {"out": "again.json"})
+    assert STORED in again.err
+    assert place.spent() == spent
+    assert "Leave that out, or name a method" in place.select(**auto | {"l1_radius": 2}).refused(2)
+    assert place.spent() == spent

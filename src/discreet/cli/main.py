@@ -9,6 +9,7 @@ import typer
 from discreet.cli import budget, metadata
 from discreet.cli import fit as fitting
 from discreet.cli import hybrid as weighting
+from discreet.cli import plan as planning
 from discreet.cli import run as running
 from discreet.cli import select as selecting
 from discreet.cli.demo import demo
@@ -47,6 +48,7 @@ app = typer.Typer(
 app.command()(demo)
 app.add_typer(metadata.app, name="metadata")
 app.command()(metadata.dummy)
+app.command(epilog=planning.EXAMPLE)(planning.plan)
 app.command(epilog=selecting.EXAMPLE)(selecting.select)
 app.command(epilog=fitting.EXAMPLE)(fitting.fit)
 app.command(epilog=weighting.EXAMPLE)(weighting.hybrid)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
+from discreet.cli.console import progress, say
 from discreet.cli.spend import (
     Book,
     Data,
@@ -32,6 +33,8 @@ Example:
     --target mdvis --epsilon 1 --l1-radius 4 --y-center 5 --out release.json
   discreet select --data genes.parquet --metadata genes.yaml --target sick \\
     --method sis --n-features 10 --epsilon 2 --out release.json
+  discreet select --data rand_hie.parquet --metadata rand_hie.yaml \\
+    --target mdvis --method auto --epsilon 1 --delta 1e-6 --out release.json
 """
 
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
@@ -48,7 +51,7 @@ def select(
         str,
         typer.Option(
             help="pcls: constrained least squares; pcpl: profile likelihood; moments: noisy moments; sis: screening of "
-            "many columns one by one; two-stage: votes of lassos on blocks of rows."
+            "many columns one by one; two-stage: votes of lassos on blocks of rows; auto: what a plan finds best."
         ),
     ] = "pcls",
     n_features: Annotated[
@@ -134,9 +137,32 @@ def select(
         "as_published": as_published or None,
     }
     given = {key: value for key, value in named.items() if value is not None}
+    if method == "auto":
+        how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
+        _auto({**other_parameters(set_), **given}, metadata, target, names(candidates), how)
+        return
     chosen = workflow.method_of(method, **{**other_parameters(set_), **given})
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
     spend(chosen, metadata, target, names(candidates), how, models)
+
+
+def _auto(given: dict[str, Any], metadata: Path, target: str, candidates: tuple[str, ...] | None, how: How) -> None:
+    """Let a plan choose the method, from public facts alone, and run it."""
+    extra = sorted(given.keys() - {"epsilon", "delta", "n0"})
+    if extra:
+        raise InvalidParameterError(
+            f"The method auto chooses its tuning itself, but {extra[0]} is given. Leave that out, or name a method."
+        )
+    public = workflow.Metadata.read(metadata)
+    with progress(how.quiet) as told:
+        asked = (public, target, candidates, given["epsilon"], given.get("delta") or 0.0, given.get("n0"))
+        chosen, facts = workflow.auto_method(*asked, progress=told)
+    say(
+        f"Of {facts['among']} selections a plan chose: {facts['selection']}. On simulated tables its columns and the "
+        f"right ones overlapped by {facts['expected_overlap']:.0%}.",
+        how.quiet,
+    )
+    spend(chosen, metadata, target, candidates, how, chosen=facts)
 
 
 def named_numbers(given: list[str] | None, form: str) -> dict[str, float] | None:

@@ -62,6 +62,7 @@ def spend(
     candidates: Sequence[str] | None,
     how: How,
     *reads: str | Path | None,
+    chosen: dict[str, Any] | None = None,
 ) -> Release | None:
     """Plan a request, or answer it and hand over the release.
 
@@ -79,6 +80,8 @@ def spend(
         The common options.
     *reads : str, Path or None
         Further files that the command reads.
+    chosen : dict, optional
+        How the method was chosen.
 
     Returns
     -------
@@ -112,6 +115,7 @@ def spend(
             fresh=how.fresh,
             progress=told,
             confirm=None if how.yes or not _interactive() else _ask,
+            chosen=chosen,
         )
     if answer.stored:
         say(

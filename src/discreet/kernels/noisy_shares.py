@@ -211,7 +211,7 @@ def clip_level(noise: float, n_rows: float, square: float) -> float:
     >>> clip_level(8.4, 1_000, 0.15), clip_level(8.4, 1_000_000, 0.15)
     (0.62, 0.99)
     """
-    normal = NormalDist()
+    normal, noise = NormalDist(), min(noise, 1e100)  # its square must be a number
     errors = []
     for level in LEVELS:
         c = normal.inv_cdf((1.0 + level) / 2.0)

@@ -74,6 +74,7 @@ class Facts:
     method: str
     method_words: str | None
     working: str | None
+    planned_among: int | None
     target: str
     short_target: str
     dataset: str
@@ -141,6 +142,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         method=release.method,
         method_words=METHODS.get(release.method.casefold()),
         working=_working(release),
+        planned_among=release.request.get("chosen", {}).get("among"),
         target=target,
         short_target=shortened(target, 40),
         dataset=provenance.dataset,

@@ -5,7 +5,9 @@ from discreet.data.metadata import Metadata
 from discreet.ledger import Account, Entry, Ledger, Verification
 from discreet.methods.candidates import candidates_record
 from discreet.methods.registry import method_of
+from discreet.workflow.auto import auto_method
 from discreet.workflow.derive import fit_from, select_from
+from discreet.workflow.expect import Choice, Expectation, Question, expect
 from discreet.workflow.hybrid import check_weighted, expected_errors, open_public, weighted_records, write_weighted
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
 from discreet.workflow.plan import Plan, plan
@@ -16,17 +18,22 @@ from discreet.workflow.verify import verify
 __all__ = [
     "Account",
     "Answer",
+    "Choice",
     "Entry",
+    "Expectation",
     "Ledger",
     "Metadata",
     "Plan",
+    "Question",
     "RunFile",
     "Verification",
     "answer",
+    "auto_method",
     "candidates_record",
     "check_metadata",
     "check_weighted",
     "convert_metadata",
+    "expect",
     "expected_errors",
     "fit_from",
     "method_of",

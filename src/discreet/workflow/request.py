@@ -58,6 +58,7 @@ def answer(
     rng: Source | None = None,
     progress: Progress | None = None,
     confirm: Confirm | None = None,
+    chosen: dict[str, Any] | None = None,
 ) -> Answer:
     """Answer a request: from the store for free, or by reserving, computing and recording.
 
@@ -81,6 +82,8 @@ def answer(
         Told of work whose length is public.
     confirm : callable, optional
         Called with the plan and the account before anything is charged; may raise to stop.
+    chosen : dict, optional
+        How the method was chosen, from public facts; stands in the release.
 
     Returns
     -------
@@ -107,7 +110,7 @@ def answer(
     prepared = method.prepare(table.metadata, target, asked(method, table, target, candidates))
     table.check(prepared.columns)
     prepared.check_table(table, ledger is not None)
-    facts = _Facts(method, prepared, table, is_system, _digest(method, prepared, table), _now())
+    facts = _Facts(method, prepared, table, is_system, _digest(method, prepared, table), _now(), chosen)
     if facts.guarantee is None:
         return _studied(facts, ledger, source, progress)
     if ledger is not None and not prepared.is_proved:
@@ -238,6 +241,7 @@ class _Facts:
     is_system: bool
     digest: str
     asked: str
+    chosen: dict[str, Any] | None = None
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -253,12 +257,13 @@ class _Facts:
         return plan_of(self.method, self.prepared, self.table.metadata)
 
     def public_request(self) -> dict[str, Any]:
-        return {
+        found = {
             "method": self.method.name,
             "target": self.prepared.target,
             "candidates": candidates_record(self.prepared.candidates),
             "parameters": self.prepared.parameters,
         }
+        return found if self.chosen is None else {**found, "chosen": self.chosen}
 
     def release(self, outcome: Outcome, reservation: Reservation | None) -> Release:
         metadata = self.table.metadata

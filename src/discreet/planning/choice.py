@@ -1,0 +1,116 @@
+"""What `auto` means: the selection that does best on drawn tables, chosen from public facts alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.data.design import Design
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
+from discreet.methods.base import Progress
+from discreet.planning.rivals import Rival, rivals
+from discreet.planning.scenario import Scenario
+from discreet.planning.selection import expected
+
+TRUE_COLUMNS = (1, 2, 3, 4)
+"""Numbers of columns that matter, equally, of the scenarios that are tried: nobody knows which it is."""
+
+ROUNDS = ((8, 2, 4), (25, 4, 1))
+"""Tables and draws of a round, and how many selections go on from it."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A selection and how well it did on drawn tables.
+
+    Parameters
+    ----------
+    rival : Rival
+        The best by overlap.
+    right, overlap, explained : float
+        Means over the scenarios: see `Expected`.
+    n_rivals : int
+        How many were compared.
+    """
+
+    rival: Rival
+    right: float
+    overlap: float
+    explained: float
+    n_rivals: int
+
+
+def best_selection(
+    metadata: Metadata,
+    target: str,
+    candidates: Sequence[str] | None = None,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    n_rows: int | None = None,
+    progress: Progress | None = None,
+) -> Choice:
+    """Return the selection whose columns overlap most with the right ones, over scenarios of one to four of them.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        What is public about the table.
+    target : str
+        Numeric, with bounds.
+    candidates : sequence of str, optional
+        Columns that may be selected; default all listed ones but the target.
+    epsilon : float
+        In nats.
+    delta : float
+        0 leaves out what needs one.
+    n_rows : int, optional
+        A public guess, where the number is private.
+    progress : callable, optional
+        Told of the tables.
+
+    Returns
+    -------
+    Choice
+        The same for the same public facts: its simulation is seeded.
+
+    Raises
+    ------
+    InvalidParameterError
+        When nothing can be asked at this epsilon, or nobody says how many rows there are.
+
+    Notes
+    -----
+    The columns that matter explain half of the variance of a target whose bounds lie at three standard deviations.
+    Cost: a few seconds for a thousand rows and six candidates.
+    """
+    names = Design.plan(metadata, target, candidates).candidates
+    numbers = [k for k in TRUE_COLUMNS if k <= len(names)]
+    scenarios = [Scenario.of(metadata, target, names, n_true=k, n_rows=n_rows) for k in numbers]
+    left = rivals(metadata, target, names, delta, scenarios[0].n_rows)
+    n_rivals, means = len(left), dict[str, tuple[float, ...]]()
+    for n_tables, n_draws, n_kept in ROUNDS:
+        means = _means(scenarios, left, epsilon, n_tables, n_draws, progress)
+        left = sorted((one for one in left if one.name in means), key=lambda one: means[one.name])[-n_kept:]
+    if not left:
+        raise InvalidParameterError(
+            f"A selection must be possible, but at epsilon={epsilon:g} no method's noise fits. Raise epsilon."
+        )
+    overlap, right, explained = means[left[-1].name]
+    return Choice(left[-1], right, overlap, explained, n_rivals)
+
+
+def _means(
+    scenarios: Sequence[Scenario],
+    among: Sequence[Rival],
+    epsilon: float,
+    n_tables: int,
+    n_draws: int,
+    progress: Progress | None,
+) -> dict[str, tuple[float, ...]]:
+    """Overlap, right and explained of each selection that is possible, over the scenarios."""
+    ratings: dict[str, list[tuple[float, float, float]]] = {}
+    for scenario in scenarios:
+        for one in expected(scenario, among, [epsilon], n_tables=n_tables, n_draws=n_draws, progress=progress):
+            ratings.setdefault(one.rival, []).append((one.overlap, one.right, one.explained))
+    return {name: tuple(float(value) for value in np.mean(found, axis=0)) for name, found in ratings.items()}

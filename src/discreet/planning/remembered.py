@@ -1,0 +1,72 @@
+"""Constrained least squares on simulated tables: scores are computed once a table, noise is drawn again and again."""
+
+import numpy as np
+from typing_extensions import override
+
+from discreet.data.engine import Table
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.selection import noisy_min
+from discreet.methods.base import Outcome, Preparation, Progress
+from discreet.methods.pcls import PreparedLeastSquares
+from discreet.methods.setting import Floats, Setting
+from discreet.methods.tuning import Tuned, buy
+from discreet.planning.scenario import SimulatedTable, design_key
+
+MOST_MODELS = 2**12
+"""Up to this many are scored; a lazy search is faster beyond."""
+
+
+class RememberedLeastSquares(PreparedLeastSquares):
+    """A request of `PenalizedLeastSquares` whose scores a simulated table remembers.
+
+    Notes
+    -----
+    Neither epsilon nor the penalty changes the residual sums of squares: they serve all epsilons. The law of what is
+    selected is that of `PreparedLeastSquares`; the words it takes from a source are not.
+    """
+
+    @override
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        if not isinstance(table, SimulatedTable):
+            return super().run(table, rng, progress)
+        tuned = buy(self.tuning, table, rng)
+        calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
+        masks = table.remembered(("masks", self.candidates), self.space.masks)
+        counted = table.remembered(("counted", self.candidates), lambda: tuned.setting.counted(masks))
+        scores = self._sums(table, tuned, float(calibration.tolerance)) + float(calibration.penalty) * counted
+        gamma = calibration.gamma + calibration.inflation
+        chosen = int(masks[noisy_min(scores, gamma, calibration.epsilon, rng, calibration.noise)])
+        return Outcome(self.space.names(chosen), self.noise)
+
+    def _sums(self, table: SimulatedTable, tuned: Tuned, tolerance: float) -> Floats:
+        setting: Setting = tuned.setting
+        masks = table.remembered(("masks", self.candidates), self.space.masks)
+
+        def found() -> Floats:
+            return np.asarray(setting.scores(tuned.moments, masks, tolerance), dtype=np.float64)
+
+        key = ("scores", *design_key(setting.design), setting.ratio, setting.intercept)
+        sums: Floats = table.remembered(key, found)
+        return sums
+
+
+def remembered(prepared: Preparation) -> Preparation:
+    """Return a request that selects by the same law in less time, where there is one.
+
+    Parameters
+    ----------
+    prepared : Preparation
+        A request.
+
+    Returns
+    -------
+    Preparation
+        Itself for all but small plain requests of constrained least squares.
+    """
+    if type(prepared) is not PreparedLeastSquares or prepared.method.as_published:
+        return prepared
+    space = prepared.space
+    plain = not (space.must_be_listed or space.forced or prepared.method.groups or space.listed is not None)
+    if not plain or prepared.method.max_size is not None or space.n_models > MOST_MODELS:
+        return prepared
+    return RememberedLeastSquares(prepared.method, prepared.setting, prepared.tuning)

@@ -1,0 +1,101 @@
+"""The selections that a plan compares, each with its tuning, from public facts alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.data.metadata import Metadata, half_width
+from discreet.methods.base import Method
+from discreet.methods.registry import method_of
+
+CLIPS = (1.0, 0.5, 0.25, 0.125)
+"""Public clips of the target, in half ranges; R is as large."""
+
+RADII = (0.75, 0.375, 0.1875)
+"""R in half ranges of the target, beside a clip that is bought."""
+
+BOUGHT = {"y_bound": "private", "y_quantile": 0.5, "shares": {"y_bound": 0.05}}
+
+SCREENED = (1, 2, 3, 5)
+"""Columns that a screening selects."""
+
+MANY = 20
+"""From this many candidates on, a search takes long: fewer tunings of it are tried."""
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A method with its tuning, without its epsilon.
+
+    Parameters
+    ----------
+    name : str
+        What tables call it.
+    method : str
+        On the command line.
+    parameters : dict
+        As the method takes them.
+    """
+
+    name: str
+    method: str
+    parameters: dict[str, Any]
+
+    def at(self, epsilon: float) -> Method:
+        """Return the method at an epsilon.
+
+        Parameters
+        ----------
+        epsilon : float
+            In nats.
+
+        Returns
+        -------
+        Method
+            Its parameters are checked.
+        """
+        return method_of(self.method, epsilon=epsilon, **self.parameters)
+
+
+def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: float, n_rows: int) -> list[Rival]:
+    """Return the selections that are worth a comparison.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        What is public about the table.
+    target : str
+        Numeric.
+    candidates : tuple of str
+        Columns that may be selected.
+    delta : float
+        0 leaves out what needs one.
+    n_rows : int
+        Public, or a guess where the number is private.
+
+    Returns
+    -------
+    list of Rival
+        In no order of merit.
+    """
+    half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
+    guess = {} if metadata.n_rows is not None else {"n0": n_rows}
+    few = len(candidates) < MANY
+    found = [
+        Rival(f"pcls, y_bound {clip * half:.3g}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
+        for clip in (CLIPS if few else CLIPS[1:3])
+    ]
+    found += [
+        Rival(f"pcls, y_bound private, l1_radius {part * half:.3g}", "pcls", {**BOUGHT, "l1_radius": part * half})
+        for part in (RADII if few else RADII[1:2])
+    ]
+    found.append(Rival("moments, y_bound private", "moments", {"y_bound": "private", **guess}))
+    if delta > 0.0:
+        noisy = {"delta": delta, "y_bound": "private", **guess}
+        found.append(Rival(f"moments, y_bound private, delta {delta:g}", "moments", noisy))
+    if all(metadata.is_number(name) for name in candidates):
+        found += [
+            Rival(f"sis, {k} columns", "sis", {"n_features_to_select": k, **guess})
+            for k in SCREENED
+            if k < len(candidates)
+        ]
+    return found

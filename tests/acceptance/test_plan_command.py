@@ -1,0 +1,257 @@
+"""`discreet plan`: what it tells, what it refuses, and that it opens and charges nothing."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from discreet.planning import selection
+from discreet.workflow.expect import cache_folder
+
+FAST = ("--tables", 2, "--candidates", "age,income")
+
+
+def plan(place, *words, **options):
+    given = {"metadata": place.metadata, "target": "visits"} | options
+    named = [(f"--{name.replace('_', '-')}", value) for name, value in given.items() if value is not None]
+    return place.run("plan", *(word for pair in named for word in pair), *words)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_opened(monkeypatch):
+    """No data and no ledger."""
+
+    def opened(*_, **__):
+        raise AssertionError("opened")
+
+    monkeypatch.setattr("discreet.workflow.open_table", opened)
+    monkeypatch.setattr("discreet.workflow.Ledger", opened)
+
+
+def figures(done):
+    assert done.code == 0, done
+    return json.loads(done.out)
+
+
+def test_curve_and_comparison(place):
+    """By default a row a method and a column an epsilon, then the comparison in full; the scenario stands above."""
+    before = place.files()
+    done = plan(place, *FAST)
+    assert (done.code, done.err) == (0, "")
+    text = done.out
+    assert text.startswith("Supposed of the table, not read from it: 240 rows;")
+    assert re.search(r"effects on visits +age [0-9.]+; the other 1 of 2 columns none\n", text)
+    assert re.search(r"Chance of the right columns +eps 0.1 +eps 0.3 +eps 1 +eps 3 +eps 10\n", text)
+    assert re.search(r"At epsilon 1 +overlap +right +error +explained +delta +models\n", text)
+    assert re.search(r"\npcls, y_bound 5 .* 0 +4\n", text)
+    assert "select as many columns as they are told" in text
+    assert "Lei et al., theorem 1, asks for a penalty of" in text
+    assert text.endswith("No data were opened and nothing was spent.\n")
+    assert max(map(len, text.splitlines())) <= 100
+    after = place.files()
+    assert {name for name in after if name not in before} == {name for name in after if "expectations" in name}
+    assert not (place.folder / "temporary" / "discreet" / "discreet.sqlite").exists()
+
+
+def test_comparison_is_sorted(place):
+    """--compare shows one epsilon, the best overlap first."""
+    done = plan(place, *FAST, "--compare", epsilon="2,5")
+    overlaps = [
+        float(found) for found in re.findall(r"^\S.*?  +(\d\.\d\d) +\d\.\d\d +\d\.\d\d +\d\.\d\d ", done.out, re.M)
+    ]
+    assert len(overlaps) > 5
+    assert overlaps == sorted(overlaps, reverse=True)
+    assert "At epsilon 2" in done.out
+    assert "Chance of the right columns" not in done.out
+
+
+def test_several_numbers_of_rows(place):
+    """A table for each number of rows; more rows do better."""
+    found = figures(plan(place, *FAST, "--method", "moments", "--json", n_rows="20,6000", epsilon="1", effect="age=9"))
+    assert found["supposed"]["n_rows"] == [20, 6000]
+    few, many = (sum(row["overlap"] for row in found["figures"] if row["n_rows"] == n) for n in (20, 6000))
+    assert few < many
+    shown = plan(place, *FAST, "--method", "moments", n_rows="20,6000", epsilon="1,2", effect="age=9").out
+    assert "with 20 rows" in shown
+    assert "with 6,000 rows" in shown
+
+
+def test_named_methods_with_parameters(place):
+    """--method with --set plans that one request; without --set, its usual tunings; delta 0 is pure."""
+    found = figures(plan(place, *FAST, "--method", "pcls", "--set", "l1_radius=3", "--json", epsilon="1"))
+    assert [row["rival"] for row in found["figures"]] == ["pcls, l1_radius 3"]
+    assert found["choices"][0]["n_models"] == 4
+    found = figures(plan(place, *FAST, "--method", "sis", "--method", "moments", "--json", epsilon="1", delta="0"))
+    assert {one["method"] for one in found["choices"]} == {"sis", "moments"}
+    assert {one["delta"] for one in found["choices"]} == {0.0}
+    found = figures(plan(place, *FAST, "--method", "pcpl", "--json", epsilon="1"))
+    assert [one["name"] for one in found["choices"]] == ["pcpl"]
+
+
+def test_what_is_stated_is_told(place):
+    """Effects, noise and correlation come back as they were stated."""
+    words = ("--effect", "age=4", "--effect", "income=-2", "--noise-sd", "3", "--correlation", "0.5", "--seed", "4")
+    found = figures(plan(place, *FAST, *words, "--json", epsilon="1"))
+    assert found["schema"] == "discreet/expectation@1"
+    assert found["supposed"]["effects"] == {"age": 4.0, "income": -2.0}
+    assert (found["supposed"]["noise_sd"], found["supposed"]["correlation"], found["seed"]) == (3.0, 0.5, 4)
+    shown = plan(place, *FAST, *words, epsilon="1").out
+    assert "age 4, income -2" in shown
+    assert "correlated 0.5 with the one before" in shown
+    assert "standard deviation 3:" in shown
+
+
+def test_goal(place):
+    """The epsilon that is needed, least first; what does not reach it says so."""
+    words = ("--tables", 8, "--candidates", "age,income", "--effect", "age=8", "--method", "moments", "--method", "sis")
+    done = plan(place, *words, goal="right>=0.7", delta="0")
+    assert done.code == 0, done
+    assert re.search(r"For right >= 0.7 +epsilon +right +error\n", done.out)
+    found = figures(plan(place, *words, "--json", goal="p >= 70%", delta="0"))
+    assert found["goal"] == {"measure": "right", "at_least": 0.7}
+    assert {row["rival"] for row in found["figures"]} <= {one["name"] for one in found["choices"]}
+    never = plan(
+        place,
+        "--tables",
+        4,
+        "--method",
+        "sis",
+        "--set",
+        "n_features_to_select=1",
+        *words[2:6],
+        goal="p>=.9",
+        effect="income=8",
+    )
+    assert re.search(r"sis, n_features_to_select 1 +not reached +- +-\n", never.out), never
+
+
+def test_figures_as_a_file(place):
+    """--out writes the figures as CSV."""
+    done = plan(place, *FAST, epsilon="1,2", out="plan.csv")
+    assert (done.code, done.err) == (0, "Figures written to plan.csv.\n")
+    rows = list(csv.DictReader(Path("plan.csv").read_text().splitlines()))
+    assert {row["epsilon"] for row in rows} == {"1.0", "2.0"}
+    assert set(rows[0]) >= {"rival", "right", "overlap", "explained", "error", "n_rows"}
+
+
+# ---- the cache
+
+
+def test_the_second_time_is_kept(place, monkeypatch):
+    """The same question is answered from the cache, word for word; another one is not."""
+    first = plan(place, *FAST)
+    assert first.code == 0
+
+    def simulated(*_, **__):
+        raise AssertionError("simulated")
+
+    monkeypatch.setattr(selection, "expected", simulated)
+    assert plan(place, *FAST) == first
+    for words in (("--seed", 1), ("--draws", 2), ("--epsilon", "1"), ("--r-squared", "0.4"), ("--n-rows", "500")):
+        assert plan(place, *FAST, *words).code == 1, words
+    other = place.write_metadata(lambda value: value["columns"]["age"].update(upper=100))
+    assert plan(place, *FAST, metadata=other).code == 1
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"schema": "discreet/expectation-cache@1"}', "\0"])
+def test_a_broken_cache_is_ignored(place, content):
+    """A cache file that cannot be read is simulated anew and replaced."""
+    first = plan(place, *FAST, epsilon="1")
+    (kept,) = cache_folder().iterdir()
+    whole = kept.read_text()
+    kept.write_text(content)
+    assert plan(place, *FAST, epsilon="1") == first
+    assert kept.read_text() == whole
+
+
+def test_no_cache_at_all(place):
+    """Where no cache can be written the plan is told all the same."""
+    folder = place.folder / "temporary" / "discreet"
+    folder.write_text("a file in its place")
+    assert plan(place, *FAST, epsilon="1").code == 0
+
+
+def test_cache_holds_public_facts_alone(place):
+    """What is kept are the figures and what was stated."""
+    plan(place, *FAST, epsilon="1")
+    (kept,) = cache_folder().iterdir()
+    value = json.loads(kept.read_text())
+    assert set(value) == {"schema", "key", "supposed", "choices", "rows", "refused", "theory"}
+    assert str(place.folder) not in kept.read_text()
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "hint"),
+    [
+        ({"target": "height"}, 3, "'height' is not"),
+        ({"target": "site"}, 3, "must be numeric"),
+        ({"candidates": "age,height"}, 3, "column='height'"),
+        ({"metadata": "none.yaml"}, 2, "readable"),
+        ({"epsilon": "0"}, 2, r"epsilon must lie in \(0, 1000\]"),
+        ({"epsilon": "1,nan"}, 2, r"epsilon must lie in \(0, 1000\]"),
+        ({"epsilon": "1;2"}, 2, "E,E"),
+        ({"delta": "1"}, 2, "delta must lie in"),
+        ({"delta": "-1"}, 2, "delta must lie in"),
+        ({"n_rows": "0"}, 2, "n_rows=0"),
+        ({"n_rows": "many"}, 2, "N,N"),
+        ({"n_rows": "1000000000"}, 2, "cells"),
+        ({"effect": "height=1"}, 2, "height"),
+        ({"effect": "age"}, 2, "--effect COL=SIZE"),
+        ({"effect": "age=big"}, 2, "--effect COL=SIZE"),
+        ({"effect": "age=nan"}, 2, "finite"),
+        ({"n_true": "9"}, 2, "n_true must be"),
+        ({"r_squared": "1"}, 2, "r_squared"),
+        ({"noise_sd": "-1"}, 2, "noise_sd"),
+        ({"correlation": "1"}, 2, "correlation"),
+        ({"method": "magic"}, 2, "method must be one of pcls, .*, but method='magic'"),
+        ({"set": "l1_radius=1"}, 2, "Give --method"),
+        ({"method": "pcls", "set": "colour=1"}, 2, "colour"),
+        ({"goal": "right"}, 2, "form"),
+        ({"goal": "wrong>=0.9"}, 2, "form"),
+        ({"goal": "right>=0.9.1"}, 2, "form"),
+        ({"goal": "right>=1"}, 2, r"goal must lie in \(0, 1\)"),
+        ({"goal": "right>=0"}, 2, r"goal must lie in \(0, 1\)"),
+        ({"goal": "right>=0.9", "draws": "2"}, 2, "--draws"),
+        ({"tables": "0"}, 2, "at least one table"),
+        ({"draws": "0"}, 2, "at least one table"),
+        ({"seed": "-1"}, 2, "not negative"),
+        ({"out": "plan.svg"}, 2, "csv"),
+        ({"out": "nowhere/plan.csv"}, 2, "writable"),
+        ({"data": "people.parquet"}, 2, "--data"),
+    ],
+    ids=str,
+)
+def test_bad_input(place, options, code, hint):
+    """One clear line, the right exit code, nothing written."""
+    before = place.files()
+    line = plan(place, **options).refused(code)
+    assert re.search(hint, line), line
+    assert place.files() == before
+
+
+def test_options_that_contradict(place):
+    """Two options that say different things about one matter are refused."""
+    for words in (
+        ("--effect", "age=1", "--n-true", "1"),
+        ("--effect", "age=1", "--noise-sd", "1", "--r-squared", "0.5"),
+        ("--compare", "--goal", "p>=0.5"),
+    ):
+        plan(place, *words).refused(2)
+
+
+def test_private_number_of_rows(place):
+    """Where the number of rows is private a guess must be given."""
+    other = place.write_metadata(neighboring="add_or_remove_one", n_rows=None)
+    assert "Give n_rows" in plan(place, metadata=other).refused(2)
+    assert plan(place, *FAST, metadata=other, n_rows="300", epsilon="1").code == 0
+
+
+def test_output_spares_the_metadata(place):
+    """The figures do not replace the metadata."""
+    Path("people.csv").write_text(place.metadata.read_text())
+    assert "must not replace" in plan(place, metadata="people.csv", out="people.csv").refused(2)
