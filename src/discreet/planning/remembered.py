@@ -4,9 +4,11 @@ import numpy as np
 from typing_extensions import override
 
 from discreet.data.engine import Table
+from discreet.kernels.problem import SubsetProblem
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base import Outcome, Preparation, Progress
+from discreet.methods.model_space import Masks
 from discreet.methods.pcls import PreparedLeastSquares
 from discreet.methods.setting import Floats, Setting
 from discreet.methods.tuning import Tuned, buy
@@ -14,6 +16,9 @@ from discreet.planning.scenario import SimulatedTable, design_key
 
 MOST_MODELS = 2**12
 """Up to this many are scored; a lazy search is faster beyond."""
+
+MOST_CELLS = 2**22
+"""Of the matrices of all models at once."""
 
 
 class RememberedLeastSquares(PreparedLeastSquares):
@@ -43,11 +48,34 @@ class RememberedLeastSquares(PreparedLeastSquares):
         masks = table.remembered(("masks", self.candidates), self.space.masks)
 
         def found() -> Floats:
-            return np.asarray(setting.scores(tuned.moments, masks, tolerance), dtype=np.float64)
+            sums = _inside(setting.problem(tuned.moments, tolerance), masks)
+            left = np.isnan(sums)
+            if left.any():
+                sums[left] = setting.scores(tuned.moments, masks[left], tolerance)
+            return sums
 
         key = ("scores", *design_key(setting.design), setting.ratio, setting.intercept)
         sums: Floats = table.remembered(key, found)
         return sums
+
+
+def _inside(problem: SubsetProblem, masks: Masks) -> Floats:
+    """Residual sums of squares of models whose least squares lie inside the l1 ball; NaN of the others."""
+    gram, xty, yty, radius, units, always, _ = problem
+    p, none = len(xty), np.full(len(masks), np.nan)
+    if len(masks) * p * p > MOST_CELLS:
+        return none
+    bits = (masks[:, None] >> np.arange(len(units), dtype=np.uint64)) & np.uint64(1)
+    kept = (bits.astype(np.int64) @ units.astype(np.int64) > 0) | always
+    grams = np.where(kept[:, :, None] & kept[:, None, :], gram, np.eye(p) * max(float(np.trace(gram)) / p, 1.0))
+    sides = np.where(kept, xty, 0.0)
+    try:
+        coef = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:  # such as a constant beside all levels of a category
+        return none
+    gradient = np.abs(np.einsum("mij,mj->mi", grams, coef) - sides).max(axis=1)
+    exact = gradient <= 1e-9 * max(float(np.abs(xty).max()), 1.0)  # of a convex function: its minimum
+    return np.where(exact & (np.abs(coef).sum(axis=1) <= radius), yty - (sides * coef).sum(axis=1), np.nan)
 
 
 def remembered(prepared: Preparation) -> Preparation:

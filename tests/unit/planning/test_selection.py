@@ -16,6 +16,7 @@ from tests.privacy.laws import log_law
 import discreet as dc
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
+from discreet.methods.tuning import Tuned
 from discreet.planning import selection
 from discreet.planning.processes import spread
 from discreet.planning.remembered import RememberedLeastSquares, remembered
@@ -74,6 +75,21 @@ def test_remembered_scores_select_by_the_same_law(parameters):
     first, second = np.mean(counts, axis=1)
     assert abs(first - second) < 5.5 * math.sqrt(2 * 0.25 / 400)
     assert first > 0.05
+
+
+@pytest.mark.parametrize("radius", [0.2, 1.0, 1.5, 8.0])
+@pytest.mark.parametrize("extra", [{}, {"group": {"type": "category", "levels": ["a", "b", "c"], "source": "test"}}])
+def test_remembered_scores_are_the_methods(radius, extra):
+    """Residual sums of squares are those of the method, inside the l1 ball and at its border."""
+    columns = {f"x{j}": BOX for j in range(1, 4)} | extra | {"y": TARGET}
+    public = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 200, "columns": columns}
+    supposed = Scenario.of(dc.Metadata.from_value(public), "y", effects={"x1": 1.0, "x2": 0.5}, noise_sd=1.0)
+    prepared = pcls(l1_radius=radius).at(1.0).prepare(supposed.draw_metadata, "y", supposed.candidates)
+    table = supposed.draw(Source.seeded(4))
+    moments, masks = table.moments(prepared.design), prepared.space.masks()
+    tuned = Tuned(prepared.setting, moments, 200, None, ())
+    found = remembered(prepared)._sums(table, tuned, 1e-9)
+    assert found == pytest.approx(prepared.setting.scores(moments, masks, 1e-9), rel=1e-9)
 
 
 def test_what_is_not_remembered():
