@@ -1,11 +1,11 @@
 """A selection whose method nobody names: the plan's choice, from public facts alone."""
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
 from discreet.data.metadata import Metadata
 from discreet.methods.base import Method, Progress
-from discreet.planning.choice import best_selection
 
 
 def auto_method(
@@ -43,7 +43,8 @@ def auto_method(
     chosen : dict
         For the release: the selection's name, what it was compared with, and the overlap to expect.
     """
-    found = best_selection(metadata, target, candidates, epsilon, delta, n_rows, progress)
+    home = importlib.import_module("discreet.planning.choice")  # loads scipy, which no other command waits for
+    found = home.best_selection(metadata, target, candidates, epsilon, delta, n_rows, progress)
     chosen = {
         "by": "plan",
         "selection": found.rival.name,
@@ -51,4 +52,5 @@ def auto_method(
         "expected_overlap": round(found.overlap, 3),
         "expected_right": round(found.right, 3),
     }
-    return found.rival.at(epsilon), chosen
+    method: Method = found.rival.at(epsilon)
+    return method, chosen
