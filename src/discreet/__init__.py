@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from discreet.data.metadata import Metadata as Metadata
     from discreet.estimators.best_subsets import best_subsets as best_subsets
     from discreet.estimators.hybrid import HybridEstimator as HybridEstimator
-    from discreet.estimators.hybrid import PublicSubset as PublicSubset
     from discreet.estimators.pcls import PCLS as PCLS
     from discreet.estimators.pcpl import PCPL as PCPL
     from discreet.estimators.perturbed_histogram import PerturbedHistogram as PerturbedHistogram
     from discreet.estimators.public_screening import sure_independence_screening as sure_independence_screening
+    from discreet.estimators.public_subset import PublicSubset as PublicSubset
     from discreet.estimators.sis import DPSIS as DPSIS
     from discreet.estimators.two_stage import TwoStage as TwoStage
     from discreet.kernels.top_k_metrics import top_k_metrics as top_k_metrics
@@ -42,7 +42,7 @@ _HOMES = {
     "LinearRegression": "discreet.estimators.regression",
     "PCPL": "discreet.estimators.pcpl",
     "PerturbedHistogram": "discreet.estimators.perturbed_histogram",
-    "PublicSubset": "discreet.estimators.hybrid",
+    "PublicSubset": "discreet.estimators.public_subset",
     "Release": "discreet.release",
     "Rival": "discreet.planning.rivals",
     "Scenario": "discreet.planning.scenario",

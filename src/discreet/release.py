@@ -141,7 +141,7 @@ class PointsRecord(_Record):
     n_records: int = Field(ge=1, description="complete public records")
     n_points: int = Field(ge=1, description="distinct points of them, in lexicographic order")
     n_dropped: int = Field(default=0, ge=0, description="public records left out, for a missing cell")
-    measure: Literal["counts", "margins", "none"]
+    measure: Literal["counts", "margins"]
     measured: tuple[int, ...] = Field(description="places of the points beside which private rows were counted")
     noisy: tuple[float, ...] = Field(description="whole numbers with noise: counts of those points, or margins")
     kept: tuple[int, ...] = Field(description="places of the points that the estimate rests on")

@@ -1,5 +1,6 @@
 """The usual contrasts, theta = argmin sum_i w_i m(z_i, theta): means, quantiles, and losses of a linear predictor."""
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,9 +74,9 @@ class _Location(Solved):
         values, gradients = self._losses(theta - X)
         return values.sum(axis=1), gradients
 
+    @abstractmethod
     def _losses(self, away: Floats) -> tuple[Floats, Floats]:
         """Loss of each cell and its derivative, by theta - x."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -216,13 +217,17 @@ class _Linear(Solved):
         slopes: Bools = np.arange(q) >= self.fit_intercept
         return slopes
 
+    @abstractmethod
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
         """What `linear_minima.Curve` asks for."""
-        raise NotImplementedError
 
+
+class _Curved(_Linear):
+    """A loss of a linear predictor without a closed form of the minimum."""
+
+    @abstractmethod
     def _constant_fit(self, y: Floats, shares: Floats) -> tuple[float, float, float]:
         """Return the linear predictor of a fit without columns, the curvature there, and its square's unit."""
-        raise NotImplementedError
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:
         """Newton from the better of `start` and the constant fit, which is also where the floor pulls to."""
@@ -260,7 +265,7 @@ class LeastSquares(_Linear):
 
 
 @dataclass(frozen=True)
-class Huber(_Linear):
+class Huber(_Curved):
     """Robust regression: m = r^2 / 2 where |r| <= delta, else delta |r| - delta^2 / 2, with r = y - eta.
 
     Parameters
@@ -302,7 +307,7 @@ class Huber(_Linear):
 
 
 @dataclass(frozen=True)
-class Logistic(_Linear):
+class Logistic(_Curved):
     """Logistic regression: m = log(1 + exp(eta)) - y eta, for y in [0, 1].
 
     Parameters
@@ -344,7 +349,7 @@ class Logistic(_Linear):
 
 
 @dataclass(frozen=True)
-class Poisson(_Linear):
+class Poisson(_Curved):
     """Regression of counts by their logarithm: m = exp(eta) - y eta, for y >= 0.
 
     Parameters

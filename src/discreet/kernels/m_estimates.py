@@ -4,6 +4,7 @@ A contrast says what is averaged. Those of `contrasts` have solvers of their own
 the weights; anything else with the three members of `Contrast` is minimized by L-BFGS and certified.
 """
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
@@ -71,19 +72,19 @@ class Contrast(Protocol):
         """
 
 
-class Solved:
+class Solved(ABC):
     """A contrast with a solver of its own: what those of `contrasts` are built on."""
 
     def _penalized(self, q: int) -> Bools:
         """Which parameters a ridge holds when nobody says: slopes, not intercepts and not locations."""
         return np.zeros(q, dtype=np.bool_)
 
-    def _check(self, y: Floats) -> None:
+    def _check(self, y: Floats) -> None:  # noqa: B027 - most take any response
         """Refuse responses outside the contrast's range."""
 
+    @abstractmethod
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:
         """Minimize over points whose shares of the weight are positive and add up to 1."""
-        raise NotImplementedError
 
 
 def m_estimate(

@@ -17,8 +17,9 @@ from discreet.kernels.representatives import representatives
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Outcome, Preparation, Progress
 from discreet.methods.candidates import public_candidates
-from discreet.methods.m_estimation import MEstimation, Objective
+from discreet.methods.m_estimation import MEstimation
 from discreet.methods.measures import Counts, Margins
+from discreet.methods.objective import Objective
 from discreet.methods.request_facts import not_protected
 from discreet.methods.twins import twin_errors
 from discreet.release import HybridRecord, PointsRecord, PublicColumn, TwinRecord

@@ -12,6 +12,7 @@ from discreet.accounting.guarantee import exact_epsilon
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
+from discreet.kernels.moments import GRID
 from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Outcome, Progress
@@ -180,7 +181,7 @@ def ties_counted(rows: Any, cells: Any, n_numeric: int) -> Integers:
         # squared distances but for the row's own length: whole numbers below 2^53, so equal ones are equal
         gaps = lengths - 2.0 * (block[:, :n_numeric].astype(np.float64) @ points.T)
         for place in range(n_numeric, cells.shape[1]):
-            gaps += 4.0 * 32767.0**2 * (block[:, None, place] != cells[None, :, place])
+            gaps += 4.0 * GRID**2 * (block[:, None, place] != cells[None, :, place])
         at, near = np.nonzero(gaps == gaps.min(axis=1, keepdims=True))
         np.add.at(found, near, times[start : start + 256][at])
     return found

@@ -249,9 +249,8 @@ class Margins(Measure):
     def _targets(self, cells: Cells) -> Cells:
         return np.asarray(cells[:, self.points.design.target_place], dtype=np.int16)
 
-    def _features(self, cells: Cells) -> Cells:
+    def _features(self, cells: Cells, center: Floats, reach: Floats) -> Cells:
         """The constant, the terms and the target, centered and cut, in units of 1 / 32767."""
-        center, reach = self._scales
         columns = np.column_stack([self.points.design.terms(cells)[:, 1:], self._targets(cells)]) / GRID
         scaled = np.rint(np.clip((columns - center) / reach, -1.0, 1.0) * GRID).astype(np.int16)
         constant = np.full((len(cells), 1), GRID, dtype=np.int16)
@@ -283,9 +282,10 @@ class Margins(Measure):
         Deville and Sarndal 1992 (calibration to totals).
         """
         counted = self.metadata.n_rows is None
+        center, reach = self._scales  # before there are threads: all rows must be cut alike
 
         def work(cells: Cells) -> Integers:
-            sums = exact_products(self._features(cells))
+            sums = exact_products(self._features(cells, center, reach))
             return np.append(sums, len(cells) * GRID**2) if counted else sums
 
         start = np.zeros(len(self._levels) + 1 + counted, dtype=np.int64)
@@ -311,7 +311,7 @@ class Margins(Measure):
         sums = noisy if self.metadata.n_rows is not None else noisy[:-1]
         if n_rows < 1.0:
             return self.points.records.astype(np.float64)
-        features = self._features(self.points.cells).astype(np.float64) / GRID
+        features = self._features(self.points.cells, *self._scales).astype(np.float64) / GRID
         products = features[:, :-1] * features[:, -1:]
         sd = math.sqrt(2.0) * float(self.scale) / (GRID**2 * n_rows)
         target = np.clip(sums / (GRID**2 * n_rows), -1.0, 1.0)

@@ -24,7 +24,6 @@ _HOMES = {
 
 SELECTIONS = ("pcls", "pcpl", "moments")
 SCREENINGS = ("sis", "two-stage")
-HYBRIDS = ("hybrid", "public-subset", "histogram")
 FAMILIES = ("linear", "logistic", "poisson")
 
 

@@ -12,6 +12,7 @@ from discreet.data.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError
+from discreet.kernels.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Progress
 from discreet.methods.measures import Counts
@@ -147,7 +148,7 @@ def _error(prepared: Any, theta: Floats, table: FrameTable) -> float:
     rows = np.concatenate([design.encode(batch) for batch in table.batches(design.columns)])
     X, y = objective.points(rows)
     best = objective.minimize(X, y, np.ones(len(rows)))
-    terms = design.terms(rows).astype(np.float64) / 32767.0
+    terms = design.terms(rows).astype(np.float64) / GRID
     ours, theirs = (
         np.clip(objective.mean()(terms @ objective.per_half_range(one)), -1.0, 1.0) for one in (theta, best)
     )

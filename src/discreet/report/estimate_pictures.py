@@ -10,6 +10,7 @@ import altair as alt
 
 from discreet.release import CoefficientRecord, FitRecord, Release
 from discreet.report import asked, estimates, noise_box
+from discreet.report import sizes as by_size
 from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, svg
 from discreet.report.hybrids import ALONE
 from discreet.report.price import price
@@ -101,8 +102,8 @@ def sizes(release: Release) -> str:
     str
         An SVG element.
     """
-    records = estimates.drawn_sizes(release)
-    told = {size.size: size for size in estimates.sizes(release)}
+    records = by_size.drawn_sizes(release)
+    told = {size.size: size for size in by_size.sizes(release)}
     rows: list[dict[str, Any]] = []
     labels = []
     for at, record in enumerate(records):

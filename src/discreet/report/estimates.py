@@ -1,11 +1,11 @@
-"""Coefficients and best models by size in short texts; nothing is escaped here."""
+"""Coefficients in short texts; nothing is escaped here."""
 
 import math
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 
-from discreet.release import CoefficientRecord, FitRecord, PublicColumn, Release, SizeRecord
+from discreet.release import CoefficientRecord, FitRecord, PublicColumn, Release
 from discreet.report import asked
 from discreet.report.vocabulary import FAMILIES, IN_TARGETS_UNIT, LOCATIONS
 from discreet.report.words import alike, number, part
@@ -64,19 +64,6 @@ class Fit:
     n_empty: int
     n_undrawn: int
     largest_share: str
-
-
-@dataclass(frozen=True)
-class Size:
-    """The best model of one size; `change` tells how it differs from the model before it."""
-
-    size: str
-    columns: tuple[str, ...]
-    change: str
-    criterion: str
-    r_squared: str
-    interval: str
-    is_chosen: bool
 
 
 def label(record: CoefficientRecord, constant: str = CONSTANT) -> str:
@@ -188,24 +175,6 @@ def _clearness(record: CoefficientRecord) -> float:
     return abs(record.estimate) / spread if spread > 0 and math.isfinite(spread) else 0.0
 
 
-def drawn_sizes(release: Release) -> list[SizeRecord]:
-    """Return the models by size that a picture shows.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    list of SizeRecord
-        The smallest ones, and the selected one.
-    """
-    records = sorted(release.by_size, key=lambda record: record.size)
-    rest = [record for record in records[MOST_DRAWN:] if is_chosen(record, release)]
-    return records[:MOST_DRAWN] + rest
-
-
 def share(record: CoefficientRecord) -> float:
     """Return how much of an interval's variance is privacy noise.
 
@@ -274,75 +243,6 @@ def crossing(record: CoefficientRecord, column: PublicColumn | None) -> float:
         return 1.0
     width = column.upper - column.lower
     return width if 0 < width < math.inf else 1.0
-
-
-def sizes(release: Release) -> tuple[Size, ...]:
-    """Return the best models by size in short texts.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    tuple of Size
-        Smallest first.
-    """
-    records = sorted(release.by_size, key=lambda record: record.size)
-    return tuple(
-        Size(
-            size=str(record.size),
-            columns=record.columns,
-            change=change(records[at - 1] if at else None, record),
-            criterion=number(record.criterion, 5),
-            r_squared=f"{record.r_squared:.3f}",
-            interval=f"{record.r_squared_low:.3f} to {record.r_squared_high:.3f}",
-            is_chosen=is_chosen(record, release),
-        )
-        for at, record in enumerate(records)
-    )
-
-
-def is_chosen(record: SizeRecord, release: Release) -> bool:
-    """Tell whether the model of a size is the selected one.
-
-    Parameters
-    ----------
-    record : SizeRecord
-        The best model of its size.
-    release : Release
-        The release.
-
-    Returns
-    -------
-    bool
-        Columns that stand in every model are left aside.
-    """
-    forced = set(asked.forced(release))
-    return set(record.columns) - forced == set(release.selected) - forced
-
-
-def change(before: SizeRecord | None, record: SizeRecord) -> str:
-    """Return how the best model of a size differs from that of the size before.
-
-    Parameters
-    ----------
-    before : SizeRecord or None
-        The model before it, if there is one.
-    record : SizeRecord
-        The model.
-
-    Returns
-    -------
-    str
-        Such as ``+ age \u2212 idp``; the model itself when it is the first.
-    """
-    if before is None:
-        return ", ".join(record.columns) or "no column"
-    came = [f"+ {name}" for name in record.columns if name not in before.columns]
-    left = [f"\u2212 {name}" for name in before.columns if name not in record.columns]
-    return " ".join([*came, *left]) or "the same columns"
 
 
 def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:

@@ -7,11 +7,12 @@ from typing import Any, Literal
 from discreet.release import LedgerRecord, PublicColumn, Release
 from discreet.report import asked, estimates, hybrids, noise_box
 from discreet.report.account import standing
-from discreet.report.estimates import Fit, Size
+from discreet.report.estimates import Fit
 from discreet.report.hybrids import Hybrid
 from discreet.report.noise_box import Noise, Step
 from discreet.report.price import price
 from discreet.report.promise import Promise, promise
+from discreet.report.sizes import Size, sizes
 from discreet.report.table import coefficient_table
 from discreet.report.vocabulary import MEANINGS, METHODS, PUBLISHED, WORKINGS
 from discreet.report.words import at_least, at_most, count, listed, number, setting, shortened
@@ -165,7 +166,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         fit=estimates.fit(release),
         fit_text=coefficient_table(release, width=80),
         hybrid=hybrids.hybrid(release),
-        sizes=estimates.sizes(release) if kind != "fit" else (),
+        sizes=sizes(release) if kind != "fit" else (),
         sums=_sums(release),
         columns=columns[:n_listed],
         n_unlisted=len(columns) - len(columns[:n_listed]),

@@ -6,6 +6,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.hybrid_design import HybridDesign
+from discreet.data.public_records import PublicRecords
 from discreet.errors import MetadataError
 from discreet.kernels.moments import GRID
 
@@ -66,3 +67,23 @@ def test_all_columns_are_declared():
     few = HybridDesign.plan(METADATA, "x", ["y"])
     assert (few.columns, few.target_place) == (("y", "x"), 1)
     np.testing.assert_array_equal(few.terms(np.array([[3, 4]], dtype=np.int16)), [[GRID, 3]])
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ({"out_of_bounds": "missing"}, [-GRID, 0, GRID, GRID, 0, 0, 0]),
+        ({"out_of_bounds": "missing", "missing": 10}, [-GRID, 0, GRID, GRID, -GRID, -GRID, -GRID]),
+        ({"out_of_bounds": "clip"}, [-GRID, 0, GRID, GRID, GRID, -GRID, 0]),
+        ({"out_of_bounds": "clip", "missing": 10}, [-GRID, 0, GRID, GRID, GRID, -GRID, -GRID]),
+    ],
+)
+def test_only_declared_bounds_make_a_cell_missing(declared, expected):
+    """Public records from 20 to 40 of a range of 0 to 100: a private 60 is cut to 40, whatever 101 and -1 become."""
+    x = {"type": "real", "lower": 0, "upper": 100, "source": "design"} | declared
+    facts = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 7}
+    own = dc.Metadata.from_value(facts | {"columns": {"x": x, "y": {"type": "real", "source": "design"}}})
+    points = PublicRecords(pa.table({"x": [20.0, 40.0], "y": [0.0, 1.0]}), own).points(own, "y", None)
+    private = pa.table({"x": [0.0, 30.0, 60.0, 100.0, 101.0, -1.0, None], "y": [0.0] * 7})
+    cells = points.design.encode(private.select(list(points.design.columns)).to_batches()[0])
+    assert cells[:, 0].tolist() == expected

@@ -287,6 +287,73 @@ def test_a_ledger_takes_declared_public_files_alone(tmp_path):
     assert again.weighted_public_.equals(found.weighted_public_)
 
 
+@pytest.fixture
+def charged(tmp_path):
+    """A public file, a private table that declares it, with bounds, and a ledger with a budget for it."""
+    path, ledger = tmp_path / "public.csv", tmp_path / "ledger.sqlite"
+    PUBLIC.to_pandas().to_csv(path, index=False)
+    PRIVATE.to_pandas().to_csv(tmp_path / "private.csv", index=False)
+    declared = metadata(public={"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "source": "a survey"})
+    bounded = declared.to_dict()
+    for name in ("a", "b"):
+        bounded["columns"][name] |= {"lower": -4, "upper": 4}
+    with dc.Ledger(ledger) as book:
+        book.grant("toy", 2.0)
+    return path, dc.open_table(tmp_path / "private.csv", dc.Metadata.from_value(bounded)), ledger
+
+
+def spent(ledger):
+    """Of the data set, and how many entries the ledger has of it."""
+    with dc.Ledger(ledger) as book:
+        return float(book.account("toy").epsilon_spent), len(book.history("toy"))
+
+
+@pytest.mark.parametrize("kind", ["hybrid", "histogram"])
+def test_a_ledger_takes_no_contrast_of_ones_own(charged, kind):
+    """Nobody has read its code, which runs beside the rows; nothing is charged, and without a ledger it runs."""
+    path, table, ledger = charged
+    before = spent(ledger)
+    made = dc.HybridEstimator(path) if kind == "hybrid" else dc.PerturbedHistogram(bins=4)
+    made.set_params(contrast=Cauchy(), epsilon=0.5)
+    with pytest.raises(PolicyError, match="contrast of your own is not checked"):
+        made.fit(table, target="y", ledger=ledger)
+    assert not hasattr(made, "release_")
+    assert spent(ledger) == before
+    assert before[0] == 0.0
+    made.fit(table, target="y")
+    assert made.release_.guarantee.epsilon == 0.5
+    assert made.release_.provenance.ledger is None
+    made.set_params(contrast="linear").fit(table, target="y", ledger=ledger)
+    assert spent(ledger)[0] == 0.5
+
+
+def test_shares_that_leave_nothing_cost_nothing(charged):
+    """The error comes before the charge."""
+    path, table, ledger = charged
+    before = spent(ledger)
+    for shares in ({"histogram": 0.9}, {"validation": 0.5, "histogram": 0.5}, {"counts": 0.2}):
+        with pytest.raises(InvalidParameterError, match="shares must"):
+            dc.PublicSubset(path, shares=shares).fit(table, target="y", ledger=ledger)
+    assert spent(ledger) == before
+
+
+@pytest.mark.parametrize("source", ["frame", "pair"])
+def test_columns_of_a_table_go_by_its_own_names_in_every_fit(source):
+    """Not by those that an earlier fit learned."""
+    real, y = {"type": "real", "source": "design"}, metadata().to_dict()["columns"]["y"]
+    renamed = metadata(columns={"b": real, "c": real, "y": y})
+    private, public = (table.rename_columns(["b", "c", "y"]) for table in (PRIVATE, PUBLIC))
+    both = PUBLIC.append_column("c", public["c"])
+    given = both if source == "frame" else (both.select(["a", "b", "c"]), both["y"])
+    shared = {"measure": "margins", "random_state": 0}
+    expected = dc.HybridEstimator(given, **shared).fit(dc.open_table(private, renamed), target="y")
+    found = dc.HybridEstimator(given, **shared).fit(dc.open_table(PRIVATE, metadata()), target="y")
+    found.fit(dc.open_table(private, renamed), target="y")
+    assert found.feature_names_in_.tolist() == ["b", "c"]
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    assert found.weighted_public_.equals(expected.weighted_public_)
+
+
 def test_as_published_is_for_study():
     """No guarantee; the candidates are the sizes."""
     table = dc.open_table(PRIVATE.slice(0, 500), metadata(n_rows=500))

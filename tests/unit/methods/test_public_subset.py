@@ -188,6 +188,16 @@ def test_losses_and_contrasts_that_do_not_fit_are_refused():
     """By name."""
     with pytest.raises(InvalidParameterError, match="loss log"):
         prepared("linear", loss="log")
-    for shares in ({"validation": 1.0}, {"votes": 0.1}, {"validation": 0.6, "histogram": 0.5}):
+    for shares in ({"validation": 1.0}, {"votes": 0.1}, {"histogram": -0.1}):
         with pytest.raises(InvalidParameterError, match="shares"):
             prepared("linear", shares=shares)
+
+
+@pytest.mark.parametrize(
+    "shares", [{"histogram": 0.9}, {"histogram": 0.85}, {"validation": 0.6, "histogram": 0.5}], ids=str
+)
+def test_shares_leave_something_for_the_counts(shares):
+    """With the choice's own share, which stands where none is given."""
+    with pytest.raises(InvalidParameterError, match="must leave something for the counts"):
+        prepared("linear", shares=shares)
+    assert prepared("linear", shares={"validation": 0.01, "histogram": 0.01})[0].measure.epsilon == Fraction(98, 100)

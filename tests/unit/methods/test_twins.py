@@ -77,6 +77,20 @@ def test_more_noise_is_expected_to_err_more():
     assert np.mean([errors[0][size] for size in sizes]) > 2 * np.mean([errors[1][size] for size in sizes])
 
 
+def test_sizes_that_are_asked_for_are_of_the_real_public_table():
+    """A twin's has half its points: sizes beyond them would spoil each repeat, and are left out of all."""
+    table, own, public = problem("linear")
+    counted = {"measure": "counts", "n_points": 120}
+    sizes = (30, 120)
+    found = expected_errors(own, public, PublicSubset, sizes=sizes, **counted)
+    assert len(found) >= 3
+    assert found == expected_errors(own, public, PublicSubset, **counted)
+    subset = dc.PublicSubset(public.table._frame.to_native(), sizes=sizes, twins=3, random_state=0, **counted)
+    record = subset.fit(table, target="y").release_.hybrid
+    assert record.twins == found
+    assert {one.n_points for one in record.candidates} >= set(sizes)
+
+
 @pytest.mark.parametrize("n_records", [2, 3, 5, 12])
 @pytest.mark.parametrize("kind", [HybridEstimate, PublicSubset])
 def test_few_public_records_spoil_no_run(kind, n_records):

@@ -5,7 +5,6 @@ import math
 import pytest
 from report_fits import coefficient, derived, make_fit, make_moments, make_run, regression
 
-from discreet.release import SizeRecord
 from discreet.report import asked, estimates
 
 
@@ -106,40 +105,6 @@ def test_a_picture_holds_what_stands_out():
     shown = estimates.drawn(regression(*many, has_usual=False))
     assert [one.name for one in shown] == [f"x{place}" for place in range(20, 60)]
     assert estimates.fit(make_fit("linear", *many)).n_undrawn == 24
-
-
-def size(number, *columns):
-    """Return a model of a size."""
-    return SizeRecord(size=number, columns=columns, criterion=1.0, r_squared=0.1, r_squared_low=0.0, r_squared_high=0.2)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "told"),
-    [
-        (None, size(0), "no column"),
-        (None, size(2, "a", "b"), "a, b"),
-        (size(1, "a"), size(2, "a", "b"), "+ b"),
-        (size(2, "a", "b"), size(3, "b", "c", "d"), "+ c + d \u2212 a"),
-        (size(1, "a"), size(2, "a"), "the same columns"),
-    ],
-)
-def test_a_model_is_named_by_how_it_differs(before, after, told):
-    """What came, then what left."""
-    assert estimates.change(before, after) == told
-
-
-def test_the_selected_size_is_marked():
-    """Forced columns are left aside; where another model was selected, none is."""
-    marked = [one.size for one in estimates.sizes(make_moments()) if one.is_chosen]
-    assert marked == ["4"]
-    assert not any(one.is_chosen for one in estimates.sizes(make_moments(selected=("female",))))
-
-
-def test_the_selected_size_is_drawn_however_large():
-    """The picture holds the small models, and the one that was selected."""
-    names = tuple(f"x{place}" for place in range(60))
-    release = make_moments(names, by_size=tuple(size(n, *names[:n]) for n in range(61)), selected=names[:50])
-    assert [record.size for record in estimates.drawn_sizes(release)] == [*range(40), 50]
 
 
 def test_a_fit_of_what_moments_selected_comes_after_a_selection(samples):
