@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from discreet.accounting.neighbors import NeighboringRelation as NeighboringRelation
     from discreet.data.duckdb import open_table as open_table
     from discreet.data.metadata import Metadata as Metadata
+    from discreet.estimators.auto import AutoSelection as AutoSelection
     from discreet.estimators.best_subsets import best_subsets as best_subsets
     from discreet.estimators.hybrid import HybridEstimator as HybridEstimator
     from discreet.estimators.pcls import PCLS as PCLS
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.estimators.two_stage import TwoStage as TwoStage
     from discreet.kernels.top_k_metrics import top_k_metrics as top_k_metrics
     from discreet.ledger import Ledger as Ledger
+    from discreet.planning.fits import expected_fit as expected_fit
     from discreet.planning.rivals import Rival as Rival
     from discreet.planning.scenario import Scenario as Scenario
     from discreet.planning.selection import expected_selection as expected_selection
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 # Imported on first use: the command line must not wait for scikit-learn.
 _HOMES = {
+    "AutoSelection": "discreet.estimators.auto",
     "DPSIS": "discreet.estimators.sis",
     "Guarantee": "discreet.accounting.guarantee",
     "HybridEstimator": "discreet.estimators.hybrid",
@@ -51,6 +54,7 @@ _HOMES = {
     "accuracy_chart": "discreet.report.accuracy_chart",
     "best_subsets": "discreet.estimators.best_subsets",
     "errors": "discreet",
+    "expected_fit": "discreet.planning.fits",
     "expected_selection": "discreet.planning.selection",
     "mechanisms": "discreet",
     "open_table": "discreet.data.duckdb",
@@ -65,6 +69,7 @@ __all__ = [
     "DPSIS",
     "PCLS",
     "PCPL",
+    "AutoSelection",
     "Guarantee",
     "HybridEstimator",
     "Ledger",
@@ -82,6 +87,7 @@ __all__ = [
     "TwoStage",
     "accuracy_chart",
     "best_subsets",
+    "expected_fit",
     "expected_selection",
     "open_table",
     "render",

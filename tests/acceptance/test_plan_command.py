@@ -1,6 +1,7 @@
 """`discreet plan`: what it tells, what it refuses, and that it opens and charges nothing."""
 
 import csv
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.planning import selection
-from discreet.workflow.expect import cache_folder
+from discreet.workflow.expectation_cache import cache_folder
 
 FAST = ("--tables", 2, "--candidates", "age,income")
 
@@ -47,7 +48,12 @@ def test_curve_and_comparison(place):
     assert re.search(r"At epsilon 1 +overlap +right +error +explained +delta +models\n", text)
     assert re.search(r"\npcls, y_bound 5 .* 0 +4\n", text)
     assert "select as many columns as they are told" in text
-    assert "Lei et al., theorem 1, asks for a penalty of" in text
+    assert re.search(r"A linear fit of the right columns +error +half width +coverage +vacuous\n", text)
+    assert len(re.findall(r"\nepsilon [0-9.]+ +[0-9.e+]+ +[0-9.e+]+ +[01]\.\d\d +[01]\.\d\d", text)) == 5
+    assert re.search(
+        r"Lei et al., theorem 1 \(pcls, y_bound 10, epsilon 1\): consistency is not proved, as \d of 5", text
+    )
+    assert re.search(r"\n  holds  penalty [0-9.,]+, at least [0-9.]+ needed so that sampling error lets in no", text)
     assert text.endswith("No data were opened and nothing was spent.\n")
     assert max(map(len, text.splitlines())) <= 100
     after = place.files()
@@ -133,7 +139,124 @@ def test_figures_as_a_file(place):
     assert (done.code, done.err) == (0, "Figures written to plan.csv.\n")
     rows = list(csv.DictReader(Path("plan.csv").read_text().splitlines()))
     assert {row["epsilon"] for row in rows} == {"1.0", "2.0"}
-    assert set(rows[0]) >= {"rival", "right", "overlap", "explained", "error", "n_rows"}
+    assert set(rows[0]) >= {"rival", "right", "overlap", "explained", "error", "n_rows", "scenario", "noise_sd"}
+    fits = [row for row in rows if row["rival"] == "a linear fit of the right columns"]
+    assert len(fits) == 2
+    assert all(float(row["coefficient_error"]) > 0 and not row["right"] for row in fits)
+
+
+# ---- several scenarios, and a public table
+
+
+def test_several_scenarios(place):
+    """Figures of each scenario, their worst and mean, best mean overlap first; the rows say which scenario they are."""
+    words = (*FAST, "--times", "0.5,2", "--correlation", "0,0.5", "--method", "moments", "--method", "sis")
+    text = plan(place, *words, epsilon="1,2").out
+    assert re.search(r"\n  scenario  times  correlation    R²  noise sd  effects on visits\n  A +0.5 +0 ", text)
+    assert re.search(r"Right columns: mean chance \(worst\) +eps 1 +eps 2\n", text)
+    assert re.search(r"Overlap at epsilon 2 +A +B +C +D +worst +mean\n", text)
+    assert re.search(r"Chance of the right columns at epsilon 2 +A +B +C +D +worst +mean\n", text)
+    assert re.search(r"A linear fit of the right columns +mean error +worst +mean half width +worst +least", text)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "Explained at epsilon 1" in plan(place, *words, "--compare", epsilon="1,2").out
+    found = figures(plan(place, *words, "--json", epsilon="1,2"))
+    assert [one["times"] for one in found["supposed"]["scenarios"]] == [0.5, 2.0, 0.5, 2.0]
+    rows = [row for row in found["figures"] if row["rival"] == "sis, 1 columns" and row["epsilon"] == 2.0]
+    assert [(row["scenario"], row["correlation"]) for row in rows] == [("A", 0), ("B", 0), ("C", 0.5), ("D", 0.5)]
+    assert rows[0]["noise_sd"] == rows[1]["noise_sd"]
+    overlaps = [row["overlap"] for row in rows]
+    line = next(one for one in text.splitlines() if re.match(r"sis, 1 columns +\d\.\d\d +\d\.\d\d  ", one))
+    shown = [float(one) for one in line.split()[3:]]
+    assert shown == pytest.approx([*overlaps, min(overlaps), sum(overlaps) / 4], abs=0.006)
+    means = [float(one) for one in re.findall(r"(\d\.\d\d)$", text.split("Overlap at")[1].split("\n\n")[0], re.M)]
+    assert means == sorted(means, reverse=True)
+    assert {row["scenario"] for row in found["fits"]} == {"A", "B", "C", "D"}
+
+
+def test_many_scenarios_are_shown_by_worst_and_mean(place):
+    """Of more scenarios than fit side by side, each stands in the files alone."""
+    lists = ("--times", "0.5,1,2", "--correlation", "0,0.3,0.6", "--method", "sis", "--tables", 1)
+    text = plan(place, "--candidates", "age,income", *lists, epsilon="1").out
+    assert re.search(r"Overlap at epsilon 1 +worst +mean\n", text)
+    assert re.search(r"\n  I +2 +0.6 ", text)
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_goal_in_several_scenarios(place):
+    """The epsilon of each scenario, and the one that does in all: larger effects need less."""
+    words = ("--tables", 8, "--candidates", "age,income", "--effect", "age=4", "--noise-sd", 2, "--method", "sis")
+    asked = ("--set", "n_features_to_select=1", "--times", "1,4")
+    found = figures(plan(place, *words, *asked, "--json", goal="right>=0.7"))
+    small, large = (row["epsilon"] for row in found["figures"])
+    assert large < small
+    text = plan(place, *words, *asked, goal="right>=0.7").out
+    line = re.search(r"\nsis, n_features_to_select 1 +([0-9.e-]+) +([0-9.e-]+) +([0-9.e-]+)\n", text)
+    assert line[3] == max(line[1], line[2], key=float)
+    assert re.search(r"Epsilon for right >= 0.7 +A +B +in all\n", text)
+
+
+def public_csv(n_rows=120):
+    """Other people: visits follow income, age follows it too."""
+    rows = [(20 + i * 7 % 60, i * 13 % 97) for i in range(n_rows)]
+    lines = [
+        f"{(age + income) // 2},{income},{('north', 'south')[age % 2]},{min(20, income // 5)}" for age, income in rows
+    ]
+    path = Path("census.csv")
+    path.write_text("\n".join(["age,income,site,visits", *lines]) + "\n")
+    return path
+
+
+def test_like_a_public_table(place):
+    """Effects are those of the public table, whose digest is told; another table is another question."""
+    path = public_csv()
+    found = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--json", epsilon="1"))
+    like = found["supposed"]["like"]
+    assert like == {
+        "name": "census.csv",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "n_records": 120,
+        "n_dropped": 0,
+    }
+    assert set(found["supposed"]["effects"]) == {"income"}
+    assert found["supposed"]["effects"]["income"] == pytest.approx(10, rel=0.1)
+    text = plan(place, *FAST, "--like", path, "--method", "moments", epsilon="1").out
+    assert "drawn from the 120 complete records of the public table census.csv" in " ".join(text.split())
+    assert text.endswith("No private data were opened and nothing was spent.\n")
+    public_csv(121)
+    again = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--json", epsilon="1"))
+    assert again["supposed"]["like"]["sha256"] != like["sha256"]
+    twice = figures(plan(place, *FAST, "--like", path, "--times", "1,2", "--method", "sis", "--json", epsilon="1"))
+    first, second = (one["effects"]["income"] for one in twice["supposed"]["scenarios"])
+    assert second == pytest.approx(2 * first)
+
+
+def test_a_public_table_that_does_not_fit(place):
+    """A missing column, too few records, a file that is not there, and what contradicts it."""
+    public_csv(20)
+    assert "at least 30 records" in plan(place, *FAST, like="census.csv").refused(5)
+    Path("narrow.csv").write_text("age,visits\n1,2\n")
+    assert "'income'" in plan(place, *FAST, like="narrow.csv").refused(5)
+    plan(place, *FAST, like="none.csv").refused(2)
+    assert "Leave out correlation" in plan(place, *FAST, like="census.csv", correlation="0.5").refused(2)
+    assert "must not replace" in plan(place, *FAST, like="census.csv", out="census.csv").refused(2)
+
+
+def test_theorem_2_where_pcpl_is_planned(place):
+    """Conditions of both theorems stand in the JSON, with what each needs and whether it holds."""
+    words = ("--method", "pcls", "--method", "pcpl", "--set", "l1_radius=10", "--json")
+    found = figures(plan(place, *FAST, *words, epsilon="1", delta="0"))
+    assert [one["theorem"] for one in found["theory"]] == [1, 2]
+    assert [len(one["conditions"]) for one in found["theory"]] == [5, 6]
+    for one in found["theory"]:
+        assert one["holds"] == all(each["holds"] for each in one["conditions"])
+        assert {each["quantity"] for each in one["conditions"]} >= {"penalty", "R", "rows"}
+
+
+def test_a_fit_that_cannot_be_had_says_why(place):
+    """Where no column matters there is nothing to fit."""
+    done = plan(place, *FAST, "--effect", "age=0", "--method", "moments", epsilon="1")
+    assert "Left out: a fit of the right columns. No column has an effect" in " ".join(done.out.split())
+    assert "A linear fit" not in done.out
 
 
 # ---- the cache
@@ -155,7 +278,7 @@ def test_the_second_time_is_kept(place, monkeypatch):
     assert plan(place, *FAST, metadata=other).code == 1
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"schema": "discreet/expectation-cache@1"}', "\0"])
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"schema": "discreet/expectation-cache@2"}', "\0"])
 def test_a_broken_cache_is_ignored(place, content):
     """A cache file that cannot be read is simulated anew and replaced."""
     first = plan(place, *FAST, epsilon="1")
@@ -178,7 +301,8 @@ def test_cache_holds_public_facts_alone(place):
     plan(place, *FAST, epsilon="1")
     (kept,) = cache_folder().iterdir()
     value = json.loads(kept.read_text())
-    assert set(value) == {"schema", "key", "supposed", "choices", "rows", "refused", "theory"}
+    told = {"supposed", "choices", "rows", "refused", "theory", "fits", "fits_refused"}
+    assert set(value) == {"schema", "key"} | told
     assert str(place.folder) not in kept.read_text()
 
 
@@ -208,6 +332,11 @@ def test_cache_holds_public_facts_alone(place):
         ({"r_squared": "1"}, 2, "r_squared"),
         ({"noise_sd": "-1"}, 2, "noise_sd"),
         ({"correlation": "1"}, 2, "correlation"),
+        ({"correlation": "a"}, 2, "--correlation must be numbers"),
+        ({"times": "0"}, 2, "times"),
+        ({"times": "1,,2"}, 2, "--times must be numbers"),
+        ({"r_squared": "0.5,x"}, 2, "--r-squared must be numbers"),
+        ({"times": "1,2,3,4,5", "correlation": "0,.1,.2,.3,.4"}, 2, "At most 24 scenarios"),
         ({"method": "magic"}, 2, "method must be one of pcls, .*, but method='magic'"),
         ({"set": "l1_radius=1"}, 2, "Give --method"),
         ({"method": "pcls", "set": "colour=1"}, 2, "colour"),

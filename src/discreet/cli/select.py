@@ -24,6 +24,7 @@ from discreet.cli.spend import (
     number_or_word,
     spend,
 )
+from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
 from discreet.errors import InvalidParameterError
 from discreet.files import read_text
 
@@ -35,6 +36,8 @@ Example:
     --method sis --n-features 10 --epsilon 2 --out release.json
   discreet select --data rand_hie.parquet --metadata rand_hie.yaml \\
     --target mdvis --method auto --epsilon 1 --delta 1e-6 --out release.json
+  discreet select --data rand_hie.parquet --metadata rand_hie.yaml \\
+    --target mdvis --method auto --correlation 0.5 --times 0.5,1 --epsilon 1
 """
 
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
@@ -51,7 +54,8 @@ def select(
         str,
         typer.Option(
             help="pcls: constrained least squares; pcpl: profile likelihood; moments: noisy moments; sis: screening of "
-            "many columns one by one; two-stage: votes of lassos on blocks of rows; auto: what a plan finds best."
+            "many columns one by one; two-stage: votes of lassos on blocks of rows; auto: what a plan finds best for "
+            "what --effect to --like suppose."
         ),
     ] = "pcls",
     n_features: Annotated[
@@ -107,6 +111,13 @@ def select(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, as JSON.")
     ] = None,
+    effect: Effect = None,
+    n_true: NTrue = None,
+    r_squared: RSquared = None,
+    noise_sd: NoiseSd = None,
+    correlation: Correlation = None,
+    times: Times = None,
+    like: Like = None,
     table: Of = None,
     ledger: Book = None,
     out: Out = None,
@@ -136,33 +147,46 @@ def select(
         "fit_intercept": intercept,
         "as_published": as_published or None,
     }
-    given = {key: value for key, value in named.items() if value is not None}
-    if method == "auto":
-        how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
-        _auto({**other_parameters(set_), **given}, metadata, target, names(candidates), how)
-        return
-    chosen = workflow.method_of(method, **{**other_parameters(set_), **given})
+    given = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
-    spend(chosen, metadata, target, names(candidates), how, models)
+    stated = supposed(effect, n_true, r_squared, noise_sd, correlation, times, like)
+    if method == "auto":
+        _auto(given, metadata, target, names(candidates), how, stated)
+        return
+    if stated:
+        raise InvalidParameterError(
+            f"What is supposed of the table is for the method auto, but {next(iter(stated))} is given with {method}. "
+            "Leave that out, or ask `discreet plan`."
+        )
+    spend(workflow.method_of(method, **given), metadata, target, names(candidates), how, models)
 
 
-def _auto(given: dict[str, Any], metadata: Path, target: str, candidates: tuple[str, ...] | None, how: How) -> None:
+def _auto(
+    given: dict[str, Any],
+    metadata: Path,
+    target: str,
+    candidates: tuple[str, ...] | None,
+    how: How,
+    stated: dict[str, Any],
+) -> None:
     """Let a plan choose the method, from public facts alone, and run it."""
     extra = sorted(given.keys() - {"epsilon", "delta", "n0"})
     if extra:
         raise InvalidParameterError(
             f"The method auto chooses its tuning itself, but {extra[0]} is given. Leave that out, or name a method."
         )
-    public = workflow.Metadata.read(metadata)
+    public, private = workflow.Metadata.read(metadata), None
+    if stated.get("like") is not None and how.data is not None:
+        private = workflow.open_table(how.data, public, how.table, how.targets)
     with progress(how.quiet) as told:
         asked = (public, target, candidates, given["epsilon"], given.get("delta") or 0.0, given.get("n0"))
-        chosen, facts = workflow.auto_method(*asked, progress=told)
+        chosen, facts = workflow.auto_method(*asked, progress=told, supposed=stated, private=private)
     say(
         f"Of {facts['among']} selections a plan chose: {facts['selection']}. On simulated tables its columns and the "
         f"right ones overlapped by {facts['expected_overlap']:.0%}.",
         how.quiet,
     )
-    spend(chosen, metadata, target, candidates, how, chosen=facts)
+    spend(chosen, metadata, target, candidates, how, stated.get("like"), chosen=facts)
 
 
 def named_numbers(given: list[str] | None, form: str) -> dict[str, float] | None:

@@ -57,9 +57,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         among: Sequence[str] | None,
         ledger: Ledger | str | Path | None,
         has_names: bool,
+        chosen: dict[str, Any] | None = None,
     ) -> Release:
         with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
-            release = answer(method, table, name, among, ledger=book, rng=self._source()).release
+            release = answer(method, table, name, among, ledger=book, rng=self._source(), chosen=chosen).release
         recorded = release.request["candidates"]  # the names, or how many they are
         self._candidates = list(recorded if isinstance(recorded, list) else among or features_in(table, name))
         if has_names:

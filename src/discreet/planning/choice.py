@@ -1,7 +1,9 @@
 """What `auto` means: the selection that does best on drawn tables, chosen from public facts alone."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +14,13 @@ from discreet.methods.base import Progress
 from discreet.planning.rivals import Rival, rivals
 from discreet.planning.scenario import Scenario
 from discreet.planning.selection import expected
+from discreet.planning.supposition import Supposition
 
 TRUE_COLUMNS = (1, 2, 3, 4)
 """Numbers of columns that matter, equally, of the scenarios that are tried: nobody knows which it is."""
 
-ROUNDS = ((8, 2, 4), (25, 4, 1))
-"""Tables and draws of a round, and how many selections go on from it."""
+ROUNDS = ((32, 1, 4), (80, 2, 1))
+"""Tables of all scenarios together and draws of a round, and how many selections go on from it."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Choice:
         Means over the scenarios: see `Expected`.
     n_rivals : int
         How many were compared.
+    supposed : dict
+        What was stated of the table, as JSON can hold it; empty where nothing was.
     """
 
     rival: Rival
@@ -39,6 +44,7 @@ class Choice:
     overlap: float
     explained: float
     n_rivals: int
+    supposed: dict[str, Any] = field(default_factory=dict)
 
 
 def best_selection(
@@ -49,8 +55,9 @@ def best_selection(
     delta: float = 0.0,
     n_rows: int | None = None,
     progress: Progress | None = None,
+    supposed: Mapping[str, Any] | Supposition | None = None,
 ) -> Choice:
-    """Return the selection whose columns overlap most with the right ones, over scenarios of one to four of them.
+    """Return the selection whose columns overlap most with the right ones, over the scenarios that are supposed.
 
     Parameters
     ----------
@@ -68,6 +75,9 @@ def best_selection(
         A public guess, where the number is private.
     progress : callable, optional
         Told of the tables.
+    supposed : dict or Supposition, optional
+        What is supposed of the table, from public knowledge alone: where that does not say which columns matter, or how
+        many, scenarios of one to four of them are tried.
 
     Returns
     -------
@@ -81,15 +91,17 @@ def best_selection(
 
     Notes
     -----
-    The columns that matter explain half of the variance of a target whose bounds lie at three standard deviations.
-    Cost: a few seconds for a thousand rows and six candidates.
+    Where nothing else is supposed, the columns that matter explain half of the variance of a target whose bounds lie at
+    three standard deviations. Scenarios count alike. Cost: a few seconds for a thousand rows and six candidates.
     """
     names = Design.plan(metadata, target, candidates).candidates
-    numbers = [k for k in TRUE_COLUMNS if k <= len(names)]
-    scenarios = [Scenario.of(metadata, target, names, n_true=k, n_rows=n_rows) for k in numbers]
+    stated = Supposition.of(supposed)
+    numbers = [k for k in TRUE_COLUMNS if k <= len(names)] if stated.leaves_columns_open else [None]
+    scenarios = [one for k in numbers for one in stated.scenarios(metadata, target, names, n_rows, k)]
     left = rivals(metadata, target, names, delta, scenarios[0].n_rows)
     n_rivals, means = len(left), dict[str, tuple[float, ...]]()
-    for n_tables, n_draws, n_kept in ROUNDS:
+    for n_all, n_draws, n_kept in ROUNDS:
+        n_tables = math.ceil(n_all / len(scenarios))
         means = _means(scenarios, left, epsilon, n_tables, n_draws, progress)
         left = sorted((one for one in left if one.name in means), key=lambda one: means[one.name])[-n_kept:]
     if not left:
@@ -97,7 +109,7 @@ def best_selection(
             f"A selection must be possible, but at epsilon={epsilon:g} no method's noise fits. Raise epsilon."
         )
     overlap, right, explained = means[left[-1].name]
-    return Choice(left[-1], right, overlap, explained, n_rivals)
+    return Choice(left[-1], right, overlap, explained, n_rivals, stated.record(scenarios))
 
 
 def _means(

@@ -9,10 +9,12 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base import Outcome, Preparation, Progress
 from discreet.methods.model_space import Masks
+from discreet.methods.noisy_moments import PreparedMoments
 from discreet.methods.pcls import PreparedLeastSquares
 from discreet.methods.setting import Floats, Setting
 from discreet.methods.tuning import Tuned, buy
-from discreet.planning.scenario import SimulatedTable, design_key
+from discreet.planning.remembered_moments import remembered_moments
+from discreet.planning.simulated_table import SimulatedTable, design_key
 
 MOST_MODELS = 2**12
 """Up to this many are scored; a lazy search is faster beyond."""
@@ -89,8 +91,10 @@ def remembered(prepared: Preparation) -> Preparation:
     Returns
     -------
     Preparation
-        Itself for all but small plain requests of constrained least squares.
+        Itself for all but small plain requests of constrained least squares and of noisy moments.
     """
+    if isinstance(prepared, PreparedMoments):
+        return remembered_moments(prepared)
     if type(prepared) is not PreparedLeastSquares or prepared.method.as_published:
         return prepared
     space = prepared.space

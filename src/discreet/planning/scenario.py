@@ -1,24 +1,24 @@
 """What a private table is supposed to be like, and tables drawn from that: never read from the rows."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy.special import ndtr, ndtri
-from typing_extensions import override
+from scipy.special import ndtr
 
-from discreet.data.design import Cells, Design, RowMap
-from discreet.data.engine import BATCH_ROWS, Integers, Progress
-from discreet.data.frame import FrameTable
+from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
-from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
+from discreet.planning.draws import normals, uniforms
+from discreet.planning.public_pattern import PublicPattern, level_places, public_effects, signal
+from discreet.planning.simulated_table import SimulatedTable as SimulatedTable
+from discreet.planning.stated import check_effects, check_numbers, left_sd, names_and_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,163 +27,8 @@ R_SQUARED = 0.5
 SPREAD = 1.0 / 3.0
 """Standard deviation of the target over half the width of its bounds, where nobody says: bounds at three of them."""
 
-
-MOST_CELLS = 2**28
-"""Of a drawn table."""
-
-KEPT_CELLS = 2**24
-"""Of the drawn tables that are kept for another look."""
-
-
-class SimulatedTable(FrameTable):
-    """A table in memory that remembers sums: a plan asks for the same ones again and again.
-
-    Parameters
-    ----------
-    frame : pyarrow.Table
-        Drawn.
-    metadata : Metadata
-        Its own.
-    """
-
-    def __init__(self, frame: pa.Table, metadata: Metadata) -> None:
-        super().__init__(frame, metadata, "simulated")
-        self._arrow = frame
-        self._known: dict[Any, Any] = {}
-
-    def remembered(self, key: Any, value: Callable[[], Any]) -> Any:
-        """Return what was computed before, or compute it.
-
-        Parameters
-        ----------
-        key : hashable
-            All that decides the value, the table apart.
-        value : callable
-            Computes it.
-
-        Returns
-        -------
-        Any
-            Not to be changed.
-        """
-        if key not in self._known:
-            self._known[key] = value()
-        return self._known[key]
-
-    @override
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        yield from self._arrow.select(list(columns)).to_batches(BATCH_ROWS)
-
-    @override
-    def map_reduce(
-        self,
-        design: RowMap,
-        work: Callable[[Cells], Integers],
-        start: Integers,
-        progress: Progress | None = None,
-    ) -> Integers:
-        total = start.copy()
-        for cells in self._encoded(design):  # one thread: on tables of a plan's size others cost more than they save
-            total += work(cells)
-        return total
-
-    def _encoded(self, design: RowMap) -> Iterable[Cells]:
-        """Blocks of encoded rows; those of the target alone are kept."""
-        blocks = (design.encode(one) for one in self.batches(design.columns))
-        if isinstance(design, Design) and not design.candidates:
-            kept: list[Cells] = self.remembered(("target", *design_key(design)), lambda: list(blocks))
-            return kept
-        return blocks
-
-    @override
-    def moments(self, design: Design, progress: Progress | None = None) -> Integers:
-        if design.unit_bound is not None:  # the target is divided by the length of its row
-            whole: Integers = self.remembered(
-                ("moments", *design_key(design)), lambda: super(SimulatedTable, self).moments(design)
-            )
-            return whole.copy()
-        found: Integers = self.remembered(("moments", *design_key(design)), lambda: self._moments(design))
-        return found.copy()
-
-    def _moments(self, design: Design) -> Integers:
-        """What a bought bound moves is the target alone: products of the others are added up once."""
-        bounds = bounds_key(design.metadata, design.candidates)
-        key = (design.candidates, design.row_norm, bounds)
-        blocks: list[npt.NDArray[np.float64]] = self.remembered(
-            ("rows", *key),
-            lambda: [
-                np.ascontiguousarray(design.encode(one)[:, :-1].T, dtype=np.float64)
-                for one in self.batches(design.columns)
-            ],
-        )
-        gram: Integers = self.remembered(("gram", *key), lambda: _summed(one @ one.T for one in blocks))
-        alone = [cells[:, -1].astype(np.float64) for cells in self._encoded(replace(design, candidates=()))]
-        p = len(gram)
-        found = np.empty((p + 1, p + 1), dtype=np.int64)
-        found[:p, :p] = gram
-        found[:p, p] = found[p, :p] = _summed(x @ y for x, y in zip(blocks, alone, strict=True))
-        found[p, p] = int(_summed(np.atleast_1d(y @ y) for y in alone)[0])
-        return found
-
-    @override
-    def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
-        # A bought center moves the target alone.
-        features: list[npt.NDArray[np.float64]] = self.remembered(
-            ("features", tuple(design.features), bounds_key(design.metadata, design.features)),
-            lambda: [
-                np.ascontiguousarray(design.encode(one)[:, :-1].T, dtype=np.float64)
-                for one in self.batches(design.columns)
-            ],
-        )
-        targets = [design.responses(one.column(0)).astype(np.float64) for one in self.batches([design.target])]
-        return _summed(x @ y for x, y in zip(features, targets, strict=True))
-
-    @override
-    def target_sum(self, design: ScoreDesign) -> tuple[int, int]:
-        key = ("sum", design.target, design.center, design.bound, bounds_key(design.metadata, [design.target]))
-        found: tuple[int, int] = self.remembered(key, lambda: super(SimulatedTable, self).target_sum(design))
-        return found
-
-
-def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:
-    """Sums of products of cells: below 2^30 each, so those of a batch are exact in any order."""
-    return np.asarray(sum(part.astype(np.int64) for part in parts), dtype=np.int64)
-
-
-def design_key(design: Design) -> tuple[Any, ...]:
-    """Return all that decides how a table's rows are encoded.
-
-    Parameters
-    ----------
-    design : Design
-        The row map.
-
-    Returns
-    -------
-    tuple
-        Hashable.
-    """
-    bounds = bounds_key(design.metadata, design.columns)
-    return design.columns, design.center, design.bound, design.row_norm, design.unit_bound, bounds
-
-
-def bounds_key(metadata: Metadata, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return what may differ between the metadata of one table: bounds, where they are bought.
-
-    Parameters
-    ----------
-    metadata : Metadata
-        Of a design.
-    names : sequence of str
-        Its columns.
-
-    Returns
-    -------
-    tuple
-        Of pairs.
-    """
-    columns = [metadata.declared(name) for name in names]
-    return tuple((getattr(one, "lower", None), getattr(one, "upper", None)) for one in columns)
+SAMPLE = 20_000
+"""Rows from which a scenario tells what its columns explain: exact enough for a plan."""
 
 
 @dataclass(frozen=True)
@@ -207,10 +52,21 @@ class Scenario:
         Of a drawn table.
     correlation : float
         Of each column with the one before it, in (-1, 1), before they are spread evenly over their bounds.
+    times : float
+        What the effects were multiplied by since they were stated.
+    pattern : PublicPattern, optional
+        A public table whose records the rows are drawn from, in place of columns that are spread evenly.
+    level_effects : dict of str to tuple of float
+        Of categories whose levels do not rise evenly: change of the target from the first level to each. Their entry in
+        `effects` is then the largest change between two levels.
+    intercept : float, optional
+        The target where all columns are in the middle and all categories at their first level; default the middle of
+        its bounds.
 
     Notes
     -----
-    Columns are spread evenly over their bounds or levels, the noise is normal, and the target is cut at its bounds.
+    Columns are spread evenly over their bounds or levels, or drawn with replacement from a public table; the noise is
+    normal, and the target is cut at its bounds.
     """
 
     metadata: Metadata
@@ -220,6 +76,10 @@ class Scenario:
     noise_sd: float
     n_rows: int
     correlation: float = 0.0
+    times: float = 1.0
+    pattern: PublicPattern | None = None
+    level_effects: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    intercept: float | None = None
 
     @classmethod
     def of(
@@ -269,45 +129,127 @@ class Scenario:
         InvalidParameterError
             When a number is out of range, a name unknown, or nobody says how many rows there are.
         """
-        design = Design.plan(metadata, target, candidates)
-        names, rows = design.candidates, metadata.n_rows if n_rows is None else n_rows
-        if rows is None or rows < 1:
-            found = "it is private and none is given" if rows is None else f"n_rows={rows}"
-            raise InvalidParameterError(f"A scenario needs a number of rows, but {found}. Give n_rows, at least 1.")
-        if rows * (len(names) + 1) > MOST_CELLS:
-            raise InvalidParameterError(
-                f"A simulated table must have at most {MOST_CELLS:,} cells, but {rows:,} rows of {len(names) + 1} "
-                "columns have more. Give a smaller n_rows: more rows only do better."
-            )
-        spread = 0.0 if noise_sd is None else noise_sd
-        if (
-            not 0.0 < r_squared < 1.0
-            or not -1.0 < correlation < 1.0
-            or (noise_sd is not None and not spread > 0.0)
-            or (not math.isfinite(spread))
-        ):
-            raise InvalidParameterError(
-                f"A scenario must have r_squared in (0, 1), correlation in (-1, 1) and a positive noise_sd, but "
-                f"r_squared={r_squared:g}, correlation={correlation:g}, noise_sd={noise_sd}."
-            )
-        unknown = [name for name in effects or {} if name not in names]
-        if unknown or not all(math.isfinite(size) for size in (effects or {}).values()):
-            raise InvalidParameterError(f"Effects must be finite numbers of candidates, but found {unknown[:3]}.")
+        names, rows = names_and_rows(metadata, target, candidates, n_rows)
+        check_numbers(r_squared, correlation, noise_sd)
+        check_effects(effects, names)
         if n_true is None:
             n_true = max(1, min(N_TRUE, len(names) // 2))
         if effects is None and not 1 <= n_true <= len(names):
             raise InvalidParameterError(f"n_true must be 1 .. {len(names)}, the candidates, but n_true={n_true}.")
         known = dict(effects) if effects is not None else dict.fromkeys(names[:n_true], 1.0)
-        shaped = cls(metadata, target, names, known, 1.0, rows, correlation)
-        explained = shaped._explained_variance()
-        half = half_width(design.metadata.declared(target))[1]  # type: ignore[arg-type]
+        explained = cls(metadata, target, names, known, 1.0, rows, correlation).explained_variance
+        half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
         if effects is None:
             wanted = r_squared * (SPREAD * half) ** 2
             known = dict.fromkeys(known, math.sqrt(wanted / max(explained, 1e-300)))
             explained = wanted
-        left = explained * (1.0 - r_squared) / r_squared if explained > 0.0 else (SPREAD * half) ** 2
-        sd = math.sqrt(left) if noise_sd is None else noise_sd
+        sd = left_sd(explained, r_squared, SPREAD * half) if noise_sd is None else noise_sd
         return cls(metadata, target, names, known, sd, rows, correlation)
+
+    @classmethod
+    def like(
+        cls,
+        metadata: Metadata,
+        target: str,
+        public_table: Any,
+        candidates: Sequence[str] | None = None,
+        *,
+        effects: Mapping[str, float] | None = None,
+        r_squared: float | None = None,
+        noise_sd: float | None = None,
+        n_rows: int | None = None,
+    ) -> "Scenario":
+        """Return a scenario whose rows are drawn from a public table, with the effects that are found there.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            Of the private table: both have the same columns.
+        target : str
+            Numeric.
+        public_table : path, frame or PublicRecords
+            Of other people than the private one, who let theirs be used openly. It is read without any privacy, and
+            what is found in it is told: never give the private table.
+        candidates : sequence of str, optional
+            Default all listed columns but the target.
+        effects : dict of str to float, optional
+            Default the least squares coefficients of the columns that BIC selects in the public table.
+        r_squared : float, optional
+            Part of the target's variance that the effects explain, in (0, 1), in place of the table's residual.
+        noise_sd : float, optional
+            Default the residual standard deviation of the public table, around the effects.
+        n_rows : int, optional
+            Of a drawn table; default that of the metadata.
+
+        Returns
+        -------
+        Scenario
+            Its columns are as correlated as those of the public table.
+
+        Raises
+        ------
+        DataMismatchError
+            When the public table lacks a column, or fewer than 30 of its records are complete.
+        InvalidParameterError
+            When a number is out of range, a name unknown, or nobody says how many rows there are.
+        MetadataError
+            When the metadata declare another file public.
+
+        Notes
+        -----
+        Cells are cut at the declared bounds, and levels known by their names.
+        """
+        names, rows = names_and_rows(metadata, target, candidates, n_rows)
+        check_numbers(R_SQUARED if r_squared is None else r_squared, 0.0, noise_sd)
+        check_effects(effects, names)
+        pattern = PublicPattern.of(metadata, target, names, public_table)
+        if effects is None:
+            known, levels, intercept, sd = public_effects(pattern, metadata, names)
+        else:
+            known, levels = dict(effects), {}
+            rest = pattern.target - signal(pattern.scores, names, known, levels)
+            intercept, sd = pattern.mean(rest), math.sqrt(pattern.variance(rest))
+        found = cls(metadata, target, names, known, sd, rows, 0.0, 1.0, pattern, levels, intercept)
+        if r_squared is not None:
+            sd = left_sd(found.explained_variance, r_squared, sd)
+        sd = sd if noise_sd is None else noise_sd
+        if not sd > 0.0:
+            raise InvalidParameterError("The effects must leave something unexplained, but they leave nothing.")
+        return replace(found, noise_sd=sd)
+
+    def multiplied(self, times: float) -> "Scenario":
+        """Return the scenario with larger or smaller effects; the noise and the target's mean stay.
+
+        Parameters
+        ----------
+        times : float
+            What all effects are multiplied by; positive.
+
+        Returns
+        -------
+        Scenario
+            Itself where that is 1.
+
+        Raises
+        ------
+        InvalidParameterError
+            When it is not positive and finite.
+        """
+        if not 0.0 < times < math.inf:
+            raise InvalidParameterError(f"Effects must be multiplied by positive numbers, but times={times:g}.")
+        if times == 1.0:
+            return self
+        intercept = self.intercept
+        if self.pattern is not None and intercept is not None:
+            own = signal(self.pattern.scores, self.candidates, self.effects, self.level_effects)
+            intercept += (1.0 - times) * self.pattern.mean(own)
+        return replace(
+            self,
+            effects={name: times * size for name, size in self.effects.items()},
+            level_effects={name: tuple(times * size for size in own) for name, own in self.level_effects.items()},
+            intercept=intercept,
+            times=times * self.times,
+        )
 
     @cached_property
     def truth(self) -> frozenset[str]:
@@ -317,8 +259,19 @@ class Scenario:
     @cached_property
     def r_squared(self) -> float:
         """Part of the target's variance that the columns explain, before the target is cut at its bounds."""
-        explained = self._explained_variance()
-        return explained / (explained + self.noise_sd**2)
+        return self.explained_variance / (self.explained_variance + self.noise_sd**2)
+
+    @cached_property
+    def explained_variance(self) -> float:
+        """Variance of what the columns add to the target, in its squared unit."""
+        if self.pattern is not None:
+            return self.pattern.variance(signal(self.pattern.scores, self.candidates, self.effects, self.level_effects))
+        return float(signal(self.sample, self.candidates, self.effects, self.level_effects).var())
+
+    @cached_property
+    def sample(self) -> Floats:
+        """Columns of many rows, from -1 to 1 or for a category from 0 to 1, the same every time."""
+        return self._scores(Source.seeded(1), SAMPLE)
 
     @cached_property
     def draw_metadata(self) -> Metadata:
@@ -341,14 +294,15 @@ class Scenario:
         SimulatedTable
             With `n_rows` rows; under replace_one its metadata say so.
         """
-        scores = self._scores(_normals(rng, self.n_rows, len(self.candidates)))
-        noise = self.noise_sd * _normals(rng, self.n_rows, 1)[:, 0]
+        scores = self._scores(rng, self.n_rows)
+        noise = self.noise_sd * normals(rng, self.n_rows, 1)[:, 0]
         middle, half = half_width(self.metadata.declared(self.target))  # type: ignore[arg-type]
-        total = middle + scores @ np.array([self.effects.get(name, 0.0) for name in self.candidates]) + noise
+        start = middle if self.intercept is None else self.intercept
+        total = start + signal(scores, self.candidates, self.effects, self.level_effects) + noise
         columns = {name: self._cells(name, scores[:, j]) for j, name in enumerate(self.candidates)}
         if getattr(self.metadata.declared(self.target), "type", "") == "integer":
             total = np.rint(total)
-        columns[self.target] = pa.array(np.clip(total, middle - half, middle + half))
+        columns[self.target] = _array(np.clip(total, middle - half, middle + half))
         return SimulatedTable(pa.table(columns), self.draw_metadata)
 
     def explained(self, table: SimulatedTable, selected: Sequence[str]) -> float:
@@ -388,12 +342,15 @@ class Scenario:
     def _design(self) -> Design:
         return Design.plan(self.metadata, self.target, self.candidates)
 
-    def _scores(self, normals: Floats) -> Floats:
-        """Columns from -1 to 1, spread evenly; categories by the place of their level."""
-        for j in range(1, normals.shape[1]):
+    def _scores(self, rng: Source, n_rows: int) -> Floats:
+        """Columns from -1 to 1, categories by the place of their level: of public records, or spread evenly."""
+        if self.pattern is not None:
+            return self.pattern.draw(uniforms(rng, n_rows))
+        own = normals(rng, n_rows, len(self.candidates))
+        for j in range(1, own.shape[1]):
             rest = math.sqrt(1.0 - self.correlation**2)
-            normals[:, j] = self.correlation * normals[:, j - 1] + rest * normals[:, j]
-        even = 2.0 * ndtr(normals) - 1.0
+            own[:, j] = self.correlation * own[:, j - 1] + rest * own[:, j]
+        even = 2.0 * ndtr(own) - 1.0
         for j, name in enumerate(self.candidates):
             column = self.metadata.declared(name)
             if isinstance(column, CategoryColumn):
@@ -407,51 +364,12 @@ class Scenario:
         if isinstance(column, NumericColumn):
             middle, half = half_width(column)
             values = middle + half * scores
-            return pa.array(np.rint(values) if column.type == "integer" else values)
+            return _array(np.rint(values) if column.type == "integer" else values)
         levels = column.levels or ()
-        return pa.array(levels).take(pa.array(np.rint(scores * (len(levels) - 1)).astype(np.int64)))
-
-    def _explained_variance(self) -> float:
-        """By a large drawn sample: exact enough for a plan."""
-        scores = self._scores(_normals(Source.seeded(1), 20_000, len(self.candidates)))
-        return float((scores @ np.array([self.effects.get(name, 0.0) for name in self.candidates])).var())
+        return pa.array(levels).take(pa.array(level_places(scores, len(levels))))
 
 
-class DrawnTables:
-    """Tables of a scenario by their seeds, small ones kept for another look.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        What they are drawn from.
-    """
-
-    def __init__(self, scenario: Scenario) -> None:
-        self.scenario = scenario
-        self._kept: dict[int, SimulatedTable] = {}
-        self._room = KEPT_CELLS // (scenario.n_rows * (len(scenario.candidates) + 1))
-
-    def table(self, seed: int) -> SimulatedTable:
-        """Return the table of a seed.
-
-        Parameters
-        ----------
-        seed : int
-            Non-negative.
-
-        Returns
-        -------
-        SimulatedTable
-            The same rows each time.
-        """
-        if seed in self._kept:
-            return self._kept[seed]
-        found = self.scenario.draw(Source.seeded(seed))
-        if len(self._kept) < self._room:
-            self._kept[seed] = found
-        return found
-
-
-def _normals(rng: Source, n: int, p: int) -> Floats:
-    uniform = ((rng.words(n * p) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    return np.asarray(ndtri(uniform).reshape(n, p), dtype=np.float64)
+def _array(values: Floats) -> pa.Array:
+    """Numbers as Arrow; its own conversion would load pandas first."""
+    whole = np.ascontiguousarray(values, dtype=np.float64)
+    return pa.Array.from_buffers(pa.float64(), len(whole), [None, pa.py_buffer(whole)])

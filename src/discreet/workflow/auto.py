@@ -1,11 +1,21 @@
 """A selection whose method nobody names: the plan's choice, from public facts alone."""
 
 import importlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
+from discreet.data.public_records import PublicRecords
+from discreet.errors import InvalidParameterError
 from discreet.methods.base import Method, Progress
+
+if TYPE_CHECKING:
+    from discreet.planning.choice import Choice
+
+MOST_KNOWN = 256
+_KNOWN: "dict[str, Choice]" = {}
 
 
 def auto_method(
@@ -16,6 +26,10 @@ def auto_method(
     delta: float = 0.0,
     n_rows: int | None = None,
     progress: Progress | None = None,
+    *,
+    supposed: Mapping[str, Any] | None = None,
+    private: Table | None = None,
+    charged: bool = True,
 ) -> tuple[Method, dict[str, Any]]:
     """Return the method with its tuning, and how it was chosen.
 
@@ -35,22 +49,72 @@ def auto_method(
         A public guess, where the number is private.
     progress : callable, optional
         Told of the simulated tables.
+    supposed : dict, optional
+        What is supposed of the table: fields of `discreet.planning.supposition.Supposition`, by name. From public
+        knowledge alone: the choice depends on it, and the release tells it.
+    private : Table, optional
+        That the method will run on: a public table that is supposed must be another one. Its rows are not read.
+    charged : bool
+        Whether a ledger will be charged: then the metadata must say which file is public.
 
     Returns
     -------
     method : Method
         Its parameters are checked.
     chosen : dict
-        For the release: the selection's name, what it was compared with, and the overlap to expect.
+        For the release: the selection's name, what it was compared with, the overlap to expect, and what was supposed.
+
+    Raises
+    ------
+    InvalidParameterError
+        When nothing can be asked at this epsilon, or what is supposed does not fit.
+    MetadataError
+        When a public table is supposed and the metadata declare another one, or none though a ledger is charged.
+    PolicyError
+        When the private table is given as the public one.
     """
-    home = importlib.import_module("discreet.planning.choice")  # loads scipy, which no other command waits for
-    found = home.best_selection(metadata, target, candidates, epsilon, delta, n_rows, progress)
+    exact_epsilon(epsilon)
+    exact_delta(delta)
+    if metadata.n_rows is None and n_rows is None:
+        raise InvalidParameterError(
+            "A plan must know a public number near that of the rows, but it is private here. Give n0, such as 1000."
+        )
+    stated = dict(supposed or {})
+    if stated.get("like") is not None:
+        stated["like"] = _public(stated["like"], metadata, private, charged)
+    asked = (target, None if candidates is None else tuple(candidates), epsilon, delta, n_rows)
+    found = _choice(metadata, asked, stated, progress)
     chosen = {
         "by": "plan",
         "selection": found.rival.name,
         "among": found.n_rivals,
         "expected_overlap": round(found.overlap, 3),
         "expected_right": round(found.right, 3),
+        **({"supposed": found.supposed} if found.supposed else {}),
     }
     method: Method = found.rival.at(epsilon)
     return method, chosen
+
+
+def _choice(metadata: Metadata, asked: tuple[Any, ...], stated: dict[str, Any], progress: Progress | None) -> "Choice":
+    """The plan's choice; once for the same public facts, as long as the process lives."""
+    home = importlib.import_module("discreet.planning.choice")  # loads scipy, which no other command waits for
+    records = stated.get("like")
+    if records is not None and records.file_sha256 is None:  # whether a frame is the same nobody can tell
+        one: Choice = home.best_selection(metadata, *asked, progress, stated)
+        return one
+    named = {**stated, "like": records.file_sha256} if records is not None else stated
+    key = repr((metadata.sha256, asked, named))
+    if key not in _KNOWN:
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[key] = home.best_selection(metadata, *asked, progress, stated)
+    return _KNOWN[key]
+
+
+def _public(like: Any, metadata: Metadata, private: Table | None, charged: bool) -> PublicRecords:
+    """The public table; nothing may be chosen by what was seen in the private one."""
+    records = like if isinstance(like, PublicRecords) else PublicRecords(like, metadata)
+    if private is not None:
+        records.check_beside(private, charged)
+    return records

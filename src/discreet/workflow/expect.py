@@ -1,25 +1,23 @@
 """How well selections can be expected to do on a table like the one described: simulated, no data are opened."""
 
-import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
-
 from discreet.accounting.guarantee import exact_delta
-from discreet.data.metadata import Metadata
 from discreet.errors import DiscreetError, InvalidParameterError
-from discreet.files import write_whole
 from discreet.methods.registry import SCREENINGS, SELECTIONS
 from discreet.release import canonical_sha256
+from discreet.workflow.expectation import Choice as Choice
+from discreet.workflow.expectation import Expectation as Expectation
+from discreet.workflow.expectation import Question as Question
+from discreet.workflow.expectation_cache import keep, stored
 
 if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must not wait for
     from discreet.methods.base import Preparation
+    from discreet.planning.fits import ExpectedFit
     from discreet.planning.rivals import Rival
     from discreet.planning.scenario import Scenario
     from discreet.planning.selection import Expected, Measure
@@ -27,114 +25,11 @@ if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must no
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 TABLES = 12
 GOAL_TABLES = 100
+FIT_TABLES = 4
+MOST_FIT_TABLES = 40
 MOST_EPSILON = 1000.0
-KEPT = "discreet/expectation-cache@1"
 
 Told = Callable[[str, int, int | None], None]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a plan is asked.
-
-    Parameters
-    ----------
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        The response, numeric.
-    candidates : tuple of str, optional
-        Columns that may be selected; default all that are listed.
-    epsilons : tuple of float
-        In nats.
-    delta : float
-        0 leaves out what needs one.
-    n_rows : tuple of int
-        Numbers of rows; empty: the public one.
-    supposed : dict
-        What is supposed of the table: `effects`, `n_true`, `r_squared`, `noise_sd`, `correlation`, as `Scenario.of`
-        takes them.
-    methods : tuple of str
-        Compare these alone; empty: all.
-    parameters : dict
-        Of each of the named methods.
-    goal : tuple of str and float, optional
-        A measure, "right", "overlap" or "explained", and what it must reach.
-    n_tables : int, optional
-        Tables to draw; of a goal, tables for each of several steps.
-    n_draws : int
-        Draws of noise on each.
-    seed : int
-        Of the simulation.
-    """
-
-    metadata: Metadata
-    target: str
-    candidates: tuple[str, ...] | None
-    epsilons: tuple[float, ...]
-    delta: float
-    n_rows: tuple[int, ...]
-    supposed: Mapping[str, Any]
-    methods: tuple[str, ...]
-    parameters: Mapping[str, Any]
-    goal: "tuple[Measure, float] | None" = None
-    n_tables: int | None = None
-    n_draws: int = 1
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A selection and what it would cost.
-
-    Parameters
-    ----------
-    name : str
-        With its tuning.
-    method : str
-        On the command line.
-    parameters : dict
-        As the method takes them, epsilon apart.
-    delta : float
-        What it spends beside epsilon.
-    n_models : int or None
-        Models that it chooses among; None where it does not choose among models.
-    """
-
-    name: str
-    method: str
-    parameters: dict[str, Any]
-    delta: float
-    n_models: int | None
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """How well selections do on tables that are drawn from what is supposed.
-
-    Parameters
-    ----------
-    supposed : dict
-        All that the tables were drawn from, defaults filled in.
-    choices : tuple of Choice
-        The selections.
-    rows : tuple of dict
-        Fields of `discreet.planning.selection.Expected`; of a goal, one a selection and number of rows, at the epsilon
-        found.
-    refused : dict of str to str
-        Selections that cannot be had at any of the epsilons, and why.
-    theory : dict or None
-        The condition of Lei et al. on the penalty of a selection by pcls at one of the epsilons.
-    stored : bool
-        Whether it was found in the cache.
-    """
-
-    supposed: dict[str, Any]
-    choices: tuple[Choice, ...]
-    rows: tuple[dict[str, Any], ...]
-    refused: dict[str, str]
-    theory: dict[str, Any] | None
-    stored: bool = False
 
 
 def expect(question: Question, n_processes: int = 1, progress: Told | None = None) -> Expectation:
@@ -166,24 +61,33 @@ def expect(question: Question, n_processes: int = 1, progress: Told | None = Non
     Cost: a selection for each table, draw, method and epsilon; nothing where the same was asked before.
     """
     _check(question)
-    scenarios = _scenarios(question)
-    rivals = _rivals(question, scenarios[0])
-    key = _key(question, scenarios, rivals)
-    known = _found(key)
+    groups = _scenarios(question)  # of each number of rows
+    first = groups[0][0]
+    rivals = _rivals(question, first)
+    supposed = _supposed(groups)
+    key = _key(question, supposed, rivals)
+    known = _known(key)
     if known is not None:
         return known
-    choices, refused = _choices(question, scenarios[0], rivals)
-    rows: list[dict[str, Any]] = []
-    for scenario in scenarios:
-        usable = [rival for rival in _rivals(question, scenario) if rival.name not in refused]
-        if question.goal is None:
-            rows += map(asdict, _curve(question, scenario, usable, n_processes, progress))
-        else:
-            rows += map(asdict, _inverted(question, question.goal, scenario, usable, n_processes, progress))
-    theory = _theory(question, scenarios[0], rivals)
-    found = Expectation(_supposed(scenarios), choices, tuple(rows), refused, theory)
-    _keep(key, found)
-    return found
+    choices, refused = _choices(question, first, rivals)
+    rows, fits = list[dict[str, Any]](), list[dict[str, Any]]()
+    for scenarios in groups:
+        usable = [rival for rival in _rivals(question, scenarios[0]) if rival.name not in refused]
+        for name, scenario in zip(_names(scenarios), scenarios, strict=True):
+            own = {"scenario": name, **_numbers(scenario)}
+            if question.goal is None:
+                found, fitted = _curve(question, scenario, usable, n_processes, progress)
+                fits += [{**asdict(one), **own} for one in fitted]
+            else:
+                found = _inverted(question, question.goal, scenario, usable, n_processes, progress)
+            rows += [{**asdict(one), **own} for one in found]
+    answer = Expectation(
+        supposed, choices, tuple(rows), refused, _theory(question, first, rivals), tuple(fits), _unfit(question, first)
+    )
+    value = asdict(answer)
+    del value["stored"]
+    keep(key, value)
+    return answer
 
 
 def _check(question: Question) -> None:
@@ -206,14 +110,13 @@ def _check(question: Question) -> None:
         )
 
 
-def _scenarios(question: Question) -> "list[Scenario]":
-    from discreet.planning.scenario import Scenario  # as below
+def _scenarios(question: Question) -> "list[list[Scenario]]":
+    from discreet.planning.supposition import Supposition  # as below
 
+    supposition = Supposition.of(question.supposed)
     counts: Sequence[int | None] = question.n_rows or (None,)
-    return [
-        Scenario.of(question.metadata, question.target, question.candidates, n_rows=count, **question.supposed)
-        for count in counts
-    ]
+    asked = (question.metadata, question.target, question.candidates)
+    return [supposition.scenarios(*asked, n_rows=count) for count in counts]
 
 
 def _rivals(question: Question, scenario: "Scenario") -> "list[Rival]":
@@ -270,10 +173,13 @@ def _first(
 
 def _curve(
     question: Question, scenario: "Scenario", rivals: "Sequence[Rival]", n_processes: int, progress: Told | None
-) -> "list[Expected]":
-    from discreet.planning.selection import expected  # compilers and scipy start slowly: no other command waits
+) -> "tuple[list[Expected], list[ExpectedFit]]":
+    from discreet.planning.drawn_tables import DrawnTables  # compilers and scipy start slowly: no other command waits
+    from discreet.planning.fits import expected_fit
+    from discreet.planning.selection import expected
 
-    return expected(
+    tables = DrawnTables(scenario)
+    found = expected(
         scenario,
         rivals,
         question.epsilons,
@@ -281,8 +187,22 @@ def _curve(
         n_draws=question.n_draws,
         seed=question.seed,
         n_processes=n_processes,
+        tables=tables,
         progress=progress,
     )
+    n_fits = min(question.n_tables or FIT_TABLES, MOST_FIT_TABLES)
+    asked = {"n_tables": n_fits, "seed": question.seed}
+    return found, expected_fit(scenario, question.epsilons, question.delta, **asked, tables=tables, progress=progress)
+
+
+def _unfit(question: Question, scenario: "Scenario") -> dict[str, str]:
+    """Epsilons at which a fit is refused, and why."""
+    from discreet.planning.fits import fit_cost  # as above
+
+    if question.goal is not None:
+        return {}
+    reasons = {f"{epsilon:g}": fit_cost(scenario, epsilon, question.delta).reason for epsilon in question.epsilons}
+    return {epsilon: reason for epsilon, reason in reasons.items() if reason}
 
 
 def _inverted(
@@ -293,7 +213,7 @@ def _inverted(
     n_processes: int,
     progress: Told | None,
 ) -> "list[Expected]":
-    from discreet.planning.selection import epsilons_for  # as above
+    from discreet.planning.inversion import epsilons_for  # as above
 
     return epsilons_for(
         scenario,
@@ -307,95 +227,73 @@ def _inverted(
     )
 
 
-def _theory(question: Question, scenario: "Scenario", rivals: "Sequence[Rival]") -> dict[str, Any] | None:
-    """Whether pcls's penalty is as large as consistency asks: Lei et al., theorem 1, with the term of the noise.
+def _theory(question: Question, scenario: "Scenario", rivals: "Sequence[Rival]") -> list[dict[str, Any]]:
+    from discreet.planning.theory import conditions  # as above
 
-    References
-    ----------
-    Lei et al. 2018, theorem 1: phi >= 4 alpha (1 v sigma^2) log n; privacy specification 1.7: also
-    phi >= 4 alpha (r + R)^2 log(n) / epsilon. n^alpha is the number of models.
-    """
-    epsilon = question.epsilons[len(question.epsilons) // 2]
-    for rival in rivals:
-        if rival.method != "pcls":
-            continue
-        prepared, _ = _first(scenario, rival, [epsilon])
-        asked = {} if prepared is None else prepared.parameters
-        penalty, r, R = (asked.get(name) for name in ("model_penalty", "y_bound", "l1_radius"))
-        if prepared is None or not all(isinstance(value, int | float) for value in (penalty, r, R)):
-            continue
-        models = math.log(max(prepared.noise.n_candidates or 2, 2))
-        needed = 4.0 * models * max(scenario.noise_sd**2, (float(r or 0) + float(R or 0)) ** 2 / epsilon)
-        return {
-            "rival": rival.name,
-            "epsilon": epsilon,
-            "model_penalty": float(penalty or 0),
-            "needed": needed,
-            "holds": float(penalty or 0) >= needed,
-        }
-    return None
+    return conditions(scenario, rivals, question.middle)
 
 
-def _supposed(scenarios: "Sequence[Scenario]") -> dict[str, Any]:
-    first = scenarios[0]
+def _names(scenarios: "Sequence[Scenario]") -> list[str]:
+    return [chr(ord("A") + place) for place in range(len(scenarios))]
+
+
+def _numbers(scenario: "Scenario") -> dict[str, float | None]:
+    """What differs between scenarios, beside the number of rows."""
     return {
-        "target": first.target,
-        "candidates": list(first.candidates),
-        "n_rows": [one.n_rows for one in scenarios],
-        "effects": dict(first.effects),
-        "noise_sd": first.noise_sd,
-        "r_squared": first.r_squared,
-        "correlation": first.correlation,
+        "times": scenario.times,
+        "correlation": None if scenario.pattern is not None else scenario.correlation,
+        "r_squared": scenario.r_squared,
+        "noise_sd": scenario.noise_sd,
     }
 
 
-# ---- the cache
+def _supposed(groups: "Sequence[Sequence[Scenario]]") -> dict[str, Any]:
+    from discreet.planning.supposition import pattern_record  # as above
+
+    first, like = groups[0][0], pattern_record(groups[0][0])
+    listed = [
+        {"scenario": name, **_numbers(one), "effects": dict(one.effects)}
+        for name, one in zip(_names(groups[0]), groups[0], strict=True)
+    ]
+    own = {key: listed[0][key] for key in ("effects", "noise_sd", "r_squared", "correlation")}
+    levels = {name: list(changes) for name, changes in first.level_effects.items()}
+    return {
+        "target": first.target,
+        "candidates": list(first.candidates),
+        "n_rows": [scenarios[0].n_rows for scenarios in groups],
+        **(own if len(listed) == 1 else {}),
+        "scenarios": listed,
+        **({"like": like} if like is not None else {}),
+        **({"level_effects": levels} if levels else {}),
+    }
 
 
-def cache_folder() -> Path:
-    """Return where expectations are kept: they hold nothing private.
-
-    Returns
-    -------
-    Path
-        In the user's cache folder.
-    """
-    return Path(platformdirs.user_cache_dir("discreet")) / "expectations"
-
-
-def _key(question: Question, scenarios: "Sequence[Scenario]", rivals: "Sequence[Rival]") -> str:
+def _key(question: Question, supposed: dict[str, Any], rivals: "Sequence[Rival]") -> str:
     """Digest of all that decides the result."""
     return canonical_sha256(
         {
             "discreet": version("discreet"),
             "metadata": question.metadata.sha256,
-            "supposed": _supposed(scenarios),
+            "supposed": supposed,
             "rivals": [asdict(rival) for rival in rivals],
             "named": bool(question.methods),
             "epsilons": question.epsilons,
             "goal": question.goal,
+            "delta": question.delta,
             "tables": question.n_tables or (GOAL_TABLES if question.goal else TABLES),
+            "fits": min(question.n_tables or FIT_TABLES, MOST_FIT_TABLES),
             "draws": question.n_draws,
             "seed": question.seed,
         }
     )
 
 
-def _found(key: str) -> Expectation | None:
-    """What is kept under a key; a file that cannot be read, or is none of ours, is no matter."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        value = json.loads((cache_folder() / f"{key}.json").read_text(encoding="utf-8"))
-        if value.pop("schema") != KEPT or value.pop("key") != key:
-            return None
-        choices = tuple(Choice(**one) for one in value.pop("choices"))
-        return Expectation(choices=choices, rows=tuple(value.pop("rows")), stored=True, **value)
+def _known(key: str) -> Expectation | None:
+    """What is kept under a key; a file of another form is no matter."""
+    value = stored(key)
+    with suppress(TypeError, KeyError):
+        if value is not None:
+            choices = tuple(Choice(**one) for one in value.pop("choices"))
+            rows, fits = tuple(value.pop("rows")), tuple(value.pop("fits"))
+            return Expectation(choices=choices, rows=rows, fits=fits, stored=True, **value)
     return None
-
-
-def _keep(key: str, found: Expectation) -> None:
-    """Write it whole or not at all; a cache that cannot be written is no matter."""
-    value = {"schema": KEPT, "key": key, **asdict(found)}
-    del value["stored"]
-    with suppress(OSError, InvalidParameterError):
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        write_whole(cache_folder() / f"{key}.json", json.dumps(value, ensure_ascii=False, allow_nan=False))

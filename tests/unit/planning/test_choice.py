@@ -1,10 +1,15 @@
 """The plan's choice: from public facts alone, the same every time, and good on designs of the literature."""
 
+import math
+
+import numpy as np
 import pytest
 
 import discreet as dc
 from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
 from discreet.planning.choice import best_selection
+from discreet.planning.rivals import Rival
 from discreet.planning.scenario import Scenario
 from discreet.planning.selection import expected
 
@@ -52,3 +57,54 @@ def test_an_epsilon_too_small_for_some_leaves_the_others():
     """Whose noise does not fit is left out; the choice is then no better than chance."""
     chosen = best_selection(metadata("replace_one", 100, columns=1), "y", None, 1e-250)
     assert chosen.right < 1.0
+
+
+CORRELATION = 0.9
+MASKED = {"x1": 12 / math.pi * math.asin(CORRELATION / 2), "x2": -2.0}
+"""Two columns that matter but hide each other: x1 and the target are uncorrelated, and x2 is nearly so.
+
+The first effect is twice the correlation of two evenly spread columns whose normal scores correlate so.
+"""
+
+SEARCHES = ("pcls", "moments")
+
+
+def masked(n_rows):
+    """The target's columns look as if they did not matter, one by one."""
+    public = metadata("replace_one", n_rows)
+    return Scenario.of(public, "y", effects=MASKED, noise_sd=0.3, correlation=CORRELATION)
+
+
+def test_masked_effects_are_found_by_comparing_subsets_alone():
+    """At 1,000 rows and epsilon 5 subset search finds both columns; screening, told their number, never does."""
+    scenario = masked(1000)
+    cells = scenario.draw(Source.seeded(1))._arrow
+    alone = [abs(np.corrcoef(cells[name].to_numpy(), cells["y"].to_numpy())[0, 1]) for name in ("x1", "x2")]
+    assert alone[0] < 0.1
+    assert alone[1] < 0.5
+    assert scenario.r_squared > 0.7
+    among = [
+        Rival("pcls", "pcls", {"y_bound": 1.0, "l1_radius": 1.0}),
+        Rival("pcls, wide", "pcls", {"y_bound": 4.0, "l1_radius": 4.0}),
+        Rival("sis", "sis", {"n_features_to_select": 2}),
+    ]
+    search, wide, screening = (one.right for one in expected(scenario, among, [5.0], n_tables=40, n_draws=2))
+    assert search > 0.75
+    assert wide > 0.6
+    assert screening < 0.05
+
+
+def test_the_choice_knows_masked_effects_where_they_are_supposed():
+    """Told that two columns matter it screens; told that they hide each other it compares subsets, and finds them."""
+    public = metadata("replace_one", 1000)
+    plain = best_selection(public, "y", epsilon=5.0, supposed={"n_true": 2})
+    assert plain.rival.method == "sis"
+    supposed = {"effects": MASKED, "noise_sd": 0.3, "correlation": CORRELATION}
+    told = best_selection(public, "y", epsilon=5.0, supposed=supposed)
+    assert told.rival.method in SEARCHES
+    assert told.supposed == {"effects": MASKED, "noise_sd": 0.3, "correlation": [CORRELATION]}
+    right = [
+        expected(masked(1000), [one.rival], [5.0], n_tables=40, n_draws=2, seed=7)[0].right for one in (told, plain)
+    ]
+    assert right[0] > 0.7
+    assert right[1] < 0.05

@@ -11,7 +11,8 @@ from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments import exact_moments
 from discreet.kernels.products import exact_products
 from discreet.mechanisms.rng import Source
-from discreet.planning.scenario import SPREAD, DrawnTables, Scenario
+from discreet.planning.drawn_tables import DrawnTables
+from discreet.planning.scenario import SPREAD, Scenario
 
 COLUMNS = {
     "a": {"type": "real", "lower": 0, "upper": 10, "source": "test"},

@@ -18,11 +18,13 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.tuning import Tuned
 from discreet.planning import selection
+from discreet.planning.inversion import epsilon_for, epsilons_for
 from discreet.planning.processes import spread
 from discreet.planning.remembered import RememberedLeastSquares, remembered
+from discreet.planning.remembered_moments import RememberedMoments
 from discreet.planning.rivals import Rival, rivals
 from discreet.planning.scenario import Scenario
-from discreet.planning.selection import epsilon_for, epsilons_for, expected, expected_selection
+from discreet.planning.selection import expected, expected_selection
 
 BOX = {"type": "real", "lower": -1, "upper": 1, "source": "test"}
 TARGET = {"type": "real", "lower": -4, "upper": 4, "source": "test"}
@@ -92,6 +94,25 @@ def test_remembered_scores_are_the_methods(radius, extra):
     assert found == pytest.approx(prepared.setting.scores(moments, masks, 1e-9), rel=1e-9)
 
 
+@pytest.mark.parametrize("parameters", [{}, {"delta": 1e-6}, {"y_bound": "private"}, {"model_penalty": "bic"}])
+@pytest.mark.parametrize("extra", [{}, {"group": {"type": "category", "levels": ["a", "b", "c"], "source": "test"}}])
+def test_remembered_moments_select_the_same(parameters, extra):
+    """From the same words of a source, at any epsilon, the same columns as the method itself."""
+    columns = {f"x{j}": BOX for j in range(1, 5)} | extra | {"y": TARGET}
+    public = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 300, "columns": columns}
+    supposed = Scenario.of(dc.Metadata.from_value(public), "y", effects={"x1": 1.0, "x2": 0.3}, correlation=0.6)
+    table, seen = supposed.draw(Source.seeded(4)), set()
+    for epsilon in (0.3, 3.0, 30.0):
+        plain = Rival("moments", "moments", parameters).at(epsilon).prepare(supposed.draw_metadata, "y")
+        quick = remembered(plain)
+        assert isinstance(quick, RememberedMoments)
+        for seed in range(12):
+            both = [one.run(table, Source.seeded(seed)).selected for one in (plain, quick)]
+            assert both[0] == both[1]
+            seen.add(both[0])
+    assert len(seen) > 2
+
+
 def test_what_is_not_remembered():
     """Given lists, groups, forced columns and other methods run as they are."""
     supposed = scenario(3)
@@ -101,7 +122,9 @@ def test_what_is_not_remembered():
         pcls(groups=[["x1", "x2"]]),
         pcls(max_size=1),
         pcls(as_published=True, model_penalty=1.0),
-        Rival("moments", "moments", {}),
+        Rival("moments", "moments", {"max_size": 2}),
+        Rival("moments", "moments", {"forced": ["x1"]}),
+        Rival("sis", "sis", {"n_features_to_select": 1}),
     ):
         prepared = one.at(1.0).prepare(supposed.draw_metadata, "y", supposed.candidates)
         assert remembered(prepared) is prepared

@@ -1,0 +1,276 @@
+"""The tables of a plan: of one scenario, or of several side by side with their worst and mean."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from discreet import workflow
+from discreet.cli.console import number
+from discreet.report.words import cells, squeezed, visible
+
+WIDTH = 100
+
+MOST_SHOWN = 8
+"""Scenarios side by side; of more the worst and the mean alone are shown."""
+
+MEASURES = {"overlap": "Overlap", "right": "Chance of the right columns", "explained": "Explained"}
+
+Rows = list[dict[str, Any]]
+
+
+def scenario_names(n_scenarios: int) -> list[str]:
+    """Return the names of scenarios.
+
+    Parameters
+    ----------
+    n_scenarios : int
+        How many there are.
+
+    Returns
+    -------
+    list of str
+        A letter each.
+    """
+    return [chr(ord("A") + place) for place in range(n_scenarios)]
+
+
+def scenario_table(supposed: dict[str, Any]) -> list[str]:
+    """Return a row a scenario.
+
+    Parameters
+    ----------
+    supposed : dict
+        Of an expectation.
+
+    Returns
+    -------
+    list of str
+        What differs, and the effects as far as there is room.
+    """
+    has_correlation = "like" not in supposed
+    head = ["  scenario", "times", *(["correlation"] if has_correlation else []), "R²", "noise sd"]
+    rows = [[*head, f"effects on {visible(supposed['target'])}"]]
+    for one in supposed["scenarios"]:
+        told = ", ".join(f"{visible(name)} {size:.3g}" for name, size in one["effects"].items() if size)
+        related = [number(one["correlation"])] if has_correlation else []
+        figures = [number(one["times"]), *related, f"{one['r_squared']:.2f}", f"{one['noise_sd']:.3g}"]
+        rows.append([f"  {one['scenario']}", *figures, told or "none"])
+    widths = [max(cells(row[at]) for row in rows) for at in range(len(head))]
+    lines = []
+    for row in rows:
+        first = f"{row[0]:<{widths[0]}}"
+        figures = [f"{cell:>{width}}" for cell, width in zip(row[1:-1], widths[1:], strict=True)]
+        start = "  ".join([first, *figures])
+        lines.append(f"{start}  {squeezed(row[-1], WIDTH - cells(start) - 2)}")
+    return lines
+
+
+def curve(epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
+    """Return a row a method, a column an epsilon; best first.
+
+    Parameters
+    ----------
+    epsilons : tuple of float
+        The columns.
+    rows : list of dict
+        Figures of one number of rows.
+    title : str
+        What is added to the heading.
+
+    Returns
+    -------
+    list of str
+        Chances of the right columns; of several scenarios their mean, and the worst in brackets.
+    """
+    known: dict[str, dict[float, Rows]] = {}
+    for row in rows:
+        known.setdefault(row["rival"], {}).setdefault(row["epsilon"], []).append(row)
+    several = len({row["scenario"] for row in rows}) > 1
+    merit = {
+        name: sum(_mean(own, "right") + 0.1 * _mean(own, "overlap") for own in known[name].values()) for name in known
+    }
+    heading = "Right columns: mean chance (worst)" if several else "Chance of the right columns"
+    table = [[heading, *(f"eps {number(epsilon)}" for epsilon in epsilons)]]
+    for name in sorted(known, key=lambda name: -merit[name]):
+        figures = []
+        for epsilon in epsilons:
+            own = known[name].get(epsilon)
+            worst = f" ({_worst(own, 'right'):.2f})" if own and several else ""
+            figures.append(f"{_mean(own, 'right'):.2f}{worst}" if own else "-")
+        table.append([name, *figures])
+    return aligned(table, title)
+
+
+def comparison(found: workflow.Expectation, rows: Rows, epsilon: float, title: str, full: bool) -> list[list[str]]:
+    """Return the comparison of the methods at one epsilon, the best mean overlap first.
+
+    Parameters
+    ----------
+    found : Expectation
+        Tells what the methods cost.
+    rows : list of dict
+        Figures of one number of rows, at that epsilon.
+    epsilon : float
+        In nats.
+    title : str
+        What is added to the heading.
+    full : bool
+        Of several scenarios, also what the selected columns explain.
+
+    Returns
+    -------
+    list of list of str
+        A table for one scenario; for several, one for each measure.
+    """
+    names = list(dict.fromkeys(row["scenario"] for row in rows))
+    if len(names) < 2:
+        return [_one_comparison(found, rows, epsilon, title)]
+    known: dict[str, Rows] = {}
+    for row in rows:
+        known.setdefault(row["rival"], []).append(row)
+    best = sorted(known, key=lambda name: (-_mean(known[name], "overlap"), -_mean(known[name], "right")))
+    shown = names if len(names) <= MOST_SHOWN else []
+    tables = []
+    for measure, told in list(MEASURES.items())[: 3 if full else 2]:
+        table = [[f"{told} at epsilon {number(epsilon)}", *shown, "worst", "mean"]]
+        for name in best:
+            own = {row["scenario"]: row for row in known[name]}
+            figures = [f"{own[one][measure]:.2f}" if one in own else "-" for one in shown]
+            table.append([name, *figures, f"{_worst(known[name], measure):.2f}", f"{_mean(known[name], measure):.2f}"])
+        tables.append(aligned(table, title))
+    return tables
+
+
+def _one_comparison(found: workflow.Expectation, rows: Rows, epsilon: float, title: str) -> list[str]:
+    choices = {one.name: one for one in found.choices}
+    table = [[f"At epsilon {number(epsilon)}", "overlap", "right", "error", "explained", "delta", "models"]]
+    for row in sorted(rows, key=lambda row: (-row["overlap"], -row["right"])):
+        one = choices[row["rival"]]
+        figures = [f"{row['overlap']:.2f}", f"{row['right']:.2f}", f"{row['error']:.2f}", f"{row['explained']:.2f}"]
+        models = "-" if one.n_models is None else f"{one.n_models:,}" if one.n_models < 10**6 else f"{one.n_models:.1g}"
+        table.append([row["rival"], *figures, f"{one.delta:.0g}" if one.delta else "0", models])
+    return aligned(table, title)
+
+
+def needed(goal: tuple[str, float], found: workflow.Expectation, rows: Rows, title: str) -> list[str]:
+    """Return the epsilon that each method needs, least first.
+
+    Parameters
+    ----------
+    goal : tuple of str and float
+        A measure and what it must reach.
+    found : Expectation
+        Names the methods.
+    rows : list of dict
+        Figures of one number of rows.
+    title : str
+        What is added to the heading.
+
+    Returns
+    -------
+    list of str
+        Of several scenarios, the epsilon of each and the largest.
+    """
+    measure, wanted = goal
+    names = [one["scenario"] for one in found.supposed["scenarios"]]
+    if len(names) > 1:
+        return _needed_of_all(names, goal, found, rows, title)
+    known = {row["rival"]: row for row in rows}
+    table = [[f"For {measure} >= {number(wanted)}", "epsilon", measure, *(["error"] if measure == "right" else [])]]
+    for name in sorted((one.name for one in found.choices), key=lambda name: known.get(name, {}).get("epsilon", 1e9)):
+        row = known.get(name)
+        error = [] if measure != "right" else [f"{row['error']:.2f}" if row else "-"]
+        table.append(
+            [name, f"{row['epsilon']:.2g}" if row else "not reached", f"{row[measure]:.2f}" if row else "-", *error]
+        )
+    return aligned(table, title)
+
+
+def _needed_of_all(
+    names: list[str], goal: tuple[str, float], found: workflow.Expectation, rows: Rows, title: str
+) -> list[str]:
+    known: dict[str, dict[str, float]] = {one.name: {} for one in found.choices}
+    for row in rows:
+        known[row["rival"]][row["scenario"]] = row["epsilon"]
+    most = {name: max(own.values()) if len(own) == len(names) else 1e9 for name, own in known.items()}
+    shown = names if len(names) <= MOST_SHOWN else []
+    table = [[f"Epsilon for {goal[0]} >= {number(goal[1])}", *shown, "in all"]]
+    for name in sorted(known, key=lambda name: (most[name], -len(known[name]))):
+        own = [f"{known[name][one]:.2g}" if one in known[name] else "-" for one in shown]
+        table.append([name, *own, f"{most[name]:.2g}" if most[name] < 1e9 else "not reached"])
+    return aligned(table, title)
+
+
+def fits(epsilons: Sequence[float], rows: Rows, title: str) -> list[str]:
+    """Return how sharp a fit of the right columns is, a row an epsilon.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        The rows.
+    rows : list of dict
+        Fits of one number of rows.
+    title : str
+        What is added to the heading.
+
+    Returns
+    -------
+    list of str
+        None where there is no fit; of several scenarios mean and worst.
+    """
+    if not rows:
+        return []
+    several = len({row["scenario"] for row in rows}) > 1
+    heads = ["error", "half width", "coverage", "vacuous"]
+    if several:
+        heads = ["mean error", "worst", "mean half width", "worst", "least coverage"]
+    table = [["A linear fit of the right columns", *heads]]
+    for epsilon in epsilons:
+        own = [row for row in rows if row["epsilon"] == epsilon]
+        if not own:
+            continue
+        figures = [f"{own[0][name]:#.3g}" for name in ("error", "half_width")]
+        figures += [f"{own[0][name]:.2f}" for name in ("coverage", "uninformative")]
+        if several:
+            figures = [f"{how(own, name):#.3g}" for name in ("error", "half_width") for how in (_mean, _most)]
+            figures.append(f"{_worst(own, 'coverage'):.2f}")
+        table.append([f"epsilon {number(epsilon)}", *figures])
+    return aligned(table, title)
+
+
+def _mean(rows: Rows, name: str) -> float:
+    return float(sum(row[name] for row in rows)) / len(rows)
+
+
+def _worst(rows: Rows, name: str) -> float:
+    return float(min(row[name] for row in rows))
+
+
+def _most(rows: Rows, name: str) -> float:
+    return float(max(row[name] for row in rows))
+
+
+def aligned(table: list[list[str]], title: str) -> list[str]:
+    """Return names to the left, figures to the right, within the width of a terminal.
+
+    Parameters
+    ----------
+    table : list of list of str
+        The head first; names in the first column.
+    title : str
+        What is added to the head's name.
+
+    Returns
+    -------
+    list of str
+        With a rule under the head.
+    """
+    head = [table[0][0] + title, *table[0][1:]]
+    rows = [[visible(cell) for cell in row] for row in [head, *table[1:]]]
+    widths = [max(cells(row[at]) for row in rows) for at in range(len(head))]
+    widths[0] = max(12, min(widths[0], WIDTH - sum(widths[1:]) - 2 * (len(head) - 1)))
+    lines = []
+    for row in rows:
+        name = squeezed(row[0], widths[0])
+        figures = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append("  ".join([name + " " * (widths[0] - cells(name)), *figures]))
+    return [lines[0], "─" * min(WIDTH, cells(lines[0])), *lines[1:]]

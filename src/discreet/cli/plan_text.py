@@ -1,0 +1,196 @@
+"""A plan as text: what is supposed, tables of figures, and what they mean."""
+
+from textwrap import wrap
+from typing import Any
+
+from discreet import workflow
+from discreet.cli.console import number
+from discreet.cli.plan_tables import MOST_SHOWN, WIDTH, comparison, curve, fits, needed, scenario_names, scenario_table
+from discreet.report.words import count, visible
+
+WORDS = {
+    "right": "the chance of exactly the right columns",
+    "overlap": "right columns selected, over columns that are right or selected",
+    "explained": "adjusted R² of the selected columns over that of the right ones",
+}
+
+SIGNS = {">=": "at least", "<=": "at most"}
+
+
+def shown(question: workflow.Question, found: workflow.Expectation, compare: bool) -> list[str]:
+    """Return the lines of a plan.
+
+    Parameters
+    ----------
+    question : Question
+        What was asked.
+    found : Expectation
+        What was simulated.
+    compare : bool
+        Whether one epsilon is shown in full, and no curve.
+
+    Returns
+    -------
+    list of str
+        At most 100 columns wide.
+    """
+    lines = scenario_lines(found.supposed)
+    for n_rows in found.supposed["n_rows"]:
+        rows = [row for row in found.rows if row["n_rows"] == n_rows]
+        title = f" with {count(n_rows)} rows" if len(found.supposed["n_rows"]) > 1 else ""
+        if question.goal is not None:
+            lines += ["", *needed(question.goal, found, rows, title)]
+            continue
+        if not compare and len(question.epsilons) > 1:
+            lines += ["", *curve(question.epsilons, rows, title)]
+        at = question.middle
+        own = [row for row in rows if row["epsilon"] == at]
+        for table in comparison(found, own, at, title, compare):
+            lines += ["", *table]
+        fitted = fits(question.epsilons, [row for row in found.fits if row["n_rows"] == n_rows], title)
+        lines += ["", *fitted] if fitted else []
+    notes = [line for note in note_lines(question, found) for line in wrap(note, WIDTH, subsequent_indent="  ")]
+    opened = "No private data were opened" if "like" in found.supposed else "No data were opened"
+    return [*lines, "", *notes, f"{opened} and nothing was spent."]
+
+
+def page(question: workflow.Question, found: workflow.Expectation) -> str:
+    """Return a plan as a page with pictures.
+
+    Parameters
+    ----------
+    question : Question
+        What was asked.
+    found : Expectation
+        What was simulated.
+
+    Returns
+    -------
+    str
+        HTML that needs nothing else.
+    """
+    lines = scenario_lines(found.supposed)
+    several = len(found.supposed["scenarios"]) > 1  # then a table of its own has the rest
+    first = " ".join(line for line in lines if not line.startswith("  "))
+    rest = [] if several else [" ".join(line.split()) for line in lines if line.startswith("  ")]
+    told = " ".join([first, *(f"{line[0].upper()}{line[1:]}." for line in rest)])
+    notes = [" ".join(note.split()) for note in note_lines(question, found)]
+    return workflow.expectation_page(question, found, (told,), notes)
+
+
+def scenario_lines(supposed: dict[str, Any]) -> list[str]:
+    """Return what is supposed, in words, so that nobody takes it for the truth.
+
+    Parameters
+    ----------
+    supposed : dict
+        Of an expectation.
+
+    Returns
+    -------
+    list of str
+        A few lines; of several scenarios a table.
+    """
+    rows = " or ".join(count(n) for n in supposed["n_rows"])
+    scenarios, like = supposed["scenarios"], supposed.get("like")
+    start = f"Supposed of the table, not read from it: {rows} rows; "
+    if like is not None:
+        records = f"{count(like['n_records'])} complete records of the public table {visible(like['name'])}"
+        spread = f"drawn from the {records}, as they are correlated there."
+    elif len(scenarios) > 1:
+        spread = "columns spread evenly over their bounds or levels."
+    else:
+        related = supposed["correlation"]
+        how = f"each correlated {number(related)} with the one before" if related else "unrelated"
+        spread = f"columns spread evenly over their bounds or levels, {how}."
+    lines = wrap(start + spread, WIDTH - 5)
+    if len(scenarios) > 1:
+        return [*lines, *scenario_table(supposed)]
+    sizes = [f"{visible(name)} {number(round(size, 4))}" for name, size in supposed["effects"].items() if size]
+    others = len(supposed["candidates"]) - len(sizes)
+    told = ", ".join(sizes[:6]) + (f" and {len(sizes) - 6} more" if len(sizes) > 6 else "")
+    none = f"; the other {count(others)} of {count(len(supposed['candidates']))} columns none" if others else ""
+    return [
+        *lines,
+        f"  effects on {visible(supposed['target'])}  {told or 'none'}{none}",
+        f"  normal noise of standard deviation {supposed['noise_sd']:.3g}: the columns explain "
+        f"{supposed['r_squared']:.2f} of its variance",
+    ]
+
+
+def note_lines(question: workflow.Question, found: workflow.Expectation) -> list[str]:
+    """Return what the figures mean, and what theory says.
+
+    Parameters
+    ----------
+    question : Question
+        What was asked.
+    found : Expectation
+        What was simulated.
+
+    Returns
+    -------
+    list of str
+        A note each, however long.
+    """
+    notes = []
+    if question.goal is None:
+        largest = max((row["error"] for row in found.rows), default=0.0)
+        notes += [
+            f"right: {WORDS['right']}; its standard error is at most {largest:.2f} (--tables: finer).",
+            f"overlap: {WORDS['overlap']}.",
+            f"explained: {WORDS['explained']}.",
+        ]
+    else:
+        notes.append(f"{question.goal[0]}: {WORDS[question.goal[0]]}.")
+    scenarios = len(found.supposed["scenarios"])
+    if scenarios > 1:
+        notes.append(f"A to {scenario_names(scenarios)[-1]}: the scenarios; mean and worst are those over them.")
+    if scenarios > MOST_SHOWN:
+        notes.append("The figures of each scenario are in --json and --out.")
+    if any(one.method in ("sis", "two-stage") for one in found.choices):
+        notes.append("sis and two-stage select as many columns as they are told: right only where that is known.")
+    notes += _fit_notes(question, found)
+    for theorem in found.theory:
+        notes += _theorem(theorem, scenarios > 1)
+    notes += [f"Left out: {visible(name)}. {visible(reason)}" for name, reason in found.refused.items()]
+    return notes
+
+
+def _fit_notes(question: workflow.Question, found: workflow.Expectation) -> list[str]:
+    notes = []
+    if found.fits:
+        noise = f"delta {question.delta:.0g}" if question.delta else "no delta"
+        notes.append(
+            f"A linear fit of the right columns: what `discreet fit` tells of them at this epsilon for itself, with "
+            f"{noise}. error: mean absolute error of a coefficient, and half width: of its 95% interval, in the "
+            "target's unit per half range of a column; coverage: part of the intervals that hold the effect; vacuous: "
+            "part that are all that is allowed."
+        )
+    reasons = dict.fromkeys(found.fits_refused.values())
+    notes += [f"Left out: a fit of the right columns. {visible(reason)}" for reason in reasons]
+    return notes
+
+
+def _theorem(theorem: dict[str, Any], several: bool) -> list[str]:
+    """Whether the right model is proved to be found as the table grows, and what for lack of which it is not."""
+    conditions = theorem["conditions"]
+    failing = sum(not one["holds"] for one in conditions)
+    where = f"{theorem['rival']}, epsilon {number(theorem['epsilon'])}{', scenario A' if several else ''}"
+    proved = (
+        "consistency is proved, as all its conditions hold."
+        if not failing
+        else f"consistency is not proved, as {failing} of {len(conditions)} conditions fail."
+    )
+    return [f"Lei et al., theorem {theorem['theorem']} ({where}): {proved}", *map(_condition, conditions)]
+
+
+def _condition(one: dict[str, Any]) -> str:
+    quantity, sign = one["quantity"], SIGNS[one["relation"]]
+    needed = "more than can be had" if one["needed"] is None else f"{sign} {_plain(one['needed'])}"
+    verdict = "holds" if one["holds"] else "fails"
+    return f"  {verdict}  {quantity} {_plain(one['found'])}, {needed} needed so that {one['purpose']}"
+
+
+def _plain(value: float) -> str:
+    return count(round(value)) if value >= 1000.0 else f"{value:.3g}"

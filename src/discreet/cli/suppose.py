@@ -1,0 +1,130 @@
+"""What may be supposed of a table: the same options wherever a plan is made."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.errors import InvalidParameterError
+
+Effect = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="COL=SIZE: change of the target from the middle of the column to its upper bound, of a category from "
+        "its first level to its last. May be repeated; other columns then have none."
+    ),
+]
+NTrue = Annotated[
+    int | None, typer.Option(help="Without --effect: the first so many columns matter alike. Default 3, or half.")
+]
+RSquared = Annotated[
+    str | None, typer.Option(help="Part of the target's variance that they explain; R,R: a scenario each. Default 0.5.")
+]
+NoiseSd = Annotated[
+    float | None, typer.Option(help="Standard deviation of the rest, in the target's unit, in place of it.")
+]
+Correlation = Annotated[
+    str | None, typer.Option(help="Of each column with the one before it; C,C: a scenario each. Default 0.")
+]
+Times = Annotated[
+    str | None, typer.Option(help="Multiply all effects, the noise left as it is; T,T: a scenario each. Default 1.")
+]
+Like = Annotated[
+    Path | None,
+    typer.Option(
+        help="A PUBLIC table with the same columns, of other people: rows are drawn from it, and what BIC selects in "
+        "it has the effects found there. It is read without privacy: never give the private table."
+    ),
+]
+
+
+def supposed(
+    effect: list[str] | None,
+    n_true: int | None,
+    r_squared: str | None,
+    noise_sd: float | None,
+    correlation: str | None,
+    times: str | None,
+    like: Path | None,
+) -> dict[str, Any]:
+    """Return what is supposed by name, what is not said left out.
+
+    Parameters
+    ----------
+    effect : list of str or None
+        COL=SIZE.
+    n_true : int or None
+        Columns that matter.
+    r_squared, correlation, times : str or None
+        Numbers, a scenario each.
+    noise_sd : float or None
+        In the target's unit.
+    like : Path or None
+        A public table.
+
+    Returns
+    -------
+    dict
+        As `workflow.Question` takes it.
+
+    Raises
+    ------
+    InvalidParameterError
+        When an option cannot be read, or two of them contradict.
+    """
+    effects = _effects(effect)
+    if effects is not None and n_true is not None:
+        raise InvalidParameterError("--effect says which columns matter. Leave out --n-true.")
+    given = {
+        "effects": effects,
+        "n_true": n_true,
+        "r_squared": numbers_of(r_squared, "--r-squared", "0.2,0.5"),
+        "noise_sd": noise_sd,
+        "correlation": numbers_of(correlation, "--correlation", "0,0.5"),
+        "times": numbers_of(times, "--times", "0.5,1,2"),
+        "like": like,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def numbers_of(text: str | None, option: str, example: str) -> tuple[float, ...] | None:
+    """Return a list of numbers, each once.
+
+    Parameters
+    ----------
+    text : str or None
+        As it was given.
+    option, example : str
+        For the error.
+
+    Returns
+    -------
+    tuple of float or None
+        None where nothing was given.
+
+    Raises
+    ------
+    InvalidParameterError
+        When one is no number.
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(dict.fromkeys(float(one) for one in text.split(",")))
+    except ValueError:
+        raise InvalidParameterError(f"{option} must be numbers, such as {example}, not {text[:40]!r}.") from None
+
+
+def _effects(given: list[str] | None) -> dict[str, float] | None:
+    if not given:
+        return None
+    form, found = "--effect COL=SIZE, such as age=2.5", dict[str, float]()
+    for one in given:
+        name, sign, size = (part.strip() for part in one.partition("="))
+        if not name or not sign:
+            raise InvalidParameterError(f"An option of several must have the form {form}.")
+        try:
+            found[name] = float(size)
+        except ValueError:
+            raise InvalidParameterError(f"An effect must be a number, in the form {form}.") from None
+    return found

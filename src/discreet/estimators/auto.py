@@ -1,0 +1,147 @@
+"""A selection whose method a plan chooses, with scikit-learn's face."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from typing_extensions import override
+
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
+from discreet.estimators.face import plain
+from discreet.estimators.subset_selector import SubsetSelector
+from discreet.ledger import Ledger
+from discreet.workflow.auto import auto_method
+
+
+class AutoSelection(SubsetSelector):
+    """Select the columns of a linear regression by the method that a plan finds best, privately.
+
+    Before the rows are read, methods and tunings are tried on simulated tables of the same public shape: constrained
+    least squares, noisy moments, and screening of columns one by one. The one whose columns overlap most with the right
+    ones is run, once, at the whole of epsilon.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        In nats, in (0, 1000].
+    delta : float, default=0.0
+        With a positive one, such as 1e-6, methods are tried that gain by it; 0 is pure privacy.
+    n0 : int, default=None
+        A public guess of the number of rows; needed where it is private.
+    supposed : dict, default=None
+        What is supposed of the table, from public knowledge alone: ``effects`` (by column: change of the target from
+        the middle of the column to its upper bound), ``n_true``, ``r_squared``, ``noise_sd``, ``correlation``,
+        ``times``, or ``like``, a public table; as ``discreet plan`` takes them. None supposes that one to four
+        uncorrelated columns explain half of the target's variance.
+    random_state : int, default=None
+        A seed for simulations alone: the release then carries no guarantee. The plan is the same with any seed.
+    metadata : Metadata, default=None
+        What is public about X and y. None declares every column and the target to lie in [-1, 1].
+
+    Attributes
+    ----------
+    release_ : Release
+        What was released; ``release_.request["chosen"]`` tells the choice, and what was supposed for it.
+    chosen_ : dict
+        The same: the selection's name, how many it was compared with, and the overlap to expect of it.
+    support_ : ndarray of bool, shape (n_features,)
+        Which columns were selected.
+    feature_names_in_ : ndarray of str
+        Names of the candidates, when they have names.
+    n_features_in_ : int
+        Number of candidates.
+
+    Notes
+    -----
+    The choice depends on public facts alone, so it costs nothing; never look up in the table what is supposed of it.
+    Cost: the plan takes some seconds, once for the same public facts.
+
+    References
+    ----------
+    The methods': see `PCLS`, `NoisyMoments` and `DPSIS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (500, 1))
+    >>> AutoSelection(epsilon=5.0).fit(X, 0.5 * X[:, 0]).get_support()
+    array([ True, False])
+    """
+
+    _method: ClassVar[str] = "auto"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float = 0.0,
+        n0: int | None = None,
+        supposed: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+        metadata: Metadata | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n0 = n0
+        self.supposed = supposed
+        self.random_state = random_state
+        self.metadata = metadata
+
+    @override
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        candidates: Sequence[str] | None = None,
+        ledger: Ledger | str | Path | None = None,
+    ) -> Self:
+        """Choose a method by a plan, and select columns by it; spends epsilon.
+
+        Parameters
+        ----------
+        X : Table, DataFrame or array_like, shape (n_samples, n_features)
+            A table opened with `discreet.open_table`, or features alone.
+        y : array_like, shape (n_samples,), optional
+            The target, when X holds features alone.
+        target : str, optional
+            The target's column: of the table, or in the metadata where y has no name.
+        candidates : sequence of str, optional
+            Columns of the table that may be selected; default all declared ones but the target.
+        ledger : Ledger, str or Path, optional
+            Where the charge is recorded, before the data are opened. Without one nothing is charged, and the release
+            says so.
+
+        Returns
+        -------
+        AutoSelection
+            Itself, with `release_`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a parameter is out of range, or no method can be had at this epsilon.
+        BudgetError
+            When the ledger refuses.
+        """
+        table, name, among = self._table(X, y, target, candidates, False)
+        self._source()  # a seed that cannot be is refused before the plan
+        epsilon, delta, n0 = (plain(value) for value in (self.epsilon, self.delta, self.n0))
+        method, chosen = auto_method(
+            table.metadata,
+            name,
+            among,
+            epsilon,
+            delta,
+            n0,
+            supposed=self.supposed,
+            private=table,
+            charged=ledger is not None,
+        )
+        release = self._released(method, table, name, among, ledger, isinstance(X, Table), chosen)
+        self.chosen_ = chosen
+        self.support_ = np.isin(self._candidates, release.selected)
+        return self

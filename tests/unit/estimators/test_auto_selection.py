@@ -1,0 +1,117 @@
+"""`AutoSelection`: the plan's choice through scikit-learn's face, from public facts alone."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+import discreet as dc
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.planning import choice
+
+BOX = {"type": "real", "lower": -1, "upper": 1, "source": "design"}
+PUBLIC = {
+    "dataset": "toy",
+    "unit": "person",
+    "neighboring": "replace_one",
+    "n_rows": 1500,
+    "columns": {"x1": BOX, "x2": BOX, "x3": BOX, "y": {**BOX, "lower": -4, "upper": 4}},
+}
+
+
+def rows(n_rows=1500, seed=0):
+    rng = np.random.default_rng(seed)  # noqa: TID251 - simulated data, not noise
+    x = rng.uniform(-1, 1, (n_rows, 3))
+    y = 2.0 * x[:, 1] + rng.normal(0, 0.5, n_rows)
+    return pa.table({"x1": x[:, 0], "x2": x[:, 1], "x3": x[:, 2], "y": y})
+
+
+def metadata(**facts):
+    return dc.Metadata.from_value({key: value for key, value in (PUBLIC | facts).items() if value is not None})
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """A quick plan, and how often it was made."""
+    calls = []
+    own = choice.best_selection
+
+    def counted(*asked):
+        calls.append(asked)
+        return own(*asked)
+
+    monkeypatch.setattr(choice, "ROUNDS", ((6, 1, 2), (6, 1, 1)))
+    monkeypatch.setattr(choice, "best_selection", counted)
+    monkeypatch.setattr("discreet.workflow.auto._KNOWN", {})
+    return calls
+
+
+def test_it_selects_and_tells_how_it_was_chosen(tmp_path):
+    """From a table with a ledger: the right column, the whole epsilon, and the choice in the release."""
+    path = tmp_path / "ledger.sqlite"
+    with dc.Ledger(path) as ledger:
+        ledger.grant("toy", 5.0)
+    own = dc.AutoSelection(epsilon=4.0, supposed={"n_true": 1})
+    own.fit(dc.open_table(rows(), metadata()), target="y", ledger=path)
+    assert own.get_feature_names_out().tolist() == ["x2"]
+    assert own.release_.request["chosen"] == own.chosen_
+    assert own.chosen_["by"] == "plan"
+    assert own.chosen_["supposed"] == {"n_true": 1}
+    assert own.release_.guarantee.epsilon == 4.0
+    assert own.release_.method in ("pcls", "moments", "sis")
+    assert own.release_.provenance.ledger.epsilon_spent == 4.0
+
+
+def test_the_rows_do_not_matter_to_the_choice(planned):
+    """Other rows of the same public shape have the same plan, made once; other facts have one of their own."""
+    names = []
+    for seed in (0, 1):
+        own = dc.AutoSelection(epsilon=2.0, metadata=metadata())
+        own.fit(rows(seed=seed).select(["x1", "x2", "x3"]).to_pandas(), rows(seed=seed)["y"].to_numpy(), target="y")
+        names.append(own.chosen_)
+    assert names[0] == names[1]
+    assert len(planned) == 1
+    clone(own).set_params(epsilon=1.0).fit(dc.open_table(rows(), metadata()), target="y")
+    clone(own).set_params(supposed={"correlation": 0.5}).fit(dc.open_table(rows(), metadata()), target="y")
+    assert len(planned) == 3
+
+
+def test_a_private_number_of_rows_needs_a_guess(planned):
+    """n0 is that guess, and reaches the method."""
+    table = dc.open_table(rows(), metadata(neighboring="add_or_remove_one", n_rows=None))
+    with pytest.raises(InvalidParameterError, match="Give n0"):
+        dc.AutoSelection().fit(table, target="y")
+    own = dc.AutoSelection(n0=1200).fit(table, target="y")
+    assert own.release_.guarantee.neighboring == "add_or_remove_one"
+    assert len(planned) == 1
+
+
+def test_like_a_public_table(planned, tmp_path):
+    """Without a ledger a frame of other people does; with one the metadata must declare a file."""
+    own = dc.AutoSelection(supposed={"like": rows(400, 5)}).fit(dc.open_table(rows(), metadata()), target="y")
+    assert own.chosen_["supposed"]["like"]["n_records"] == 400
+    path = tmp_path / "ledger.sqlite"
+    with dc.Ledger(path) as ledger:
+        ledger.grant("toy", 5.0)
+    with pytest.raises(MetadataError, match="public"):
+        clone(own).fit(dc.open_table(rows(), metadata()), target="y", ledger=path)
+    with dc.Ledger(path) as ledger:
+        assert ledger.account("toy").epsilon_spent == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"delta": 1.0}, "delta"),
+        ({"random_state": -1}, "random_state"),
+        ({"supposed": {"colour": 1}}, "colour"),
+        ({"supposed": {"effects": {"z": 1.0}}}, "'z'"),
+        ({"supposed": {"r_squared": float("nan")}}, "r_squared"),
+    ],
+)
+def test_parameters_are_refused_at_fit(parameters, named, planned):
+    """Before the rows are read, by name."""
+    with pytest.raises(InvalidParameterError, match=named):
+        dc.AutoSelection(**parameters).fit(dc.open_table(rows(), metadata()), target="y")
