@@ -25,6 +25,7 @@ COMMANDS = [
     ["hybrid"],
     ["run"],
     ["report"],
+    ["reproduce"],
     ["metadata", "new"],
     ["metadata", "check"],
     ["metadata", "convert"],

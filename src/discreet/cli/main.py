@@ -10,6 +10,7 @@ from discreet.cli import budget, metadata
 from discreet.cli import fit as fitting
 from discreet.cli import hybrid as weighting
 from discreet.cli import plan as planning
+from discreet.cli import reproduce as reproducing
 from discreet.cli import run as running
 from discreet.cli import select as selecting
 from discreet.cli.demo import demo
@@ -55,6 +56,7 @@ app.command(epilog=weighting.EXAMPLE)(weighting.hybrid)
 app.command(epilog=running.EXAMPLE)(running.run)
 app.add_typer(budget.app, name="budget")
 app.command()(report)
+app.command(epilog=reproducing.EXAMPLE)(reproducing.reproduce)
 
 
 def _version(wanted: bool) -> None:

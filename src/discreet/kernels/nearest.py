@@ -11,14 +11,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from discreet.kernels.moments import GRID
+
 Cells = npt.NDArray[np.int16]
 Integers = npt.NDArray[np.int64]
 
-GRID = 32767
-"""Numeric cells are integers in [-GRID, GRID]."""
-
 CATEGORY_COST = 4 * GRID**2
-"""Squared distance of two codes that differ: that of the two ends of a numeric column."""
+"""Squared distance of two codes that differ: that of the ends of a numeric column, whose cells lie in [-GRID, GRID]."""
 
 COMPILE_FROM = 10**8
 """Cells compared, rows times points times columns, from which loading compiled code pays."""

@@ -5,18 +5,8 @@ from typing import Any, Protocol
 
 import altair as alt
 
-from discreet.report.drawing import ACCENT, INK, MUTED, PALE, shares, svg
+from discreet.report.drawing import STYLES, shares, svg
 from discreet.report.words import number, percent
-
-STYLES = (
-    (ACCENT, [1, 0]),
-    ("#b35900", [7, 3]),
-    (INK, [2, 3]),
-    ("#8c5aa0", [9, 3, 2, 3]),
-    (PALE, [1, 0]),
-    (MUTED, [4, 4]),
-)
-"""Color and dashes: told apart in black and white, and by those who do not see all colors."""
 
 
 class Rated(Protocol):

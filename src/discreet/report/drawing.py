@@ -11,6 +11,16 @@ INK, MUTED, ACCENT, PALE, REST, RULE = "#1c2733", "#4f5d6b", "#0b5c7a", "#86abbc
 PAPER = "#ffffff"
 """Colors by role; the page's style maps each to its counterpart in the dark."""
 
+STYLES = (
+    (ACCENT, [1, 0]),
+    ("#b35900", [7, 3]),
+    (INK, [2, 3]),
+    ("#8c5aa0", [9, 3, 2, 3]),
+    (PALE, [1, 0]),
+    (MUTED, [4, 4]),
+)
+"""Color and dashes of curves: told apart in black and white, and by those who do not see all colors."""
+
 WIDTH, HEIGHT = 350, 240
 FONT = "sans-serif"
 
@@ -18,6 +28,8 @@ _WORDS = {"labelColor": INK, "labelFont": FONT, "labelFontSize": 13}
 _TITLES = {"titleColor": INK, "titleFont": FONT, "titleFontSize": 13, "titleFontWeight": "normal"}
 _LINES = {"domainColor": MUTED, "tickColor": MUTED, "gridColor": RULE, "titlePadding": 10, "labelPadding": 5}
 _STYLE = {
+    "header": {"labelColor": INK, "labelFont": FONT, "labelFontSize": 13},
+    "title": {"color": INK, "font": FONT, "fontSize": 13, "fontWeight": "normal", "anchor": "middle"},
     "axis": _WORDS | _TITLES | _LINES,
     "legend": _WORDS | {"symbolSize": 160, "labelLimit": 340},
     "view": {"stroke": None},
@@ -156,6 +168,26 @@ def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, wid
     chart = alt.layer(*layers).properties(
         width=width, height=height, padding={"left": left, "right": 8, "top": 4, "bottom": 4}
     )
+    return element(name, chart, told)
+
+
+def element(name: str, chart: alt.TopLevelMixin, told: str) -> str:
+    """Return a chart drawn as an element of a page.
+
+    Parameters
+    ----------
+    name : str
+        Keeps the ids of several pictures on a page apart.
+    chart : alt.Chart or a composition of charts
+        Without a theme of its own.
+    told : str
+        What it shows, for those who do not see it.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
     drawn = vl_convert.vegalite_to_svg(chart.to_dict(validate=False) | {"config": _STYLE}, allowed_base_urls=[])
     drawn = re.sub(r"<[^>]*>", lambda tag: _tidy(tag[0], name), drawn)
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(told)}" ', 1)

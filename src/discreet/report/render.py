@@ -56,7 +56,7 @@ def render(release: Release, format: Format, audience: Audience = "board") -> st
         return release.to_json()
     facts = gather(release, audience, _N_LISTED[format] if audience == "board" else None)
     pictures = _pictures(facts) if format == "html" else {}
-    text = _environment(format).get_template(_TEMPLATES[format]).render(facts=facts, pictures=pictures)
+    text = environment(format).get_template(_TEMPLATES[format]).render(facts=facts, pictures=pictures)
     return text.rstrip() + "\n"
 
 
@@ -68,7 +68,19 @@ def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 @cache
-def _environment(format: str) -> Environment:
+def environment(format: str) -> Environment:
+    """Return the templates of a format.
+
+    Parameters
+    ----------
+    format : str
+        One of `FORMATS` but JSON.
+
+    Returns
+    -------
+    jinja2.Environment
+        Whatever is told is escaped for the format.
+    """
     escaper = _ESCAPERS[format]
     environment = Environment(
         loader=PackageLoader("discreet", "report/templates"),

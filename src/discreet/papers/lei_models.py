@@ -1,0 +1,266 @@
+"""Algorithm 1 of Lei et al. on arrays: every model's constrained least squares once, noise again and again."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.data.metadata import Metadata
+from discreet.kernels.problem import SubsetProblem
+from discreet.kernels.subsets import constrained_scores
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.selection import noisy_min
+from discreet.planning.draws import uniforms
+from discreet.report.study import Row
+
+Floats = npt.NDArray[np.float64]
+Masks = npt.NDArray[np.uint64]
+
+TOLERANCE = 1e-9
+"""Largest duality gap, of the target's square sum."""
+
+COMPILE_FROM = 2**12
+"""From this many models on, compiled code is used: a dozen columns that go together take a minute without it."""
+
+
+@dataclass(frozen=True)
+class Models:
+    """All models of some columns but the empty one, from products of the rows.
+
+    Parameters
+    ----------
+    gram : ndarray of float, shape (p, p)
+        X'X; a constant is a column like any other.
+    xty : ndarray of float, shape (p,)
+        X'y.
+    yty : float
+        y'y.
+    """
+
+    gram: Floats
+    xty: Floats
+    yty: float
+
+    @classmethod
+    def of(cls, X: Floats, y: Floats) -> "Models":
+        """Return the models of a table.
+
+        Parameters
+        ----------
+        X : ndarray of float, shape (n, p)
+            Columns, at most 20.
+        y : ndarray of float, shape (n,)
+            Target.
+
+        Returns
+        -------
+        Models
+            2^p - 1 of them.
+        """
+        return cls(X.T @ X, X.T @ y, float(y @ y))
+
+    @property
+    def masks(self) -> Masks:
+        """Bit j set: column j is in the model."""
+        return np.arange(1, 2 ** len(self.xty), dtype=np.uint64)
+
+    @property
+    def sizes(self) -> Floats:
+        """Number of columns of each model."""
+        return np.bitwise_count(self.masks).astype(np.float64)
+
+    def has(self, column: int) -> npt.NDArray[np.bool_]:
+        """Tell which models have a column.
+
+        Parameters
+        ----------
+        column : int
+            Its place.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_models,)
+            Of each model.
+        """
+        found: npt.NDArray[np.bool_] = (self.masks >> np.uint64(column)) & np.uint64(1) == 1
+        return found
+
+    def residuals(self, radius: float) -> Floats:
+        """Return every model's least squares on the l1 ball.
+
+        Parameters
+        ----------
+        radius : float
+            R, in units of the target.
+
+        Returns
+        -------
+        ndarray of float, shape (n_models,)
+            -2 l_R(M; D).
+
+        References
+        ----------
+        Lei et al. 2018, Algorithm 1, line 2.
+        """
+        p = len(self.xty)
+        problem = SubsetProblem(
+            self.gram,
+            self.xty,
+            self.yty,
+            radius,
+            np.eye(p, dtype=np.bool_),
+            np.zeros(p, dtype=np.bool_),
+            TOLERANCE * self.yty,
+        )
+        return constrained_scores(problem, self.masks, compiled=len(self.masks) >= COMPILE_FROM)[0]
+
+    def least_squares(self) -> Floats:
+        """Return every model's residual sum of squares, without any bound on the coefficients.
+
+        Returns
+        -------
+        ndarray of float, shape (n_models,)
+            In squared units of the target.
+
+        Notes
+        -----
+        Columns must not depend on each other linearly. Cost: p^3 operations and p^2 numbers for each model.
+        """
+        p = len(self.xty)
+        used = np.column_stack([self.has(column) for column in range(p)])
+        grams = np.where(used[:, :, None] & used[:, None, :], self.gram, np.eye(p))  # others: coefficient 0
+        sides = np.where(used, self.xty, 0.0)
+        coef = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
+        return np.asarray(self.yty - (sides * coef).sum(axis=1))
+
+
+def picks(scores: Floats, scale: float, times: int, rng: Source) -> npt.NDArray[np.intp]:
+    """Return which model Laplace noise leaves smallest, again and again.
+
+    Parameters
+    ----------
+    scores : ndarray of float, shape (n_models,)
+        Penalized.
+    scale : float
+        Of the noise.
+    times : int
+        Draws.
+    rng : Source
+        Seeded: nothing here is private.
+
+    Returns
+    -------
+    ndarray of int, shape (times,)
+        Places of models.
+
+    References
+    ----------
+    Lei et al. 2018, Algorithm 1, lines 4 and 6.
+    """
+    return np.array([noisy_min(scores, scale, 1.0, rng, "laplace") for _ in range(times)], dtype=np.intp)
+
+
+def laplace(rng: Source, *shape: int) -> Floats:
+    """Return standard Laplace numbers.
+
+    Parameters
+    ----------
+    rng : Source
+        Seeded: nothing here is private.
+    *shape : int
+        Of the array.
+
+    Returns
+    -------
+    ndarray of float
+        Of scale 1.
+    """
+    places = 2.0 * uniforms(rng, *shape) - 1.0
+    return np.asarray(-np.sign(places) * np.log1p(-np.abs(places)))
+
+
+def declared(
+    dataset: str,
+    unit: str,
+    bounds: Mapping[str, tuple[float, float]],
+    neighboring: str,
+    n_rows: int | None,
+    source: str,
+) -> Metadata:
+    """Return what is public about a table of numbers.
+
+    Parameters
+    ----------
+    dataset : str
+        Its name.
+    unit : str
+        What a row is.
+    bounds : dict of str to (float, float)
+        By column, in its unit.
+    neighboring : {"replace_one", "add_or_remove_one"}
+        The relation that the guarantee is about.
+    n_rows : int or None
+        Where it is public.
+    source : str
+        Where the bounds come from.
+
+    Returns
+    -------
+    Metadata
+        Checked.
+    """
+    columns = {
+        name: {"type": "real", "lower": low, "upper": high, "source": source} for name, (low, high) in bounds.items()
+    }
+    facts: dict[str, Any] = {"dataset": dataset, "unit": unit, "neighboring": neighboring, "columns": columns}
+    return Metadata.from_value(facts | ({} if n_rows is None else {"n_rows": n_rows}))
+
+
+def mean_row(column: str, settings: Mapping[str, Any], values: Floats) -> Row:
+    """Return a mean over draws.
+
+    Parameters
+    ----------
+    column : str
+        Of the row.
+    settings : dict
+        Of the row.
+    values : ndarray of float, shape (repeats,)
+        One of each draw.
+
+    Returns
+    -------
+    Row
+        With the standard error, of at least two draws.
+    """
+    spread = float(values.std(ddof=1)) if np.ptp(values) > 0.0 else 0.0  # not a rounding error
+    error = spread / math.sqrt(len(values)) if len(values) > 1 else None
+    return Row(column, settings, float(values.mean()), error)
+
+
+def share_row(column: str, settings: Mapping[str, Any], hits: npt.NDArray[np.bool_]) -> Row:
+    """Return a share of draws.
+
+    Parameters
+    ----------
+    column : str
+        Of the row.
+    settings : dict
+        Of the row.
+    hits : ndarray of bool, shape (repeats,)
+        Whether a draw counts.
+
+    Returns
+    -------
+    Row
+        Its standard error is not 0 where all draws agree, as further ones might not.
+    """
+    share, count = float(hits.mean()), len(hits)
+    if share in (0.0, 1.0):
+        guess, count = (float(hits.sum()) + 1.0) / (count + 2.0), count + 2
+    else:
+        guess = share
+    return Row(column, settings, share, math.sqrt(guess * (1.0 - guess) / count))

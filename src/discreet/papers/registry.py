@@ -1,0 +1,72 @@
+"""All tables and figures of the papers, by name."""
+
+import importlib
+
+from discreet.errors import InvalidParameterError
+from discreet.papers.experiment import Experiment
+
+PAPERS: dict[str, tuple[str, ...]] = {
+    "lei": ("lei_simulation", "lei_prostate", "lei_flights"),
+    "swope": ("swope",),
+    "wang": ("wang",),
+}
+"""Modules of each paper; each has `EXPERIMENTS`."""
+
+ALL = "all"
+
+
+def experiments(names: tuple[str, ...]) -> list[Experiment]:
+    """Return experiments by name.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of experiments, of papers, or "all".
+
+    Returns
+    -------
+    list of Experiment
+        Each once, in the order of the papers.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a name is unknown.
+    """
+    known = {paper: _of(paper) for paper in PAPERS}
+    every = [one for found in known.values() for one in found]
+    allowed = {ALL, *PAPERS, *(one.study.name for one in every)}
+    wrong = [name for name in names if name not in allowed]
+    if wrong:
+        raise InvalidParameterError(
+            f"NAME must be {ALL}, one of {', '.join(PAPERS)}, or a table or figure, but it is {wrong[0][:40]!r}. "
+            "`discreet reproduce` lists them."
+        )
+    papers = [paper for paper in PAPERS if paper in names]
+    return [
+        one
+        for paper, found in known.items()
+        for one in found
+        if ALL in names or paper in papers or one.study.name in names
+    ]
+
+
+def experiment(name: str) -> Experiment:
+    """Return an experiment.
+
+    Parameters
+    ----------
+    name : str
+        Its own.
+
+    Returns
+    -------
+    Experiment
+        The experiment.
+    """
+    return next(one for one in _of(name.split("-", 1)[0]) if one.study.name == name)
+
+
+def _of(paper: str) -> list[Experiment]:
+    modules = [importlib.import_module(f"discreet.papers.{name}") for name in PAPERS[paper]]
+    return [one for module in modules for one in module.EXPERIMENTS]

@@ -1,0 +1,265 @@
+"""Studies as tables and as one page: what a paper printed beside what can honestly be had."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+from markupsafe import Markup
+
+from discreet.report.escape import to_markdown
+from discreet.report.render import environment
+from discreet.report.study import Findings, Row
+from discreet.report.words import number
+
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What stands above the studies of a page.
+
+    Parameters
+    ----------
+    eyebrow : str
+        After the product's name.
+    title : str
+        Of the page.
+    lead : tuple of str
+        Paragraphs.
+    marked : bool
+        Whether each way is marked as private or not.
+    """
+
+    eyebrow: str
+    title: str
+    lead: tuple[str, ...]
+    marked: bool = True
+
+
+REPRODUCED = Heading(
+    "the papers reproduced",
+    "Published figures, and what can honestly be had",
+    (
+        "Three papers, figure by figure. Each is shown as it was printed or published, with the accounting that makes "
+        "its guarantee true, and as Discreet does it with the same total epsilon. All tables here are public or "
+        "simulated and all noise is seeded: nothing on this page is a release, and none of it carries a guarantee. "
+        "The marks say whether the way to get a figure would carry one.",
+        "Bands and bars show two standard errors of the simulation. What lies beyond an axis is drawn at its end.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a study's table.
+
+    Parameters
+    ----------
+    settings : tuple of str
+        Values of the settings, in the order of the table's head.
+    figures : tuple of str
+        A figure for each way, with its standard error; a dash where there is none.
+    """
+
+    settings: tuple[str, ...]
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """Figures of a study by settings and ways.
+
+    Parameters
+    ----------
+    settings : tuple of str
+        What was varied.
+    ways : tuple of str
+        Ways that have figures.
+    lines : tuple of Line
+        In the order of the rows.
+    """
+
+    settings: tuple[str, ...]
+    ways: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+
+def tabulated(findings: Findings) -> StudyTable:
+    """Return the table of a study.
+
+    Parameters
+    ----------
+    findings : Findings
+        Its figures.
+
+    Returns
+    -------
+    StudyTable
+        A figure of a way without some setting stands at all values of it.
+    """
+    rows = findings.rows
+    settings = tuple(dict.fromkeys(name for row in rows for name in row.settings))
+    ways = tuple(one.name for one in findings.study.columns if any(row.column == one.name for row in rows))
+    known: dict[str, dict[tuple[Any, ...], Row]] = {}
+    for row in rows:
+        known.setdefault(row.column, {})[tuple(sorted(row.settings.items()))] = row
+    lines = [
+        Line(
+            tuple(_told(at.get(name, NONE)) for name in settings),
+            tuple(_figure(_at(known.get(way, {}), at)) for way in ways),
+        )
+        for at in _places(rows, settings)
+    ]
+    return StudyTable(settings, ways, tuple(lines))
+
+
+def _places(rows: Sequence[Row], settings: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    """The settings of the table's lines: those of which no other row has more, in the order of their values."""
+    distinct = {tuple(sorted(row.settings.items())): row.settings for row in rows}
+    sizes = sorted({len(one) for one in distinct}, reverse=True)
+    kept: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    covered: set[tuple[Any, ...]] = set()
+    for size in sizes:
+        for key, one in distinct.items():
+            if len(key) == size and key not in covered:
+                kept[key] = one
+        names = {tuple(one) for one in distinct.values() if len(one) < size}
+        covered |= {
+            tuple(sorted((name, one[name]) for name in less))
+            for one in kept.values()
+            for less in names
+            if set(less) <= set(one)
+        }
+    order = {name: list(dict.fromkeys(row.settings.get(name, NONE) for row in rows)) for name in settings}
+    return sorted(kept.values(), key=lambda one: [order[name].index(one.get(name, NONE)) for name in settings])
+
+
+def _at(known: Mapping[tuple[Any, ...], Row], settings: Mapping[str, Any]) -> Row | None:
+    """The row of a way at some settings, or at the part of them that it has."""
+    for names in dict.fromkeys(tuple(name for name, _ in key) for key in known):
+        if set(names) <= set(settings):
+            found = known.get(tuple((name, settings[name]) for name in names))
+            if found is not None:
+                return found
+    return None
+
+
+def _told(value: Any) -> str:
+    return value if isinstance(value, str) else number(float(value))
+
+
+def _figure(row: Row | None) -> str:
+    if row is None:
+        return NONE
+    return number(row.value, 3) if row.error is None else f"{number(row.value, 3)} ± {number(row.error, 1)}"
+
+
+def study_csv(findings: Findings) -> str:
+    """Return the figures of a study, a row each.
+
+    Parameters
+    ----------
+    findings : Findings
+        Its figures.
+
+    Returns
+    -------
+    str
+        CSV: the way, whether its total is a guarantee, the settings, the figure, its standard error, the repeats.
+    """
+    private = {one.name: one.is_private for one in findings.study.columns}
+    settings = list(dict.fromkeys(name for row in findings.rows for name in row.settings))
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["way", "is_private", *settings, "value", "standard_error", "repeats"])
+    for row in findings.rows:
+        told = [row.settings.get(name, "") for name in settings]
+        error = "" if row.error is None else row.error
+        writer.writerow([row.column, private[row.column], *told, row.value, error, findings.repeats])
+    return text.getvalue()
+
+
+def study_markdown(findings: Findings) -> str:
+    """Return a study as Markdown.
+
+    Parameters
+    ----------
+    findings : Findings
+        Its figures.
+
+    Returns
+    -------
+    str
+        A section with the ways, the table and what could not be had.
+    """
+    study, table = findings.study, tabulated(findings)
+    lines = [f"## {_cell(study.title)}", "", f"{_cell(study.source)}. Repeats: {findings.repeats}.", ""]
+    lines += [line for text in study.told for line in (_cell(text), "")]
+    lines += [f"- **{_cell(one.name)}** ({private(one.is_private)}): {_cell(one.told)}" for one in study.columns]
+    head = [*table.settings, *table.ways]
+    lines += ["", _line(head), _line(["---"] * len(table.settings) + ["---:"] * len(table.ways), plain=True)]
+    lines += [_line([*one.settings, *one.figures]) for one in table.lines]
+    if study.missing or findings.absent:
+        lines += ["", "What could not be had:", ""]
+        lines += [f"- {_cell(text)}" for text in (*study.missing, *findings.absent)]
+    return "\n".join(lines) + "\n"
+
+
+def private(is_private: bool) -> str:
+    """Say whether a way is private.
+
+    Parameters
+    ----------
+    is_private : bool
+        Whether its total is a guarantee.
+
+    Returns
+    -------
+    str
+        In a word or two.
+    """
+    return "private" if is_private else "not private"
+
+
+def _cell(text: str) -> str:
+    return str(to_markdown(text))
+
+
+def _line(cells: Sequence[str], plain: bool = False) -> str:
+    return f"| {' | '.join(cell if plain else _cell(cell) for cell in cells)} |"
+
+
+def study_page(
+    all_findings: Sequence[Findings],
+    pictures: Mapping[str, str],
+    heading: Heading = REPRODUCED,
+    tables: Mapping[str, StudyTable] | None = None,
+) -> str:
+    """Return studies as one page that needs nothing else.
+
+    Parameters
+    ----------
+    all_findings : sequence of Findings
+        In their order.
+    pictures : dict of str to str
+        SVG elements, by the names of the study and the picture, joined by a hyphen.
+    heading : Heading
+        What stands above them.
+    tables : dict of str to StudyTable, optional
+        By the names of studies, in place of the table of their ways.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    drawn = {name: Markup(svg) for name, svg in pictures.items()}  # noqa: S704 - our drawing; Vega escapes its texts
+    shown = {one.study.name: tabulated(one) for one in all_findings} | dict(tables or {})
+    text = (
+        environment("html")
+        .get_template("studies.html.j2")
+        .render(heading=heading, studies=all_findings, tables=shown, pictures=drawn, private=private)
+    )
+    return text.rstrip() + "\n"

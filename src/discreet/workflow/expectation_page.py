@@ -1,0 +1,352 @@
+"""A plan as a page with pictures: what to expect, what it would cost, and what a release can tell of a person."""
+
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.accounting.compose import guarantee_of
+from discreet.accounting.events import ComposedEvent, Event
+from discreet.accounting.guarantee import exact_delta
+from discreet.accounting.zcdp import rho_of
+from discreet.errors import DiscreetError
+from discreet.methods.registry import method_of
+from discreet.report.price import price
+from discreet.report.studies import Heading, StudyTable, study_page, tabulated
+from discreet.report.study import Column, Findings, Picture, Row, Study
+from discreet.report.words import number
+from discreet.workflow.expectation import Choice, Expectation, Question
+
+if TYPE_CHECKING:
+    from discreet.methods.base import Preparation
+
+MOST_CURVES = 6
+"""Curves that can be told apart."""
+
+REQUESTS = (1, 2, 3, 5, 8, 12, 20)
+FAN_DELTA = 1e-6
+MEASURES = {
+    "right": ("Exactly the right columns", "Chance of exactly the right columns"),
+    "overlap": ("Overlap", "Columns that are right and selected, over those that are either"),
+    "explained": ("Explained", "Adjusted R² of the selected columns over that of the right ones"),
+}
+
+
+def expectation_page(question: Question, found: Expectation, supposed: Sequence[str], notes: Sequence[str]) -> str:
+    """Return a plan as one page that needs nothing else.
+
+    Parameters
+    ----------
+    question : Question
+        What was asked.
+    found : Expectation
+        What was simulated.
+    supposed : sequence of str
+        What is supposed of the table, in words.
+    notes : sequence of str
+        What else is to be said.
+
+    Returns
+    -------
+    str
+        HTML: pictures with a table under each, from public facts alone.
+    """
+    drawing = importlib.import_module("discreet.report.study_pictures")  # Altair starts slowly
+    pictures = importlib.import_module("discreet.report.pictures")
+    at = question.middle
+    if question.goal is not None:
+        studies = [_needed(question.goal[0], found)]
+    else:
+        studies = [*_accuracy(found), _compared(found, at), _fits(found), *_costs(question, found, at), _odds(at)]
+    shown = [one for one in [_scenarios(found), *studies] if one is not None]
+    drawn = {
+        f"{one.study.name}-{picture.name}": drawing.draw(picture, one.rows, [way.name for way in one.study.columns])
+        for one in shown
+        for picture in one.study.pictures
+        if one.rows
+    }
+    if question.goal is None:
+        drawn["odds-odds"] = pictures.odds(at)
+    heading = Heading(
+        "a plan, before anything is spent",
+        f"What to expect of a selection for {found.supposed['target']}",
+        (
+            *supposed,
+            "Simulated from public facts alone: no private data were opened and nothing was spent. Bands and bars show "
+            "two standard errors of the simulation.",
+        ),
+        marked=False,
+    )
+    turned = {one.study.name: _by_epsilon(one) for one in shown if one.study.name in MEASURES}
+    return study_page([*shown, _notes(notes)], drawn, heading, turned)
+
+
+def _study(name: str, title: str, told: str, columns: Iterable[str], *pictures: Picture) -> Study:
+    ways = tuple(Column(way, True, "") for way in columns)
+    return Study(name, title, "", (told,), ways, (), (), pictures, (), 0)
+
+
+def _best(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of the selections, the best first: few enough to be told apart."""
+    totals: dict[str, float] = {}
+    for row in rows:
+        totals[row["rival"]] = totals.get(row["rival"], 0.0) + row["overlap"]
+    return sorted(totals, key=lambda name: -totals[name])[:MOST_CURVES]
+
+
+def _settings(found: Expectation, row: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {"rows": row["n_rows"]} if len(found.supposed["n_rows"]) > 1 else {}
+    return settings | ({"supposed": row["scenario"]} if len(found.supposed["scenarios"]) > 1 else {})
+
+
+def _notes(notes: Sequence[str]) -> Findings:
+    return Findings(Study("notes", "What the figures mean", "", tuple(notes), (), (), (), (), (), 0), (), 0)
+
+
+def _scenarios(found: Expectation) -> Findings | None:
+    """What each scenario supposes, where there are several."""
+    listed = found.supposed["scenarios"]
+    if len(listed) < 2:
+        return None
+    rows = [
+        Row(way, {"supposed": one["scenario"]}, value)
+        for one in listed
+        for way, value in {
+            "times": one["times"],
+            "correlation": one["correlation"],
+            "R²": one["r_squared"],
+            "noise sd": one["noise_sd"],
+            **{f"effect of {name}": size for name, size in one["effects"].items() if size},
+        }.items()
+        if value is not None
+    ]
+    ways = dict.fromkeys(row.column for row in rows)
+    told = "The pictures show each; a choice should do well in all of them that may be true."
+    return Findings(_study("supposed", "What is supposed", told, ways), tuple(rows), 0)
+
+
+def _needed(measure: str, found: Expectation) -> Findings | None:
+    """The epsilon that each selection needs."""
+    told = f"The least epsilon at which {MEASURES[measure][1].lower()} reaches the goal."
+    rows = tuple(
+        Row("epsilon", {"selection": row["rival"], **_settings(found, row)}, row["epsilon"]) for row in found.rows
+    )
+    if not rows:
+        return None
+    picture = Picture(
+        "goal",
+        "Epsilon that is needed",
+        "dots",
+        "selection",
+        "Selection",
+        "Epsilon (nats)",
+        low=0.0,
+        high=max(row.value for row in rows),
+        **_panels(rows),
+    )
+    return Findings(_study("goal", "The epsilon that is needed", told, ["epsilon"], picture), rows, 0)
+
+
+def _accuracy(found: Expectation) -> list[Findings | None]:
+    """Curves against epsilon, and against the number of rows."""
+    epsilons = sorted({row["epsilon"] for row in found.rows})
+    names = _best(found.rows)
+    studies: list[Findings | None] = []
+    for measure, (title, told) in list(MEASURES.items())[:2]:
+        rows = tuple(
+            Row(
+                row["rival"],
+                {"epsilon": row["epsilon"], **_settings(found, row)},
+                row[measure],
+                row["error"] if measure == "right" else None,
+            )
+            for row in found.rows
+        )
+        several: dict[str, Any] = {"across": "rows"} if len(found.supposed["n_rows"]) > 1 else {}
+        if any("supposed" in row.settings for row in rows):
+            several["down"] = "supposed"
+        few = f" The picture shows the {len(names)} with the best overlap." if len(_all(found)) > len(names) else ""
+        words = f"{told}.{few} The table has all of them."
+        view: dict[str, Any] = {"low": 0.0, "high": 1.0, "columns": tuple(names), **several}
+        if len(epsilons) > 1:
+            curve = Picture("epsilon", told, "lines", "epsilon", "Epsilon (nats)", title, log=True, **view)
+            studies.append(Findings(_study(measure, f"{title}, against epsilon", words, _all(found), curve), rows, 0))
+        if len(found.supposed["n_rows"]) > 1:
+            view |= {"across": "epsilon"}
+            curve = Picture("rows", told, "lines", "rows", "Rows of the table", title, log=True, **view)
+            studies.append(
+                Findings(_study(f"{measure}-rows", f"{title}, against the rows", words, _all(found), curve), rows, 0)
+            )
+    return studies
+
+
+def _by_epsilon(findings: Findings) -> StudyTable:
+    """A line a selection and a column an epsilon: there are more selections than a page is wide."""
+    rows = tuple(
+        Row(
+            f"epsilon {number(row.settings['epsilon'])}",
+            {"selection": row.column, **{name: value for name, value in row.settings.items() if name != "epsilon"}},
+            row.value,
+            row.error,
+        )
+        for row in findings.rows
+    )
+    study = _study(findings.study.name, "", "", dict.fromkeys(row.column for row in rows))
+    return tabulated(Findings(study, rows, 0))
+
+
+def _all(found: Expectation) -> list[str]:
+    return list(dict.fromkeys(row["rival"] for row in found.rows))
+
+
+def _compared(found: Expectation, epsilon: float) -> Findings | None:
+    """All selections at one epsilon."""
+    rows = sorted(
+        (row for row in found.rows if row["epsilon"] == epsilon), key=lambda row: (-row["overlap"], -row["right"])
+    )
+    dots = tuple(
+        Row(
+            title,
+            {"selection": row["rival"], **_settings(found, row)},
+            row[measure],
+            row["error"] if measure == "right" else None,
+        )
+        for row in rows
+        for measure, (title, _) in MEASURES.items()
+    )
+    if not dots:
+        return None
+    several = _panels(dots)
+    picture = Picture(
+        "comparison",
+        f"At epsilon {number(epsilon)}",
+        "dots",
+        "selection",
+        "Selection",
+        "Share",
+        low=0.0,
+        high=1.0,
+        **several,
+    )
+    titles = [title for title, _ in MEASURES.values()]
+    told = "; ".join(f"{title}: {told[0].lower() + told[1:]}" for title, told in MEASURES.values()) + "."
+    return Findings(
+        _study("comparison", f"All selections at epsilon {number(epsilon)}", told, titles, picture), dots, 0
+    )
+
+
+def _fits(found: Expectation) -> Findings | None:
+    """Errors and interval widths of a private regression on the right columns."""
+    ways = {"half_width": "half of the interval's width", "error": "mean absolute error"}
+    rows = tuple(
+        Row(told, {"epsilon": row["epsilon"], **_settings(found, row)}, row[name])
+        for row in found.fits
+        for name, told in ways.items()
+    )
+    if not rows:
+        return None
+    many = len({row.settings["epsilon"] for row in rows}) > 1
+    several = _panels(rows)
+    told = (
+        "A private linear regression of the right columns at the whole epsilon. Both figures are in the target's unit, "
+        "per half range of a column: the unit of the supposed effects."
+    )
+    picture = Picture(
+        "epsilon",
+        "Error and interval width",
+        "lines",
+        "epsilon",
+        "Epsilon (nats)",
+        "Target's unit",
+        log=many,
+        **several,
+    )
+    return Findings(_study("fit", "Coefficients of the right columns", told, ways.values(), picture), rows, 0)
+
+
+def _costs(question: Question, found: Expectation, epsilon: float) -> list[Findings | None]:
+    """What epsilon is spent on, and what several such requests add up to, of the selection that does best."""
+    at = [row for row in found.rows if row["epsilon"] == epsilon] or list(found.rows)
+    best = max(at, key=lambda row: (row["overlap"], row["right"]), default=None)
+    choice = next((one for one in found.choices if best is not None and one.name == best["rival"]), None)
+    if choice is None:
+        return []
+    return [_split(question, choice, epsilon), _fan(question, choice, epsilon)]
+
+
+def _prepared(question: Question, choice: Choice, epsilon: float) -> "Preparation | None":
+    try:
+        method = method_of(choice.method, epsilon=epsilon, **choice.parameters)
+        return method.prepare(question.metadata, question.target, question.candidates)
+    except DiscreetError:
+        return None
+
+
+def _split(question: Question, choice: Choice, epsilon: float) -> Findings | None:
+    prepared = _prepared(question, choice, epsilon)
+    event = None if prepared is None else prepared.event
+    if prepared is None or not isinstance(event, ComposedEvent) or len(event.events) != len(prepared.steps):
+        return None
+    is_gaussian = any(price(step.event).rho for step in prepared.steps)
+    costs = [
+        float(rho_of(part)[0]) if is_gaussian else price(step.event).epsilon
+        for step, part in zip(prepared.steps, event.events, strict=True)
+    ]
+    rows = tuple(
+        Row("share", {"part": step.name}, cost / sum(costs)) for step, cost in zip(prepared.steps, costs, strict=True)
+    )
+    picture = Picture(
+        "split", f"{choice.name}, epsilon {number(epsilon)}", "dots", "part", "Part", "Share", low=0.0, high=1.0
+    )
+    told = f"The parts of one request by {choice.name}, each with its own noise: shares of {{}}."
+    told = told.format("rho, its price in concentrated accounting" if is_gaussian else "epsilon")
+    return Findings(_study("split", "What epsilon is spent on", told, ["share"], picture), rows, 0)
+
+
+def _fan(question: Question, choice: Choice, epsilon: float) -> Findings | None:
+    """Requests on the same people, one after the other: their epsilons added up, and composed at a small delta."""
+    rows, ways = list[Row](), list[str]()
+    for one in (epsilon / 2.0, epsilon):
+        prepared = _prepared(question, choice, one)
+        event = None if prepared is None else prepared.event
+        if event is None:
+            continue
+        for way, delta in (
+            (f"epsilon {number(one)} each, added up", 0.0),
+            (f"epsilon {number(one)} each, composed", FAN_DELTA),
+        ):
+            totals = [(count, _total(question, event, count, delta)) for count in REQUESTS]
+            if any(total is not None for _, total in totals):
+                ways.append(way)
+            rows += [Row(way, {"requests": count}, total) for count, total in totals if total is not None]
+    if not rows:
+        return None
+    told = (
+        f"The guarantee of several requests by {choice.name} on the same people: epsilons added up, and by "
+        f"concentrated accounting at delta {FAN_DELTA:g}. A ledger stops at its cap, whichever comes first."
+    )
+    picture = Picture("fan", "Epsilon in total", "lines", "requests", "Requests on the same people", "Epsilon in total")
+    return Findings(_study("budget", "What repeated requests add up to", told, ways, picture), tuple(rows), 0)
+
+
+def _total(question: Question, event: Event, count: int, delta: float) -> float | None:
+    try:
+        asked = exact_delta(delta) if delta else Fraction(0)
+        return float(guarantee_of(ComposedEvent((event,) * count), question.metadata.neighboring, asked).epsilon)
+    except DiscreetError:  # Gaussian noise has no epsilon without a delta
+        return None
+
+
+def _panels(rows: Sequence[Row]) -> dict[str, Any]:
+    """Settings beside those of every plan have panels of their own."""
+    return {
+        way: name
+        for way, name in (("across", "rows"), ("down", "supposed"))
+        if any(name in row.settings for row in rows)
+    }
+
+
+def _odds(epsilon: float) -> Findings:
+    told = f"At epsilon {number(epsilon)}: how far a release can move, at worst, what anyone believes of a person."
+    picture = Picture("odds", "Belief before and after", "lines", "before", "Before", "After")
+    return Findings(_study("odds", "What a release can tell of a person", told, (), picture), (), 0)

@@ -1,0 +1,236 @@
+"""Tables and figures of the papers: parts computed apart and kept, then tables, pictures and one page."""
+
+import hashlib
+import importlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InvalidParameterError
+from discreet.files import write_whole
+from discreet.release import canonical_sha256
+from discreet.report.studies import study_csv, study_markdown, study_page
+from discreet.report.study import Findings, Row, Study
+
+if TYPE_CHECKING:  # the papers' modules load slow libraries: a command that reproduces nothing must not wait
+    from discreet.papers.experiment import Experiment
+
+SEED = 20_180
+KEPT = "discreet/part@1"
+PAGE = "index.html"
+
+Told = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part of a study that is to be computed, as another process is told of it.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study.
+    part : str
+        Which part.
+    folder : Path or None
+        Where the public tables lie.
+    repeats : int
+        How often to draw.
+    kept : Path
+        The file that keeps its figures.
+    key : str
+        All that decides them.
+    """
+
+    study: str
+    part: str
+    folder: Path | None
+    repeats: int
+    kept: Path
+    key: str
+
+
+def studies(names: Sequence[str] = ("all",)) -> list[Study]:
+    """Return the studies that can be asked for.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of studies, of papers ("lei", "swope", "wang"), or "all".
+
+    Returns
+    -------
+    list of Study
+        In the order of the papers.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a name is unknown.
+    """
+    return [one.study for one in _experiments(names)]
+
+
+def reproduce(
+    names: Sequence[str],
+    folder: Path | None,
+    out: Path,
+    repeats: int | None = None,
+    n_processes: int = 1,
+    progress: Told | None = None,
+) -> list[Findings]:
+    """Compute studies, or what of them is not yet kept, and write tables, pictures and a page.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of studies, of papers, or "all".
+    folder : Path or None
+        Where the public tables lie.
+    out : Path
+        Folder to write to; made if absent. Parts are kept in it, and are not computed again.
+    repeats : int, optional
+        Default each study's own.
+    n_processes : int
+        At most; the figures are the same.
+    progress : callable, optional
+        Told of the parts.
+
+    Returns
+    -------
+    list of Findings
+        In the order of the papers.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a name is unknown, a number out of range, a named study lacks its tables, or the folder cannot be written.
+
+    Notes
+    -----
+    Cost: about 20 minutes for all studies on two cores at their own repeats. A part is written when it is done, so
+    an interrupted command goes on where it was.
+    """
+    if repeats is not None and repeats < 1:
+        raise InvalidParameterError(f"repeats must be at least 1, but repeats={repeats}.")
+    asked = _experiments(names)
+    absent = {one.study.name: _absent(one, folder) for one in asked}
+    lacking = [name for name in names if absent.get(name)]
+    if lacking:
+        raise InvalidParameterError(f"{absent[lacking[0]]} Give the folder that has it: --data FOLDER.")
+    kept = _kept_folder(out)
+    digests = _digests(asked, folder)
+    tasks = {
+        one.study.name: [_task(one, part, folder, repeats, kept, digests) for part in one.parts]
+        for one in asked
+        if not absent[one.study.name]
+    }
+    _compute([task for found in tasks.values() for task in found], n_processes, progress)
+    found = [
+        Findings(
+            one.study,
+            (*one.study.printed, *(row for task in tasks.get(one.study.name, []) for row in _rows(task) or [])),
+            repeats or one.study.repeats,
+            (absent[one.study.name],) if absent[one.study.name] else (),
+        )
+        for one in asked
+    ]
+    _write(found, out)
+    return found
+
+
+def compute(task: Task) -> None:
+    """Compute a part and keep it.
+
+    Parameters
+    ----------
+    task : Task
+        The part.
+    """
+    work = importlib.import_module("discreet.papers.experiment").Work
+    one = importlib.import_module("discreet.papers.registry").experiment(task.study)
+    seed = int(canonical_sha256([SEED, task.study, task.part])[:8], 16)
+    rows = one.work(work(task.part, task.folder, task.repeats, seed))
+    value = {"schema": KEPT, "key": task.key, "study": task.study, "part": task.part, "rows": [asdict(r) for r in rows]}
+    write_whole(task.kept, json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def _experiments(names: Sequence[str]) -> "list[Experiment]":
+    found: list[Experiment] = importlib.import_module("discreet.papers.registry").experiments(tuple(names))
+    return found
+
+
+def _absent(one: "Experiment", folder: Path | None) -> str:
+    """What a study lacks, in a sentence; empty where it lacks nothing."""
+    files = [name for name in one.study.files if folder is None or not (folder / name).is_file()]
+    return f"{one.study.source} needs the public table {files[0]}, which is not there." if files else ""
+
+
+def _kept_folder(out: Path) -> Path:
+    kept = out / "parts"
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or "it cannot be made").lower()
+        raise InvalidParameterError(
+            f"--out must be a folder that can be written, but {out}: {reason}. Choose another folder."
+        ) from None
+    return kept
+
+
+def _digests(asked: "Sequence[Experiment]", folder: Path | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in sorted({name for one in asked for name in one.study.files}):
+        path = (folder or Path()) / name
+        if path.is_file():
+            with path.open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def _task(
+    one: "Experiment", part: str, folder: Path | None, repeats: int | None, kept: Path, digests: dict[str, str]
+) -> Task:
+    drawn = repeats or one.study.repeats
+    files = {name: digests[name] for name in one.study.files}
+    key = canonical_sha256([version("discreet"), SEED, one.study.name, part, drawn, files])
+    return Task(one.study.name, part, folder, drawn, kept / f"{one.study.name}-{key[:16]}.json", key)
+
+
+def _compute(tasks: list[Task], n_processes: int, progress: Told | None) -> None:
+    left = [task for task in tasks if _rows(task) is None]
+    if progress is not None and len(left) < len(tasks):
+        progress("Computing parts", len(tasks) - len(left), len(tasks))
+    spread = importlib.import_module("discreet.planning.processes").spread
+    done = spread(compute, left, n_processes) if n_processes > 1 and len(left) > 1 else map(compute, left)
+    for _ in done:
+        if progress is not None:
+            progress("Computing parts", 1, len(tasks))
+
+
+def _rows(task: Task) -> list[Row] | None:
+    """A part that is kept; a file that cannot be read, or is none of ours, is as good as none."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        value: dict[str, Any] = json.loads(task.kept.read_text(encoding="utf-8"))
+        if value["schema"] == KEPT and value["key"] == task.key:
+            return [Row(**one) for one in value["rows"]]
+    return None
+
+
+def _write(all_findings: Sequence[Findings], out: Path) -> None:
+    """Tables of each study, its pictures, and the page of all."""
+    draw = importlib.import_module("discreet.report.study_pictures").draw  # Altair starts slowly
+    pictures = {}
+    for one in all_findings:
+        write_whole(out / f"{one.study.name}.csv", study_csv(one))
+        write_whole(out / f"{one.study.name}.md", study_markdown(one))
+        ways = [column.name for column in one.study.columns]
+        for picture in one.study.pictures if one.rows and not one.absent else ():
+            name = f"{one.study.name}-{picture.name}"
+            pictures[name] = draw(replace(picture, name=name), one.rows, ways)
+            write_whole(out / f"{name}.svg", pictures[name].replace("<svg ", '<svg style="background:#fff" ', 1))
+    write_whole(out / PAGE, study_page(all_findings, pictures))
