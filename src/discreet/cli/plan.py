@@ -70,7 +70,7 @@ def plan(
         typer.Option(help='The epsilon that is needed for "right>=0.9", or for overlap or explained.'),
     ] = None,
     tables: Annotated[
-        int | None, typer.Option(help="Tables to draw: more give finer figures. Default 12; of a goal 100 a step.")
+        int | None, typer.Option(help="Tables to draw: more give finer figures. Default 10; of a goal 100 a step.")
     ] = None,
     draws: Annotated[int, typer.Option(help="Draws of noise on each table.")] = 1,
     seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,

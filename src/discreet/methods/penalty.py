@@ -51,6 +51,8 @@ def covering_penalty(variance: float, scale: float, n_units: int, n_rows: int) -
     low, high = 0.0, scale * math.log(2.0 * max(n_units, 1)) + 81.0 * variance
     for _ in range(100):
         middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
         behind = np.clip((middle - squares) / scale, -700.0, 700.0)
         chance = float(weights @ (1.0 / (1.0 + np.exp(behind))))  # P(sigma^2 chi^2 + scale logistic > middle)
         low, high = (middle, high) if chance > level else (low, middle)

@@ -355,6 +355,7 @@ EXPERIMENTS = (
                     "Relative adjusted R²",
                     across="R",
                     down="epsilon",
+                    low=0.5,
                     high=1.0,
                     columns=(LINEAR.name, LETTER.name, HONEST.name, OURS.name, PURE.name),
                 ),

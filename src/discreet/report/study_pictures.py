@@ -1,6 +1,7 @@
 """Pictures of studies: curves, dots and shades of figures got in several ways, in panels."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -37,6 +38,8 @@ def draw(picture: Picture, rows: Sequence[Row], columns: Sequence[str]) -> str:
     """
     names = [name for name in picture.columns or columns if any(row.column == name for row in rows)]
     shown = [row for row in rows if row.column in names and _agrees(row, picture.where or {})]
+    if picture.kind != "heat":
+        picture = _bounded(picture, shown)
     downs, acrosses = _values(shown, picture.down), _values(shown, picture.across)
     grid = [
         [
@@ -53,6 +56,14 @@ def draw(picture: Picture, rows: Sequence[Row], columns: Sequence[str]) -> str:
     )
     chart = alt.vconcat(*[alt.hconcat(*line, spacing=14) for line in grid], spacing=16, title=below)
     return element(picture.name, chart, _told(picture, shown, names))
+
+
+def _bounded(picture: Picture, rows: Sequence[Row]) -> Picture:
+    """All panels share the axis of the figures: the outer ones alone tell its numbers."""
+    spread = [row.value + sign * 2.0 * (row.error or 0.0) for row in rows for sign in (-1.0, 1.0)] or [0.0, 1.0]
+    low = min(spread) if picture.low is None else picture.low
+    high = max(spread) if picture.high is None else picture.high
+    return replace(picture, low=low, high=high if high > low else low + 1.0)
 
 
 def _agrees(row: Row, wanted: Any) -> bool:

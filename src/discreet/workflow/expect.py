@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import exact_delta
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.registry import SCREENINGS, SELECTIONS
 from discreet.release import canonical_sha256
+from discreet.workflow.code import code_sha256
 from discreet.workflow.expectation import Choice as Choice
 from discreet.workflow.expectation import Expectation as Expectation
 from discreet.workflow.expectation import Question as Question
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must no
     from discreet.planning.selection import Expected, Measure
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-TABLES = 12
+TABLES = 10
 GOAL_TABLES = 100
 FIT_TABLES = 4
 MOST_FIT_TABLES = 40
@@ -272,7 +272,7 @@ def _key(question: Question, supposed: dict[str, Any], rivals: "Sequence[Rival]"
     """Digest of all that decides the result."""
     return canonical_sha256(
         {
-            "discreet": version("discreet"),
+            "discreet": code_sha256(),
             "metadata": question.metadata.sha256,
             "supposed": supposed,
             "rivals": [asdict(rival) for rival in rivals],

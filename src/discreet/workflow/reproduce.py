@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from discreet.files import write_whole
 from discreet.release import canonical_sha256
 from discreet.report.studies import study_csv, study_markdown, study_page
 from discreet.report.study import Findings, Row, Study
+from discreet.workflow.code import code_sha256
 
 if TYPE_CHECKING:  # the papers' modules load slow libraries: a command that reproduces nothing must not wait
     from discreet.papers.experiment import Experiment
@@ -197,7 +197,7 @@ def _task(
 ) -> Task:
     drawn = repeats or one.study.repeats
     files = {name: digests[name] for name in one.study.files}
-    key = canonical_sha256([version("discreet"), SEED, one.study.name, part, drawn, files])
+    key = canonical_sha256([code_sha256(), SEED, one.study.name, part, drawn, files])
     return Task(one.study.name, part, folder, drawn, kept / f"{one.study.name}-{key[:16]}.json", key)
 
 

@@ -1,0 +1,24 @@
+"""Which code computed something that is kept: figures of other code are computed again."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import discreet
+
+
+@cache
+def code_sha256() -> str:
+    """Return the digest of all modules of this package.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits; some ten milliseconds the first time.
+    """
+    home = Path(discreet.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(home.rglob("*.py")):
+        digest.update(f"{path.relative_to(home)}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
