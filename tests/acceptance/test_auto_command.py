@@ -62,6 +62,9 @@ def test_a_public_table_must_be_declared(place):
     }
     spent = place.spent()
     assert "Declare `public:" in place.select("--like", path, **AUTO).refused(3)
+    for data in (place.data, None):  # a dry run needs no data, and the plan alone would tell what is in the table
+        line = place.select("--like", place.folder / "people.csv", "--dry-run", **AUTO, data=data).refused(3)
+        assert "Declare `public:" in line
     path.write_text(path.read_text() + "50,1.0,north,3\n")
     assert "sha256" in place.select("--like", path, **AUTO, metadata=metadata).refused(3)
     assert place.spent() == spent

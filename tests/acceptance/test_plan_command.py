@@ -50,9 +50,10 @@ def test_curve_and_comparison(place):
     assert "select as many columns as they are told" in text
     assert re.search(r"A linear fit of the right columns +error +half width +coverage +vacuous\n", text)
     assert len(re.findall(r"\nepsilon [0-9.]+ +[0-9.e+]+ +[0-9.e+]+ +[01]\.\d\d +[01]\.\d\d", text)) == 5
-    assert re.search(
-        r"Lei et al., theorem 1 \(pcls, y_bound 10, epsilon 1\): consistency is not proved, as \d of 5", text
-    )
+    told = re.search(r"Lei et al., theorem 1 \(pcls, y_bound 10, epsilon 1\): (.*?nothing\.)", " ".join(text.split()))[
+        1
+    ]
+    assert re.fullmatch(r"its conditions do not all hold \(\d of 5 fails?\), so it tells nothing\.", told)
     assert re.search(r"\n  holds  penalty [0-9.,]+, at least [0-9.]+ needed so that sampling error lets in no", text)
     assert text.endswith("No data were opened and nothing was spent.\n")
     assert max(map(len, text.splitlines())) <= 100
@@ -206,10 +207,17 @@ def public_csv(n_rows=120):
     return path
 
 
+def declare(place, path):
+    """Metadata that declare a file public."""
+    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return place.write_metadata(public={"sha256": digest, "source": "test"})
+
+
 def test_like_a_public_table(place):
     """Effects are those of the public table, whose digest is told; another table is another question."""
     path = public_csv()
-    found = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--json", epsilon="1"))
+    words = {"metadata": declare(place, path), "epsilon": "1"}
+    found = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--json", **words))
     like = found["supposed"]["like"]
     assert like == {
         "name": "census.csv",
@@ -219,26 +227,38 @@ def test_like_a_public_table(place):
     }
     assert set(found["supposed"]["effects"]) == {"income"}
     assert found["supposed"]["effects"]["income"] == pytest.approx(10, rel=0.1)
-    text = plan(place, *FAST, "--like", path, "--method", "moments", epsilon="1").out
+    text = plan(place, *FAST, "--like", path, "--method", "moments", **words).out
     assert "drawn from the 120 complete records of the public table census.csv" in " ".join(text.split())
     assert text.endswith("No private data were opened and nothing was spent.\n")
-    public_csv(121)
-    again = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--json", epsilon="1"))
+    declare(place, public_csv(121))
+    again = figures(plan(place, *FAST, "--like", path, "--method", "moments", "--json", **words))
     assert again["supposed"]["like"]["sha256"] != like["sha256"]
-    twice = figures(plan(place, *FAST, "--like", path, "--times", "1,2", "--method", "sis", "--json", epsilon="1"))
+    twice = figures(plan(place, *FAST, "--like", path, "--times", "1,2", "--method", "sis", "--json", **words))
     first, second = (one["effects"]["income"] for one in twice["supposed"]["scenarios"])
     assert second == pytest.approx(2 * first)
 
 
 def test_a_public_table_that_does_not_fit(place):
     """A missing column, too few records, a file that is not there, and what contradicts it."""
-    public_csv(20)
-    assert "at least 30 records" in plan(place, *FAST, like="census.csv").refused(5)
+    declared = declare(place, public_csv(20))
+    assert "at least 30 records" in plan(place, *FAST, like="census.csv", metadata=declared).refused(5)
+    plan(place, *FAST, like="none.csv", metadata=declared).refused(2)
     Path("narrow.csv").write_text("age,visits\n1,2\n")
-    assert "'income'" in plan(place, *FAST, like="narrow.csv").refused(5)
-    plan(place, *FAST, like="none.csv").refused(2)
+    declared = declare(place, "narrow.csv")
+    assert "'income'" in plan(place, *FAST, like="narrow.csv", metadata=declared).refused(5)
     assert "Leave out correlation" in plan(place, *FAST, like="census.csv", correlation="0.5").refused(2)
     assert "must not replace" in plan(place, *FAST, like="census.csv", out="census.csv").refused(2)
+
+
+def test_the_private_table_is_not_taken_for_a_public_one(place):
+    """Without a declaration no table is read, nor another than the one declared: its effects would be shown."""
+    before = place.files()
+    line = plan(place, *FAST, like=place.data).refused(3)
+    assert "they declare none. Declare `public: {sha256: ..., source: ...}`" in line
+    assert "`sha256sum FILE`" in line
+    assert place.files() == before
+    declared = declare(place, public_csv())
+    assert "is not the public.sha256" in plan(place, *FAST, like=place.data, metadata=declared).refused(3)
 
 
 def test_theorem_2_where_pcpl_is_planned(place):
@@ -302,7 +322,8 @@ def test_cache_holds_public_facts_alone(place):
     (kept,) = cache_folder().iterdir()
     value = json.loads(kept.read_text())
     told = {"supposed", "choices", "rows", "refused", "theory", "fits", "fits_refused"}
-    assert set(value) == {"schema", "key"} | told
+    assert set(value) == {"schema", "key", "sha256", "value"}
+    assert set(value["value"]) == told
     assert str(place.folder) not in kept.read_text()
 
 
@@ -316,8 +337,9 @@ def test_cache_holds_public_facts_alone(place):
         ({"target": "site"}, 3, "must be numeric"),
         ({"candidates": "age,height"}, 3, "column='height'"),
         ({"metadata": "none.yaml"}, 2, "readable"),
-        ({"epsilon": "0"}, 2, r"epsilon must lie in \(0, 1000\]"),
-        ({"epsilon": "1,nan"}, 2, r"epsilon must lie in \(0, 1000\]"),
+        ({"epsilon": "0"}, 2, r"epsilon must lie in \[1e-06, 1000\]"),
+        ({"epsilon": "1e-300"}, 2, r"epsilon must lie in \[1e-06, 1000\], but found 1e-300"),
+        ({"epsilon": "1,nan"}, 2, r"epsilon must lie in \[1e-06, 1000\]"),
         ({"epsilon": "1;2"}, 2, "E,E"),
         ({"delta": "1"}, 2, "delta must lie in"),
         ({"delta": "-1"}, 2, "delta must lie in"),
@@ -327,7 +349,15 @@ def test_cache_holds_public_facts_alone(place):
         ({"effect": "height=1"}, 2, "height"),
         ({"effect": "age"}, 2, "--effect COL=SIZE"),
         ({"effect": "age=big"}, 2, "--effect COL=SIZE"),
-        ({"effect": "age=nan"}, 2, "finite"),
+        ({"effect": "age=nan"}, 2, "finite and at most .* but found age=nan"),
+        ({"effect": "age=1e200"}, 2, r"finite and at most .* but found age=1e\+200"),
+        ({"noise_sd": "1e200"}, 2, r"noise_sd=1e\+200"),
+        ({"noise_sd": "1e-200"}, 2, "noise_sd=1e-200"),
+        ({"noise_sd": "nan"}, 2, "noise_sd=nan"),
+        ({"effect": "age=1", "r_squared": "5e-324"}, 2, "r_squared nearer"),
+        ({"times": "1e300"}, 2, r"times=1e\+300"),
+        ({"times": "nan"}, 2, "times=nan"),
+        ({"effect": "age=1e9", "times": "1e8"}, 2, r"but found age=1e\+17"),
         ({"n_true": "9"}, 2, "n_true must be"),
         ({"r_squared": "1"}, 2, "r_squared"),
         ({"noise_sd": "-1"}, 2, "noise_sd"),
@@ -340,6 +370,8 @@ def test_cache_holds_public_facts_alone(place):
         ({"method": "magic"}, 2, "method must be one of pcls, .*, but method='magic'"),
         ({"set": "l1_radius=1"}, 2, "Give --method"),
         ({"method": "pcls", "set": "colour=1"}, 2, "colour"),
+        ({"method": "pcls", "set": "y_bound=NaN"}, 2, "must be finite, but y_bound=nan"),
+        ({"method": "pcls", "set": "y_bound=-Infinity"}, 2, "must be finite, but y_bound=-inf"),
         ({"goal": "right"}, 2, "form"),
         ({"goal": "wrong>=0.9"}, 2, "form"),
         ({"goal": "right>=0.9.1"}, 2, "form"),

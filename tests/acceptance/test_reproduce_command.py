@@ -48,7 +48,7 @@ def test_a_table_of_real_data(place, men):
     assert done.code == 0, done
     assert done.out.startswith("## Prostate cancer: how often each column is selected\n")
     names = {path.name for path in out.iterdir()}
-    assert names == {"index.html", "parts", "lei-table-4.csv", "lei-table-4.md", "lei-table-4-table-4.svg"}
+    assert names == {"lei-table-4.html", "parts", "lei-table-4.csv", "lei-table-4.md", "lei-table-4-table-4.svg"}
     with (out / "lei-table-4.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     ways = {row["way"]: row["is_private"] for row in rows}
@@ -56,7 +56,7 @@ def test_a_table_of_real_data(place, men):
     assert ways["Discreet, auto"] == "True"
     printed = {(row["phi"], row["variable"]): float(row["value"]) for row in rows if row["way"] == "as printed"}
     assert printed["1", "lcavol"] == 0.85
-    page = (out / "index.html").read_text(encoding="utf-8")
+    page = (out / "lei-table-4.html").read_text(encoding="utf-8")
     assert "<svg " in page
     again = reproduce(place, "lei-table-4", "--data", men, "--out", out, "--repeats", 30, "--json")
     told = json.loads(again.out)["studies"][0]
@@ -107,8 +107,8 @@ def test_an_interrupted_command_goes_on(place, men):
     assert kept
     if started.returncode:  # it was not done before the signal came
         assert "the same command goes on from there" in told
-        assert not (out / "index.html").exists()
+        assert not (out / "lei-table-4.html").exists()
     done = place.run(*words[3:])
     assert done.code == 0, done
     assert {name: (out / "parts" / name).stat().st_mtime_ns for name in kept} == kept
-    assert (out / "index.html").is_file()
+    assert (out / "lei-table-4.html").is_file()

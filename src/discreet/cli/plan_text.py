@@ -173,16 +173,18 @@ def _fit_notes(question: workflow.Question, found: workflow.Expectation) -> list
 
 
 def _theorem(theorem: dict[str, Any], several: bool) -> list[str]:
-    """Whether the right model is proved to be found as the table grows, and what for lack of which it is not."""
+    """Whether a theorem on the right model in growing tables applies, and for lack of what it does not."""
     conditions = theorem["conditions"]
     failing = sum(not one["holds"] for one in conditions)
     where = f"{theorem['rival']}, epsilon {number(theorem['epsilon'])}{', scenario A' if several else ''}"
-    proved = (
-        "consistency is proved, as all its conditions hold."
+    told = (
+        "all of its conditions hold; it tells what happens as the table grows, not how often a table of this size is "
+        "right."
         if not failing
-        else f"consistency is not proved, as {failing} of {len(conditions)} conditions fail."
+        else f"its conditions do not all hold ({failing} of {len(conditions)} {'fails' if failing == 1 else 'fail'}), "
+        "so it tells nothing."
     )
-    return [f"Lei et al., theorem {theorem['theorem']} ({where}): {proved}", *map(_condition, conditions)]
+    return [f"Lei et al., theorem {theorem['theorem']} ({where}): {told}", *map(_condition, conditions)]
 
 
 def _condition(one: dict[str, Any]) -> str:

@@ -58,7 +58,8 @@ def reproduce(
         result(study_markdown(found[0]))
     else:
         result("\n".join(_summary(one) for one in found))
-    say(f"Tables, pictures and the page written: {out / 'index.html'}", quiet)
+    page = "index.html" if len(found) > 1 else f"{found[0].study.name}.html"
+    say(f"Tables, pictures and the page written: {out / page}", quiet)
 
 
 def _lines(known: list[Study]) -> list[str]:
@@ -89,6 +90,7 @@ def _figures(one: Findings) -> dict[str, object]:
             {"way": row.column, **row.settings, "value": row.value, "standard_error": row.error} for row in one.rows
         ],
         "missing": [*one.study.missing, *one.absent],
+        "doubts": list(one.doubts),
     }
 
 

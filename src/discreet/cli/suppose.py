@@ -32,8 +32,9 @@ Times = Annotated[
 Like = Annotated[
     Path | None,
     typer.Option(
-        help="A PUBLIC table with the same columns, of other people: rows are drawn from it, and what BIC selects in "
-        "it has the effects found there. It is read without privacy: never give the private table."
+        help="A PUBLIC table with the same columns, of other people, that the metadata declare under public: rows are "
+        "drawn from it, and what BIC selects in it has the effects found there. It is read without privacy: never give "
+        "the private table."
     ),
 ]
 
@@ -55,12 +56,14 @@ def supposed(
         COL=SIZE.
     n_true : int or None
         Columns that matter.
-    r_squared, correlation, times : str or None
+    r_squared : str or None
         Numbers, a scenario each.
     noise_sd : float or None
         In the target's unit.
+    correlation, times : str or None
+        Numbers, a scenario each.
     like : Path or None
-        A public table.
+        A public table, which the metadata must declare.
 
     Returns
     -------

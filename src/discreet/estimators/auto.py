@@ -33,8 +33,9 @@ class AutoSelection(SubsetSelector):
     supposed : dict, default=None
         What is supposed of the table, from public knowledge alone: ``effects`` (by column: change of the target from
         the middle of the column to its upper bound), ``n_true``, ``r_squared``, ``noise_sd``, ``correlation``,
-        ``times``, or ``like``, a public table; as ``discreet plan`` takes them. None supposes that one to four
-        uncorrelated columns explain half of the target's variance.
+        ``times``, or ``like``, the file that the metadata declare public; as ``discreet plan`` takes them. None
+        supposes that one to four uncorrelated columns explain half of the target's variance, or two or three
+        correlated ones a tenth.
     random_state : int, default=None
         A seed for simulations alone: the release then carries no guarantee. The plan is the same with any seed.
     metadata : Metadata, default=None
@@ -124,6 +125,8 @@ class AutoSelection(SubsetSelector):
         ------
         InvalidParameterError
             When a parameter is out of range, or no method can be had at this epsilon.
+        MetadataError
+            When a table is given as ``like`` that the metadata do not declare public.
         BudgetError
             When the ledger refuses.
         """

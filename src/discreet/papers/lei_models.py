@@ -1,6 +1,5 @@
 """Algorithm 1 of Lei et al. on arrays: every model's constrained least squares once, noise again and again."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,6 @@ from discreet.kernels.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.planning.draws import uniforms
-from discreet.report.study import Row
 
 Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.uint64]
@@ -217,50 +215,3 @@ def declared(
     }
     facts: dict[str, Any] = {"dataset": dataset, "unit": unit, "neighboring": neighboring, "columns": columns}
     return Metadata.from_value(facts | ({} if n_rows is None else {"n_rows": n_rows}))
-
-
-def mean_row(column: str, settings: Mapping[str, Any], values: Floats) -> Row:
-    """Return a mean over draws.
-
-    Parameters
-    ----------
-    column : str
-        Of the row.
-    settings : dict
-        Of the row.
-    values : ndarray of float, shape (repeats,)
-        One of each draw.
-
-    Returns
-    -------
-    Row
-        With the standard error, of at least two draws.
-    """
-    spread = float(values.std(ddof=1)) if np.ptp(values) > 0.0 else 0.0  # not a rounding error
-    error = spread / math.sqrt(len(values)) if len(values) > 1 else None
-    return Row(column, settings, float(values.mean()), error)
-
-
-def share_row(column: str, settings: Mapping[str, Any], hits: npt.NDArray[np.bool_]) -> Row:
-    """Return a share of draws.
-
-    Parameters
-    ----------
-    column : str
-        Of the row.
-    settings : dict
-        Of the row.
-    hits : ndarray of bool, shape (repeats,)
-        Whether a draw counts.
-
-    Returns
-    -------
-    Row
-        Its standard error is not 0 where all draws agree, as further ones might not.
-    """
-    share, count = float(hits.mean()), len(hits)
-    if share in (0.0, 1.0):
-        guess, count = (float(hits.sum()) + 1.0) / (count + 2.0), count + 2
-    else:
-        guess = share
-    return Row(column, settings, share, math.sqrt(guess * (1.0 - guess) / count))

@@ -1,6 +1,5 @@
 """Lei et al. 2018, tables 3 and 4: what is selected of five columns of 97 men with prostate cancer."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ from discreet.data.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import PRINTED, Experiment, Work
+from discreet.papers.figures import mean_row, share_row
 from discreet.papers.lei_models import Models, picks
 from discreet.planning.choice import best_selection
 from discreet.report.study import Column, Picture, Row, Study
@@ -53,13 +53,15 @@ LINEAR = Column(
     "noise 2(r + R)/epsilon",
     False,
     "Algorithm 1 with noise of scale 2(r + R)/epsilon in place of 2(r + R)²/epsilon: what the printed figures match. "
-    "It is too small for the sensitivity (r + R)², and r and the scaling are read off the rows.",
+    "It is too small for the sensitivity (r + R)², and r and the scaling are read off the rows, unless the "
+    "ranges are taken to be public, as the paper says they may be.",
 )
 LETTER = Column(
     "algorithm as printed",
     False,
     "Algorithm 1 to the letter, noise 2(r + R)²/epsilon, with r the largest target and columns scaled by their "
-    "extremes: both are read off the rows, which voids the guarantee.",
+    "extremes. Both are read off the rows, which voids the guarantee, unless the ranges are taken to be public, as the "
+    "paper says they may be.",
 )
 HONEST = Column(
     "published, honest",
@@ -207,11 +209,6 @@ def declared(n_rows: int) -> Metadata:
     return Metadata.from_value(facts | {"columns": columns})
 
 
-def _mean(column: str, settings: dict[str, Any], values: Floats) -> Row:
-    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
-    return Row(column, settings, float(values.mean()), error)
-
-
 def table_3(work: Work) -> list[Row]:
     """Compute the average relative adjusted R^2 of one variant.
 
@@ -227,10 +224,10 @@ def table_3(work: Work) -> list[Row]:
     """
     table = Prostate.read(work)
     if work.part == OURS.name:
-        return [_mean(work.part, {"epsilon": e}, table.worth[table.ours(e, work)]) for e in EPSILONS]
+        return [mean_row(work.part, {"epsilon": e}, table.worth[table.ours(e, work)]) for e in EPSILONS]
     column = next(one for one in (LINEAR, LETTER, HONEST) if one.name == work.part)
     return [
-        _mean(work.part, {"epsilon": e, "R": R, "phi": phi}, table.worth[table.chosen(column, e, R, phi, work)])
+        mean_row(work.part, {"epsilon": e, "R": R, "phi": phi}, table.worth[table.chosen(column, e, R, phi, work)])
         for e in EPSILONS
         for R in RADII
         for phi in PENALTIES
@@ -258,17 +255,18 @@ def table_4(work: Work) -> list[Row]:
         settings = [dict[str, Any](phi=phi) for phi in PENALTIES]
         chosen = [table.chosen(column, 1, 4, phi, work) for phi in PENALTIES]
     return [
-        _mean(work.part, {**setting, "variable": name}, table.models.has(1 + place)[found].astype(np.float64))
+        share_row(work.part, {**setting, "variable": name}, table.models.has(1 + place)[found])
         for setting, found in zip(settings, chosen, strict=True)
         for place, name in enumerate(COLUMNS)
     ]
 
 
 _DESIGN = (
-    "97 men with prostate cancer; log PSA on a constant and five columns, 63 models. The paper does not say how "
-    "columns were scaled nor how models were fitted. Its figures are met when columns are centered and divided by "
-    "their largest absolute value, the constant is one of the columns that may be left out, the target keeps its "
-    "unit, and fits have an l1 norm of at most 4 whatever R is."
+    "97 men with prostate cancer; log PSA on a constant and five columns, 63 models. The paper scales all "
+    "variables to between -1 and 1, which it calls private if their ranges are public. It does not say how exactly, "
+    "nor how models were fitted. Its figures are met when columns are centered and divided by their largest absolute "
+    "value, the constant is one of the columns that may be left out, the target keeps its unit, and fits "
+    "have an l1 norm of at most 4 whatever R is."
 )
 
 EXPERIMENTS = (

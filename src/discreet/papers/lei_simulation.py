@@ -9,7 +9,8 @@ import pyarrow as pa
 from discreet.data.metadata import Metadata
 from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import Experiment, Work
-from discreet.papers.lei_models import Models, declared, laplace, share_row
+from discreet.papers.figures import share_row
+from discreet.papers.lei_models import Models, declared, laplace
 from discreet.planning.choice import best_selection
 from discreet.planning.draws import normals, uniforms
 from discreet.planning.remembered import remembered
@@ -47,7 +48,8 @@ LETTER = Column(
     "as published",
     False,
     "Algorithm 1 to the letter at the epsilon that it claims: Laplace noise of scale 2(r + R)²/epsilon, with r the "
-    "largest |y| of the table. That number is read off the rows, which voids the guarantee.",
+    "largest |y| of the table (the paper has the largest y, which is no bound of |y|). That number is read off the "
+    "rows, which voids the guarantee.",
 )
 HONEST = Column(
     "published, honest",

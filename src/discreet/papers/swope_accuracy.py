@@ -1,6 +1,5 @@
 """Swope et al. 2024, figures 2 to 7: the share of the best k columns that each way selects, against epsilon."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -13,6 +12,7 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot
 from discreet.methods.sis import IndependenceScreening
 from discreet.papers.experiment import Experiment, Work
+from discreet.papers.figures import mean_row
 from discreet.papers.swope_draws import Printed, most_voted, votes
 from discreet.papers.swope_tables import ABSENT, DIFFERS, FILES, PRODUCTS, SYNTH, Wide
 from discreet.report.study import Column, Picture, Row, Study
@@ -76,7 +76,8 @@ DESIGN = (
 )
 SIMULATION = (
     "100 rows of 2000 independent normal columns, eight of which have effects of random sign and a size of 1.84 or "
-    "more; errors of standard deviation 1.5 (Fan and Lv 2008, 3.3.1). The best columns are those with the largest "
+    "more, and normal errors (Fan and Lv 2008, 3.3.1). The paper's 1.5 of these may be a variance or a standard "
+    "deviation; Fan and Lv's is read here as a standard deviation. The best columns are those with the largest "
     "effects. One table is drawn; the repeats are draws of the mechanisms."
 )
 CLAIMS = (
@@ -176,11 +177,6 @@ def _worths(table: Wide) -> dict[str, Floats]:
     return {table.best_by: table.worth, PRODUCTS: table.scores}
 
 
-def _error(values: Floats) -> float | None:
-    """Of the mean; what is left of equal shares is rounding."""
-    return round(float(values.std(ddof=1)) / math.sqrt(len(values)), 12) if len(values) > 1 else None
-
-
 def curves(work: Work, name: str) -> list[Row]:
     """Compute the curves of figures 2 to 5 for one number of columns.
 
@@ -201,7 +197,7 @@ def curves(work: Work, name: str) -> list[Row]:
     rows = []
     for (way, by, epsilon), values in accuracies(table, k, work).items():
         settings = {"k": k, "best by": by} | ({} if epsilon is None else {"epsilon": epsilon})
-        rows.append(Row(way, settings, float(values.mean()), _error(values)))
+        rows.append(mean_row(way, settings, values))
     return rows
 
 
@@ -227,7 +223,7 @@ def differences(work: Work, size: str) -> list[Row]:
         for epsilon in EPSILONS:
             gains = found[way.name, table.best_by, epsilon] - found[TWO_STAGE.name, table.best_by, epsilon]
             settings = {"data set": work.part, "epsilon": epsilon}
-            rows.append(Row(way.name, settings, float(gains.mean()), _error(gains)))
+            rows.append(mean_row(way.name, settings, gains))
     return rows
 
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import Experiment, Work
+from discreet.papers.figures import share_error
 from discreet.papers.swope_draws import most_voted
 from discreet.papers.swope_tables import lasso, standardized
 from discreet.planning.draws import normals
@@ -95,15 +96,15 @@ def figure_1(work: Work) -> list[Row]:
         for name, places in selected(*simulated(rng, work.part == "W1/W2"), rng).items():
             counts[name][places] += 1.0
     return [
-        Row(
-            name,
-            {"experiment": work.part, "feature": place + 1},
-            1000.0 * share,
-            1000.0 * math.sqrt(share * (1.0 - share) / work.repeats),
-        )
+        _of_1000(name, {"experiment": work.part, "feature": place + 1}, int(count), work.repeats)
         for name, found in counts.items()
-        for place, share in enumerate(found / work.repeats)
+        for place, count in enumerate(found)
     ]
+
+
+def _of_1000(way: str, settings: dict[str, str | int], count: int, n_tables: int) -> Row:
+    error = share_error(count, n_tables)
+    return Row(way, settings, 1000.0 * count / n_tables, None if error is None else 1000.0 * error)
 
 
 EXPERIMENTS = (

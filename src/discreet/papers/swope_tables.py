@@ -149,6 +149,11 @@ def fan_lv(rng: Source, n: int = 100, d: int = 2000) -> tuple[Floats, Floats, Fl
     effects : ndarray of float, shape (d,)
         All but eight are 0.
 
+    Notes
+    -----
+    Equation 5 has errors of N(0, 1.5 I), where 1.5 may be a variance or a standard deviation; that of Fan and Lv is
+    read here as a standard deviation.
+
     References
     ----------
     Fan and Lv 2008, 3.3.1; Swope et al. 2024, equations 5 and 6.

@@ -1,6 +1,5 @@
 """The ways to estimate that the studies of Wang et al. 2018 compare, and one draw of each."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import Work
+from discreet.papers.figures import mean_row
 from discreet.papers.wang_curves import Algorithm, Parts
 from discreet.papers.wang_pairs import Pair, private_methods
 from discreet.report.study import Column, Row
@@ -181,6 +181,4 @@ def averaged(rows: Iterable[Row]) -> list[Row]:
 
 
 def _mean(rows: list[Row]) -> Row:
-    values = np.array([row.value for row in rows])
-    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
-    return Row(rows[0].column, rows[0].settings, float(values.mean()), error)
+    return mean_row(rows[0].column, rows[0].settings, np.array([row.value for row in rows]))

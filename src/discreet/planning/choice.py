@@ -103,7 +103,7 @@ def best_selection(
     stated = Supposition.of(supposed)
     numbers = [k for k in TRUE_COLUMNS if k <= len(names)] if stated.leaves_columns_open else [None]
     scenarios = [one for k in numbers for one in stated.scenarios(metadata, target, names, n_rows, k)]
-    if stated == Supposition():
+    if stated.is_empty:
         hard = [k for k in HARD_COLUMNS if k <= len(names)]
         scenarios += [one for k in hard for one in HARD.scenarios(metadata, target, names, n_rows, k)]
     left = rivals(metadata, target, names, delta, scenarios[0].n_rows)

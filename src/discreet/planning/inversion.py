@@ -59,7 +59,7 @@ def epsilon_for(
     measure : {"right", "overlap", "explained"}
         What must reach it.
     n_tables : int
-        Tables for the first points of the curve, the same for each; an eighth as many for the bisection, and twice as
+        Tables for the first points of the curve, the same for each; a quarter as many for the bisection, and twice as
         many, others each time, where the curve meets the goal.
     seed : int
         Of the simulation.
@@ -84,7 +84,7 @@ def epsilon_for(
     """
     if not 0.0 < wanted < 1.0:
         raise InvalidParameterError(f"A goal must lie in (0, 1), but it is {wanted:g}.")
-    kept, few = tables or DrawnTables(scenario), max(n_tables // 8, min(n_tables, 8))
+    kept, few = tables or DrawnTables(scenario), max(n_tables // 4, min(n_tables, 8))
 
     def at(place: float, count: int, seed: int, explains: bool = measure == "explained") -> Expected | None:
         asked: dict[str, Any] = {"n_tables": count, "n_draws": 1, "seed": seed, "tables": kept, "explains": explains}
@@ -92,23 +92,25 @@ def epsilon_for(
         return found[0] if found else None
 
     low, high = math.log(LEAST_EPSILON), math.log(MOST_EPSILON)
-    if getattr(at(high, few, seed), measure, 0.0) < wanted:
-        return None
+    if getattr(at(high, few, seed), measure, 0.0) < wanted > getattr(at(high, 2 * n_tables, seed + 1), measure, 0.0):
+        return None  # only if many tables say so
     while high - low > WIDTH:
         middle = (low + high) / 2.0
         low, high = (middle, high) if getattr(at(middle, few, seed), measure, 0.0) < wanted else (low, middle)
     places = [_within(high + part) for part in AROUND]
     values = [getattr(at(place, n_tables, seed + 1), measure, 0.0) for place in places]
-    found = None
+    tried = list[Expected]()
     for step in range(STEPS):
         place = _within(_crossing(np.array(places), np.array(values), wanted)[0])
         found = at(place, 2 * n_tables, seed + 2 + step, explains=True)
+        tried += [found] if found is not None else []
         places += [place] * 2
         values += [getattr(found, measure, 0.0)] * 2
         _, curve = _crossing(np.array(places), np.array(values), wanted)
         if abs(curve(place) - wanted) <= NEAR and abs(values[-1] - wanted) <= 1.6 * NEAR:
-            break
-    return found
+            return found
+    met = [one for one in tried if getattr(one, measure) >= wanted - NEAR]
+    return min(met or tried[-1:], key=lambda one: one.epsilon, default=None)
 
 
 def _within(place: float) -> float:

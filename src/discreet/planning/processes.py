@@ -6,7 +6,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
+
+from discreet.errors import DiscreetError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,6 +48,11 @@ def spread(work: Callable[[Item], Result], items: Iterable[Item], n_processes: i
     try:
         for future in futures:
             yield future.result()
+    except BrokenProcessPool:
+        raise DiscreetError(
+            "All processes must live until the work is done, but one was ended from outside, perhaps for lack of "
+            "memory. Ask for fewer processes."
+        ) from None
     except BaseException:
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()

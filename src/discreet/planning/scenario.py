@@ -18,7 +18,7 @@ from discreet.mechanisms.rng import Source
 from discreet.planning.draws import normals, uniforms
 from discreet.planning.public_pattern import PublicPattern, level_places, public_effects, signal
 from discreet.planning.simulated_table import SimulatedTable as SimulatedTable
-from discreet.planning.stated import check_effects, check_numbers, left_sd, names_and_rows
+from discreet.planning.stated import MOST_HALVES, check_effects, check_noise, check_numbers, left_sd, names_and_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -130,20 +130,21 @@ class Scenario:
             When a number is out of range, a name unknown, or nobody says how many rows there are.
         """
         names, rows = names_and_rows(metadata, target, candidates, n_rows)
+        half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
         check_numbers(r_squared, correlation, noise_sd)
-        check_effects(effects, names)
+        check_effects(effects, names, half)
         if n_true is None:
             n_true = max(1, min(N_TRUE, len(names) // 2))
         if effects is None and not 1 <= n_true <= len(names):
             raise InvalidParameterError(f"n_true must be 1 .. {len(names)}, the candidates, but n_true={n_true}.")
         known = dict(effects) if effects is not None else dict.fromkeys(names[:n_true], 1.0)
         explained = cls(metadata, target, names, known, 1.0, rows, correlation).explained_variance
-        half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
         if effects is None:
             wanted = r_squared * (SPREAD * half) ** 2
             known = dict.fromkeys(known, math.sqrt(wanted / max(explained, 1e-300)))
             explained = wanted
         sd = left_sd(explained, r_squared, SPREAD * half) if noise_sd is None else noise_sd
+        check_noise(sd, half)
         return cls(metadata, target, names, known, sd, rows, correlation)
 
     @classmethod
@@ -197,11 +198,14 @@ class Scenario:
 
         Notes
         -----
-        Cells are cut at the declared bounds, and levels known by their names.
+        Cells are cut at the declared bounds, and levels known by their names. This is for scripts that spend nothing:
+        the metadata need not declare the table, so only you know that it is public. A plan or a release takes none but
+        the one that they declare.
         """
         names, rows = names_and_rows(metadata, target, candidates, n_rows)
+        half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
         check_numbers(R_SQUARED if r_squared is None else r_squared, 0.0, noise_sd)
-        check_effects(effects, names)
+        check_effects(effects, names, half)
         pattern = PublicPattern.of(metadata, target, names, public_table)
         if effects is None:
             known, levels, intercept, sd = public_effects(pattern, metadata, names)
@@ -215,6 +219,7 @@ class Scenario:
         sd = sd if noise_sd is None else noise_sd
         if not sd > 0.0:
             raise InvalidParameterError("The effects must leave something unexplained, but they leave nothing.")
+        check_noise(sd, half)
         return replace(found, noise_sd=sd)
 
     def multiplied(self, times: float) -> "Scenario":
@@ -223,7 +228,7 @@ class Scenario:
         Parameters
         ----------
         times : float
-            What all effects are multiplied by; positive.
+            What all effects are multiplied by; positive, at most 1e9.
 
         Returns
         -------
@@ -233,19 +238,24 @@ class Scenario:
         Raises
         ------
         InvalidParameterError
-            When it is not positive and finite.
+            When it is out of range, or makes an effect too large for any target.
         """
-        if not 0.0 < times < math.inf:
-            raise InvalidParameterError(f"Effects must be multiplied by positive numbers, but times={times:g}.")
+        if not 0.0 < times <= MOST_HALVES:
+            raise InvalidParameterError(
+                f"Effects must be multiplied by positive numbers up to {MOST_HALVES:g}, but times={times:g}. Give one "
+                "such as 0.5."
+            )
         if times == 1.0:
             return self
+        effects = {name: times * size for name, size in self.effects.items()}
+        check_effects(effects, self.candidates, half_width(self.metadata.declared(self.target))[1])  # type: ignore[arg-type]
         intercept = self.intercept
         if self.pattern is not None and intercept is not None:
             own = signal(self.pattern.scores, self.candidates, self.effects, self.level_effects)
             intercept += (1.0 - times) * self.pattern.mean(own)
         return replace(
             self,
-            effects={name: times * size for name, size in self.effects.items()},
+            effects=effects,
             level_effects={name: tuple(times * size for size in own) for name, own in self.level_effects.items()},
             intercept=intercept,
             times=times * self.times,

@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
@@ -9,6 +12,151 @@ from discreet.errors import InvalidParameterError
 
 MOST_CELLS = 2**28
 """Of a drawn table."""
+
+MOST_HALVES = 1e9
+"""Of effects and noise, in half ranges of the target: no table cut at its bounds tells more, and sums stay finite."""
+
+LEAST_HALVES = 1e-12
+"""Of noise: less is lost in rounding."""
+
+
+def named(stated: Any) -> dict[str, Any]:
+    """Return what is supposed, by name.
+
+    Parameters
+    ----------
+    stated : dict or None
+        As somebody gave it.
+
+    Returns
+    -------
+    dict
+        A copy; empty where nothing is supposed.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is no mapping.
+    """
+    if stated is None:
+        return {}
+    if not isinstance(stated, Mapping):
+        raise InvalidParameterError(
+            f"What is supposed must be given by name, but found {_kind(stated)}. "
+            'Give a dict, such as {"n_true": 2, "r_squared": 0.5}.'
+        )
+    return dict(stated)
+
+
+def number(name: str, value: Any) -> float:
+    """Return a number as Python has it.
+
+    Parameters
+    ----------
+    name : str
+        For the error.
+    value : int or float, of Python or numpy
+        Any, also infinite: ranges are checked elsewhere.
+
+    Returns
+    -------
+    float
+        The same.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is no number.
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, bool) or not isinstance(plain, int | float):
+        raise InvalidParameterError(f"{name} must be a number, but found {_kind(value)}. Give one such as 0.5.")
+    try:
+        return float(plain)
+    except OverflowError:
+        return math.inf if plain > 0 else -math.inf
+
+
+def distinct(name: str, value: Any) -> tuple[float, ...]:
+    """Return numbers, each once; a number alone stands for a list of one.
+
+    Parameters
+    ----------
+    name : str
+        For the error.
+    value : float, sequence of float or ndarray
+        At least one number.
+
+    Returns
+    -------
+    tuple of float
+        In the order given.
+
+    Raises
+    ------
+    InvalidParameterError
+        When one is no number.
+    """
+    listed = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(listed, list | tuple):
+        listed = [listed]
+    return tuple(dict.fromkeys(number(name, one) for one in listed))
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a whole number as Python has it.
+
+    Parameters
+    ----------
+    name : str
+        For the error.
+    value : int, of Python or numpy
+        Not a bool.
+
+    Returns
+    -------
+    int
+        The same.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is none.
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, bool) or not isinstance(plain, int):
+        raise InvalidParameterError(f"{name} must be a whole number, but found {_kind(value)}. Give one such as 3.")
+    return plain
+
+
+def sizes(value: Any) -> dict[str, float]:
+    """Return effects by column.
+
+    Parameters
+    ----------
+    value : dict of str to float
+        As somebody gave it.
+
+    Returns
+    -------
+    dict of str to float
+        A copy.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is no mapping of names to numbers.
+    """
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        found = "a name that is no text" if isinstance(value, Mapping) else _kind(value)
+        raise InvalidParameterError(
+            f'effects must be numbers by column, but found {found}. Give a dict, such as {{"age": 2.5}}.'
+        )
+    return {str(name): number(f"effects[{str(name)[:60]!r}]", size) for name, size in value.items()}
+
+
+def _kind(value: Any) -> str:
+    return f"{value!r:.40}" if isinstance(value, str | int | float | np.generic) else f"a {type(value).__name__}"
 
 
 def names_and_rows(
@@ -78,8 +226,8 @@ def check_numbers(r_squared: float, correlation: float, noise_sd: float | None) 
         )
 
 
-def check_effects(effects: Mapping[str, float] | None, names: Sequence[str]) -> None:
-    """Refuse effects of unknown columns, and infinite ones.
+def check_effects(effects: Mapping[str, float] | None, names: Sequence[str], half: float) -> None:
+    """Refuse effects of unknown columns, and sizes that no target can have.
 
     Parameters
     ----------
@@ -87,15 +235,49 @@ def check_effects(effects: Mapping[str, float] | None, names: Sequence[str]) -> 
         As they were stated.
     names : sequence of str
         Of the candidates.
+    half : float
+        Half the range of the target, in its unit.
 
     Raises
     ------
     InvalidParameterError
-        Naming the unknown ones.
+        Naming the first wrong ones.
     """
-    unknown = [name for name in effects or {} if name not in names]
-    if unknown or not all(math.isfinite(size) for size in (effects or {}).values()):
-        raise InvalidParameterError(f"Effects must be finite numbers of candidates, but found {unknown[:3]}.")
+    unknown = [name[:60] for name in effects or {} if name not in names]
+    if unknown:
+        raise InvalidParameterError(
+            f"Effects must be of candidates, but found {unknown[:3]}. Correct the names, or add them to the candidates."
+        )
+    most = MOST_HALVES * half
+    wrong = [f"{name[:60]}={size:g}" for name, size in (effects or {}).items() if not abs(size) <= most]
+    if wrong:
+        raise InvalidParameterError(
+            f"Effects must be finite and at most {most:g}, {MOST_HALVES:g} half ranges of the target, but found "
+            f"{', '.join(wrong[:3])}. Give them in the target's unit."
+        )
+
+
+def check_noise(noise_sd: float, half: float) -> None:
+    """Refuse noise that drowns in rounding, or overflows.
+
+    Parameters
+    ----------
+    noise_sd : float
+        In the target's unit; given, or what is left by what the columns explain.
+    half : float
+        Half the range of the target, in its unit.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is out of range.
+    """
+    if not LEAST_HALVES * half <= noise_sd <= MOST_HALVES * half:
+        raise InvalidParameterError(
+            f"The standard deviation of the noise must lie in [{LEAST_HALVES * half:g}, {MOST_HALVES * half:g}], from "
+            f"{LEAST_HALVES:g} to {MOST_HALVES:g} half ranges of the target, but noise_sd={noise_sd:g}. Give noise_sd "
+            "in the target's unit, or an r_squared nearer 0.5."
+        )
 
 
 def left_sd(explained: float, r_squared: float, otherwise: float) -> float:

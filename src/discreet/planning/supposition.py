@@ -3,14 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
-from discreet.errors import InvalidParameterError
+from discreet.errors import InvalidParameterError, MetadataError
 from discreet.planning.scenario import R_SQUARED, Scenario
+from discreet.planning.stated import distinct, named, number, sizes, whole
 
 MOST_SCENARIOS = 24
+
+_DECLARE = (
+    "The metadata must say which file is public, so that no private one is taken for it, and that file must be given, "
+    "but {found}. Declare `public: {{sha256: ..., source: ...}}`, the sha256 as `sha256sum FILE` prints it."
+)
 
 
 @dataclass(frozen=True)
@@ -25,8 +32,8 @@ class Supposition:
         Columns that matter, where no effects are stated.
     noise_sd : float, optional
         In the target's unit.
-    like : path, frame or PublicRecords, optional
-        A public table: see `Scenario.like`.
+    like : path or PublicRecords, optional
+        A public file, that which the metadata declare under `public`: see `Scenario.like`.
     r_squared : tuple of float
         A scenario each.
     correlation : tuple of float
@@ -82,22 +89,32 @@ class Supposition:
         Raises
         ------
         InvalidParameterError
-            When a name is unknown.
+            When it is no mapping, a name is unknown, or a value is of a wrong kind.
         """
         if isinstance(stated, cls):
             return stated
-        given: dict[str, Any] = dict(stated) if isinstance(stated, Mapping) else {}
+        given = {name: value for name, value in named(stated).items() if value is not None}
         unknown = [name for name in given if name not in cls.__dataclass_fields__]
         if unknown:
             raise InvalidParameterError(
                 f"What is supposed must be some of {', '.join(cls.__dataclass_fields__)}, but found {unknown[0]!r:.60}."
             )
         for name in ("r_squared", "correlation", "times"):
-            value = given.get(name)
-            if value is not None:
-                listed = [value] if isinstance(value, int | float) else list(value)
-                given[name] = tuple(dict.fromkeys(float(one) for one in listed))
-        return cls(**{name: value for name, value in given.items() if value is not None})
+            if name in given:
+                given[name] = distinct(name, given[name])
+        if "effects" in given:
+            given["effects"] = sizes(given["effects"])
+        if "n_true" in given:
+            given["n_true"] = whole("n_true", given["n_true"])
+        if "noise_sd" in given:
+            given["noise_sd"] = number("noise_sd", given["noise_sd"])
+        return cls(**given)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all is supposed."""
+        listed = self.r_squared + self.correlation + self.times
+        return self.leaves_columns_open and self.noise_sd is None and not listed
 
     @property
     def n_scenarios(self) -> int:
@@ -140,7 +157,8 @@ class Supposition:
         Raises
         ------
         DiscreetError
-            As `Scenario.of` and `Scenario.like` raise them.
+            As `Scenario.of` and `Scenario.like` raise them; a MetadataError also when the metadata do not declare that
+            the public table is the one that is given.
         """
         stated: dict[str, Any] = {"effects": self.effects, "noise_sd": self.noise_sd, "n_rows": n_rows}
         found = list[Scenario]()
@@ -157,10 +175,17 @@ class Supposition:
         return found
 
     def _public(self, metadata: Metadata) -> PublicRecords | None:
-        """The public table, opened once."""
-        if self.like is None or isinstance(self.like, PublicRecords):
-            return self.like
-        return PublicRecords(self.like, metadata)
+        """The public table, opened once: the file that the metadata declare public, and no other."""
+        if self.like is None:
+            return None
+        if metadata.public is None:  # else the private table could be given, and its effects would be shown
+            raise MetadataError(_DECLARE.format(found="they declare none"))
+        if not isinstance(self.like, str | Path | PublicRecords):
+            raise MetadataError(_DECLARE.format(found=f"a {type(self.like).__name__} in memory has no sha256"))
+        records = self.like if isinstance(self.like, PublicRecords) else PublicRecords(self.like, metadata)
+        if records.file_sha256 != metadata.public.sha256:  # opened with other metadata, or from memory
+            raise MetadataError(_DECLARE.format(found="the sha256 of the table given is not their public.sha256"))
+        return records
 
     def record(self, scenarios: Sequence[Scenario]) -> dict[str, Any]:
         """Return what was stated, as public facts that JSON can hold.

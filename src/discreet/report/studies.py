@@ -42,8 +42,8 @@ REPRODUCED = Heading(
     "the papers reproduced",
     "Published figures, and what can honestly be had",
     (
-        "Three papers, figure by figure. Each is shown as it was printed or published, with the accounting that makes "
-        "its guarantee true, and as Discreet does it with the same total epsilon. All tables here are public or "
+        "Three papers, figure by figure. Each is shown as it was printed or published, with an honest account where "
+        "there is one, and as Discreet does it with the same total epsilon. All tables here are public or "
         "simulated and all noise is seeded: nothing on this page is a release, and none of it carries a guarantee. "
         "The marks say whether the way to get a figure would carry one.",
         "Bands and bars show two standard errors of the simulation. What lies beyond an axis is drawn at its end.",
@@ -201,6 +201,7 @@ def study_markdown(findings: Findings) -> str:
     head = [*table.settings, *table.ways]
     lines += ["", _line(head), _line(["---"] * len(table.settings) + ["---:"] * len(table.ways), plain=True)]
     lines += [_line([*one.settings, *one.figures]) for one in table.lines]
+    lines += [line for text in findings.doubts for line in ("", f"**{_cell(text)}**")]
     if study.missing or findings.absent:
         lines += ["", "What could not be had:", ""]
         lines += [f"- {_cell(text)}" for text in (*study.missing, *findings.absent)]

@@ -149,9 +149,12 @@ class Findings:
         That were drawn.
     absent : tuple of str
         Parts of it that could not be computed here, with the reason.
+    doubts : tuple of str
+        Sentences: why figures may not be what is told of them.
     """
 
     study: Study
     rows: tuple[Row, ...]
     repeats: int
     absent: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.errors import InvalidParameterError
 from discreet.methods.base import Method, Progress
+from discreet.planning.stated import named
 
 if TYPE_CHECKING:
     from discreet.planning.choice import Choice
@@ -55,7 +56,7 @@ def auto_method(
     private : Table, optional
         That the method will run on: a public table that is supposed must be another one. Its rows are not read.
     charged : bool
-        Whether a ledger will be charged: then the metadata must say which file is public.
+        Whether a ledger will be charged.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def auto_method(
     InvalidParameterError
         When nothing can be asked at this epsilon, or what is supposed does not fit.
     MetadataError
-        When a public table is supposed and the metadata declare another one, or none though a ledger is charged.
+        When a public table is supposed that the metadata do not declare.
     PolicyError
         When the private table is given as the public one.
     """
@@ -79,7 +80,7 @@ def auto_method(
         raise InvalidParameterError(
             "A plan must know a public number near that of the rows, but it is private here. Give n0, such as 1000."
         )
-    stated = dict(supposed or {})
+    stated = named(supposed)
     if stated.get("like") is not None:
         stated["like"] = _public(stated["like"], metadata, private, charged)
     asked = (target, None if candidates is None else tuple(candidates), epsilon, delta, n_rows)

@@ -4,8 +4,6 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-import discreet
-
 
 @cache
 def code_sha256() -> str:
@@ -16,7 +14,7 @@ def code_sha256() -> str:
     str
         64 hexadecimal digits; some ten milliseconds the first time.
     """
-    home = Path(discreet.__file__).parent
+    home = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(home.rglob("*.py")):
         digest.update(f"{path.relative_to(home)}\0".encode())

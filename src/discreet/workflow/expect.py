@@ -1,6 +1,7 @@
 """How well selections can be expected to do on a table like the one described: simulated, no data are opened."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ TABLES = 10
 GOAL_TABLES = 100
 FIT_TABLES = 4
 MOST_FIT_TABLES = 40
-MOST_EPSILON = 1000.0
+LEAST_EPSILON, MOST_EPSILON = 1e-6, 1000.0
 
 Told = Callable[[str, int, int | None], None]
 
@@ -91,12 +92,15 @@ def expect(question: Question, n_processes: int = 1, progress: Told | None = Non
 
 
 def _check(question: Question) -> None:
-    wrong = [epsilon for epsilon in question.epsilons if not 0.0 < epsilon <= MOST_EPSILON]
+    wrong = [epsilon for epsilon in question.epsilons if not LEAST_EPSILON <= epsilon <= MOST_EPSILON]
     if wrong or not question.epsilons:
         raise InvalidParameterError(
-            f"Each epsilon must lie in (0, {MOST_EPSILON:g}], but found {wrong[0] if wrong else 'none'}. "
-            "Give numbers such as 0.1,1,10."
+            f"Each epsilon must lie in [{LEAST_EPSILON:g}, {MOST_EPSILON:g}], but found "
+            f"{wrong[0] if wrong else 'none'}. Give numbers such as 0.1,1,10."
         )
+    for name, value in question.parameters.items():
+        if not _is_finite(value):  # has no place in a request, nor in the key of the cache
+            raise InvalidParameterError(f"Parameters must be finite, but {name[:40]}={value!r:.40}. Give a number.")
     if question.delta:
         exact_delta(question.delta)
     if min(question.n_tables or 1, question.n_draws) < 1 or question.seed < 0 or question.n_tables == 0:
@@ -108,6 +112,14 @@ def _check(question: Question) -> None:
         raise InvalidParameterError(
             f"A goal must lie in (0, 1), but it is {question.goal[1]:g}: no finite epsilon is certain. Give 0.9."
         )
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _scenarios(question: Question) -> "list[list[Scenario]]":

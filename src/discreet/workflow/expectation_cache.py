@@ -9,8 +9,9 @@ import platformdirs
 
 from discreet.errors import InvalidParameterError
 from discreet.files import write_whole
+from discreet.release import canonical_sha256
 
-KEPT = "discreet/expectation-cache@2"
+KEPT = "discreet/expectation-cache@3"
 
 
 def cache_folder() -> Path:
@@ -37,10 +38,12 @@ def stored(key: str) -> dict[str, Any] | None:
     dict or None
         None where there is nothing; a file that cannot be read, or is none of ours, is no matter.
     """
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        value: dict[str, Any] = json.loads((cache_folder() / f"{key}.json").read_text(encoding="utf-8"))
-        if value.pop("schema") == KEPT and value.pop("key") == key:
-            return value
+    with suppress(OSError, ValueError):
+        found = json.loads((cache_folder() / f"{key}.json").read_text(encoding="utf-8"))
+        if isinstance(found, dict) and (found.get("schema"), found.get("key")) == (KEPT, key):
+            value: dict[str, Any] | None = found.get("value")
+            if isinstance(value, dict) and found.get("sha256") == canonical_sha256(value):
+                return value
     return None
 
 
@@ -56,5 +59,6 @@ def keep(key: str, value: dict[str, Any]) -> None:
     """
     with suppress(OSError, InvalidParameterError):
         cache_folder().mkdir(parents=True, exist_ok=True)
-        whole = {"schema": KEPT, "key": key, **value}
+        value = json.loads(json.dumps(value))  # tuples become lists, as they will be read
+        whole = {"schema": KEPT, "key": key, "sha256": canonical_sha256(value), "value": value}
         write_whole(cache_folder() / f"{key}.json", json.dumps(whole, ensure_ascii=False, allow_nan=False))

@@ -127,7 +127,11 @@ def _scenarios(found: Expectation) -> Findings | None:
 
 def _needed(measure: str, found: Expectation) -> Findings | None:
     """The epsilon that each selection needs."""
-    told = f"The least epsilon at which {MEASURES[measure][1].lower()} reaches the goal."
+    told = (
+        f"An epsilon at which the goal is reached, of: {MEASURES[measure][1].lower()}. Where a selection does no "
+        "better with more epsilon over some range, it may be any of that range. Selections that do not reach it are "
+        "left out."
+    )
     rows = tuple(
         Row("epsilon", {"selection": row["rival"], **_settings(found, row)}, row["epsilon"]) for row in found.rows
     )

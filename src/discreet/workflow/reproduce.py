@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InvalidParameterError
+from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.files import write_whole
 from discreet.release import canonical_sha256
 from discreet.report.studies import study_csv, study_markdown, study_page
@@ -20,7 +20,8 @@ if TYPE_CHECKING:  # the papers' modules load slow libraries: a command that rep
     from discreet.papers.experiment import Experiment
 
 SEED = 20_180
-KEPT = "discreet/part@1"
+KEPT = "discreet/part@2"
+MARK = "<!-- written by discreet reproduce -->"
 PAGE = "index.html"
 
 Told = Callable[[str, int, int | None], None]
@@ -122,6 +123,11 @@ def reproduce(
     lacking = [name for name in names if absent.get(name)]
     if lacking:
         raise InvalidParameterError(f"{absent[lacking[0]]} Give the folder that has it: --data FOLDER.")
+    page = out / (PAGE if len(asked) > 1 else f"{asked[0].study.name}.html")
+    if page.is_file() and MARK not in page.read_text(encoding="utf-8", errors="replace"):
+        raise InvalidParameterError(
+            f"The page must not replace a file of others, but {page} is one. Choose another --out."
+        )
     kept = _kept_folder(out)
     digests = _digests(asked, folder)
     tasks = {
@@ -136,10 +142,11 @@ def reproduce(
             (*one.study.printed, *(row for task in tasks.get(one.study.name, []) for row in _rows(task) or [])),
             repeats or one.study.repeats,
             (absent[one.study.name],) if absent[one.study.name] else (),
+            _others(one.study.files, digests),
         )
         for one in asked
     ]
-    _write(found, out)
+    _write(found, out, page)
     return found
 
 
@@ -154,9 +161,20 @@ def compute(task: Task) -> None:
     work = importlib.import_module("discreet.papers.experiment").Work
     one = importlib.import_module("discreet.papers.registry").experiment(task.study)
     seed = int(canonical_sha256([SEED, task.study, task.part])[:8], 16)
-    rows = one.work(work(task.part, task.folder, task.repeats, seed))
-    value = {"schema": KEPT, "key": task.key, "study": task.study, "part": task.part, "rows": [asdict(r) for r in rows]}
-    write_whole(task.kept, json.dumps(value, ensure_ascii=False, allow_nan=False))
+    try:
+        rows = one.work(work(task.part, task.folder, task.repeats, seed))
+    except DiscreetError:
+        raise
+    except Exception as error:
+        if one.study.files and not _published(one.study.files, task.folder):
+            raise InvalidParameterError(
+                f"{one.study.source} needs its public tables as they were published, but {', '.join(one.study.files)} "
+                f"cannot be worked with ({type(error).__name__}). Fetch them again."
+            ) from error
+        raise
+    found = json.loads(json.dumps([asdict(row) for row in rows]))
+    value = {"schema": KEPT, "key": task.key, "study": task.study, "part": task.part, "rows": found}
+    write_whole(task.kept, json.dumps(value | {"sha256": canonical_sha256(found)}, ensure_ascii=False, allow_nan=False))
 
 
 def _experiments(names: Sequence[str]) -> "list[Experiment]":
@@ -187,9 +205,28 @@ def _digests(asked: "Sequence[Experiment]", folder: Path | None) -> dict[str, st
     for name in sorted({name for one in asked for name in one.study.files}):
         path = (folder or Path()) / name
         if path.is_file():
-            with path.open("rb") as file:
-                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+            found[name] = _sha256(path)
     return found
+
+
+def _others(files: Sequence[str], digests: dict[str, str]) -> tuple[str, ...]:
+    """Sentences on tables that are not the published ones."""
+    known: dict[str, str] = importlib.import_module("discreet.papers.public_tables").SHA256
+    return tuple(
+        f"{name} is not the table as it was published: its SHA-256 is another. What is told of it may not hold."
+        for name in files
+        if name in digests and digests[name] != known.get(name)
+    )
+
+
+def _published(files: Sequence[str], folder: Path | None) -> bool:
+    known: dict[str, str] = importlib.import_module("discreet.papers.public_tables").SHA256
+    return all(_sha256((folder or Path()) / name) == known.get(name) for name in files)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _task(
@@ -214,14 +251,16 @@ def _compute(tasks: list[Task], n_processes: int, progress: Told | None) -> None
 
 def _rows(task: Task) -> list[Row] | None:
     """A part that is kept; a file that cannot be read, or is none of ours, is as good as none."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        value: dict[str, Any] = json.loads(task.kept.read_text(encoding="utf-8"))
-        if value["schema"] == KEPT and value["key"] == task.key:
-            return [Row(**one) for one in value["rows"]]
+    with suppress(OSError, ValueError):
+        value: Any = json.loads(task.kept.read_text(encoding="utf-8"))
+        if isinstance(value, dict) and (value.get("schema"), value.get("key")) == (KEPT, task.key):
+            rows = value.get("rows")
+            if isinstance(rows, list) and value.get("sha256") == canonical_sha256(rows):
+                return [Row(**one) for one in rows]
     return None
 
 
-def _write(all_findings: Sequence[Findings], out: Path) -> None:
+def _write(all_findings: Sequence[Findings], out: Path, page: Path) -> None:
     """Tables of each study, its pictures, and the page of all."""
     draw = importlib.import_module("discreet.report.study_pictures").draw  # Altair starts slowly
     pictures = {}
@@ -233,4 +272,4 @@ def _write(all_findings: Sequence[Findings], out: Path) -> None:
             name = f"{one.study.name}-{picture.name}"
             pictures[name] = draw(replace(picture, name=name), one.rows, ways)
             write_whole(out / f"{name}.svg", pictures[name].replace("<svg ", '<svg style="background:#fff" ', 1))
-    write_whole(out / PAGE, study_page(all_findings, pictures))
+    write_whole(page, study_page(all_findings, pictures) + MARK + "\n")

@@ -1,7 +1,10 @@
 """`AutoSelection`: the plan's choice through scikit-learn's face, from public facts alone."""
 
+import hashlib
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 from sklearn.base import clone
 
@@ -87,9 +90,16 @@ def test_a_private_number_of_rows_needs_a_guess(planned):
 
 
 def test_like_a_public_table(planned, tmp_path):
-    """Without a ledger a frame of other people does; with one the metadata must declare a file."""
-    own = dc.AutoSelection(supposed={"like": rows(400, 5)}).fit(dc.open_table(rows(), metadata()), target="y")
+    """The file that the metadata declare; no other and no frame, whether or not a ledger is charged."""
+    public = tmp_path / "public.csv"
+    pyarrow.csv.write_csv(rows(400, 5), public)
+    own = dc.AutoSelection(supposed={"like": public})
+    declared = {"sha256": hashlib.sha256(public.read_bytes()).hexdigest(), "source": "test"}
+    own.fit(dc.open_table(rows(), metadata(public=declared)), target="y")
     assert own.chosen_["supposed"]["like"]["n_records"] == 400
+    for like, facts in ((public, {}), (rows(400, 5), {}), (rows(400, 5), {"public": declared})):
+        with pytest.raises(MetadataError, match="must say which file is public"):
+            clone(own).set_params(supposed={"like": like}).fit(dc.open_table(rows(), metadata(**facts)), target="y")
     path = tmp_path / "ledger.sqlite"
     with dc.Ledger(path) as ledger:
         ledger.grant("toy", 5.0)
@@ -109,6 +119,7 @@ def test_like_a_public_table(planned, tmp_path):
         ({"supposed": {"colour": 1}}, "colour"),
         ({"supposed": {"effects": {"z": 1.0}}}, "'z'"),
         ({"supposed": {"r_squared": float("nan")}}, "r_squared"),
+        ({"supposed": [0.5]}, "What is supposed must be given by name"),
     ],
 )
 def test_parameters_are_refused_at_fit(parameters, named, planned):

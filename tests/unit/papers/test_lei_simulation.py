@@ -6,7 +6,7 @@ import pytest
 from discreet.mechanisms.rng import Source
 from discreet.papers import lei_simulation
 from discreet.papers.experiment import Work
-from discreet.papers.lei_models import Models, laplace, mean_row, share_row
+from discreet.papers.lei_models import Models, laplace
 from discreet.papers.lei_simulation import (
     ADD_REMOVE,
     AUTO_PARTS,
@@ -90,15 +90,6 @@ def test_laplace_numbers_follow_their_law():
     for place in (0.01, 0.25, 0.5, 0.75, 0.99):
         at = np.sign(place - 0.5) * -np.log(2 * min(place, 1 - place))
         assert (found <= at).mean() == pytest.approx(place, abs=6 * np.sqrt(place * (1 - place) / 1e5))
-
-
-def test_rows_tell_their_standard_error():
-    """A share that all draws agree on is not known exactly; a mean of one draw has no error."""
-    assert share_row("a", {}, np.array([True, False, True, True])).error == pytest.approx(np.sqrt(0.75 * 0.25 / 4))
-    sure = share_row("a", {}, np.ones(98, dtype=bool))
-    assert (sure.value, sure.error) == (1.0, pytest.approx(np.sqrt(0.99 * 0.01 / 100)))
-    assert mean_row("a", {}, np.array([1.0, 2.0, 3.0])).error == pytest.approx(1 / np.sqrt(3))
-    assert mean_row("a", {}, np.array([1.0])).error is None
 
 
 def test_shares_are_those_of_the_algorithm_by_hand(monkeypatch):

@@ -22,6 +22,8 @@ def work(one: Work) -> list[Row]:
     CALLS.append(one)
     if one.part == "broken":
         raise KeyboardInterrupt
+    if one.part == "unreadable":
+        raise ZeroDivisionError
     return [Row("ours", {"x": x, "part": one.part}, float(x) / one.repeats, 0.1) for x in (1, 2, 3)]
 
 
@@ -38,6 +40,7 @@ def toys(monkeypatch):
         "toy-1": toy("toy-1"),
         "toy-2": toy("toy-2", files=["needed.parquet"]),
         "toy-3": toy("toy-3", ["a", "broken"]),
+        "toy-4": toy("toy-4", ["unreadable"], ["needed.parquet"]),
     }
     monkeypatch.setattr(
         registry, "experiments", lambda names: [known[n] for n in known if n in names or "all" in names]
@@ -84,6 +87,47 @@ def test_a_damaged_part_is_computed_again(tmp_path, damage):
     assert len(CALLS) == 3
 
 
+@pytest.mark.parametrize("value", [0.123456, None, "x"])
+def test_an_edited_figure_is_computed_again(tmp_path, value):
+    """The rows of a part carry their digest."""
+    first = module.reproduce(["toy-1"], None, tmp_path)
+    kept = sorted((tmp_path / "parts").glob("*.json"))[0]
+    read = json.loads(kept.read_text())
+    read["rows"][0]["value"] = value
+    kept.write_text(json.dumps(read))
+    assert module.reproduce(["toy-1"], None, tmp_path) == first
+    assert len(CALLS) == 3
+
+
+def test_a_page_of_others_is_not_replaced(tmp_path):
+    """Nor is anything computed; one's own page is."""
+    page = tmp_path / "toy-1.html"
+    page.write_text("MY OWN PAGE")
+    with pytest.raises(InvalidParameterError, match="must not replace a file of others"):
+        module.reproduce(["toy-1"], None, tmp_path)
+    assert page.read_text() == "MY OWN PAGE"
+    assert CALLS == []
+    page.unlink()
+    module.reproduce(["toy-1"], None, tmp_path)
+    module.reproduce(["toy-1"], None, tmp_path)
+    assert "MY OWN" not in page.read_text()
+
+
+def test_other_tables_than_the_published_ones_are_said(tmp_path):
+    """Figures of another table under the same name are doubtful; a table that breaks the work is named."""
+    (tmp_path / "needed.parquet").write_bytes(b"one")
+    found = module.reproduce(["toy-2"], tmp_path, tmp_path / "out")
+    assert found[0].doubts == (
+        "needed.parquet is not the table as it was published: its SHA-256 is another. What is told of it may not hold.",
+    )
+    assert "its SHA-256 is another" in (tmp_path / "out" / "toy-2.html").read_text()
+    assert "its SHA-256 is another" in (tmp_path / "out" / "toy-2.md").read_text()
+    with pytest.raises(
+        InvalidParameterError, match=r"needs its public tables as they were published, but needed\.parquet"
+    ):
+        module.reproduce(["toy-4"], tmp_path, tmp_path / "out")
+
+
 def test_absent_tables(tmp_path):
     """Named alone it is refused before anything is computed; among others it is said."""
     with pytest.raises(InvalidParameterError, match=r"Toys, toy-2 needs the public table needed\.parquet"):
@@ -94,6 +138,7 @@ def test_absent_tables(tmp_path):
 def test_absent_tables_among_all(tmp_path, toys):
     """The page says what could not be had, and other tables than before are other figures."""
     toys.pop("toy-3")
+    toys.pop("toy-4")
     found = module.reproduce(["all"], tmp_path, tmp_path / "out")
     assert [bool(one.absent) for one in found] == [False, True]
     page = (tmp_path / "out" / "index.html").read_text()
@@ -110,7 +155,7 @@ def test_files(tmp_path):
     """Tables as CSV and Markdown, pictures as SVG, one page, and nothing else but the parts."""
     module.reproduce(["toy-1"], None, tmp_path)
     names = {one.name for one in tmp_path.iterdir()}
-    assert names == {"index.html", "parts", "toy-1-curve.svg", "toy-1.csv", "toy-1.md"}
+    assert names == {"toy-1.html", "parts", "toy-1-curve.svg", "toy-1.csv", "toy-1.md"}
     assert (tmp_path / "toy-1-curve.svg").read_text().startswith("<svg ")
     for part in (tmp_path / "parts").iterdir():
         assert json.loads(part.read_text())["study"] == "toy-1"
@@ -129,4 +174,4 @@ def test_refusals(tmp_path):
 
 def test_studies_are_listed():
     """All of them, by name."""
-    assert [one.name for one in studies()] == ["toy-1", "toy-2", "toy-3"]
+    assert [one.name for one in studies()] == ["toy-1", "toy-2", "toy-3", "toy-4"]

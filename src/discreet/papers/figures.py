@@ -1,0 +1,81 @@
+"""Figures of a study from its draws, with standard errors."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.report.study import Row
+
+Floats = npt.NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""Values that differ by less than this part of their size are equal."""
+
+
+def mean_row(column: str, settings: Mapping[str, Any], values: Floats) -> Row:
+    """Return a mean over draws.
+
+    Parameters
+    ----------
+    column : str
+        Of the row.
+    settings : dict
+        Of the row.
+    values : ndarray of float, shape (repeats,)
+        One of each draw.
+
+    Returns
+    -------
+    Row
+        With the standard error, of at least two draws; it is 0 where all agree.
+    """
+    varies = np.ptp(values) > ROUNDING * np.abs(values).max()
+    spread = float(values.std(ddof=1)) if varies else 0.0
+    error = spread / math.sqrt(len(values)) if len(values) > 1 else None
+    return Row(column, settings, float(values.mean()), error)
+
+
+def share_row(column: str, settings: Mapping[str, Any], hits: npt.NDArray[np.bool_]) -> Row:
+    """Return a share of draws.
+
+    Parameters
+    ----------
+    column : str
+        Of the row.
+    settings : dict
+        Of the row.
+    hits : ndarray of bool, shape (repeats,)
+        Whether a draw counts.
+
+    Returns
+    -------
+    Row
+        With the standard error, of at least two draws.
+    """
+    return Row(column, settings, float(hits.mean()), share_error(int(hits.sum()), len(hits)))
+
+
+def share_error(n_hits: int, n_draws: int) -> float | None:
+    """Return the standard error of a share of draws.
+
+    Parameters
+    ----------
+    n_hits : int
+        Draws that count.
+    n_draws : int
+        All.
+
+    Returns
+    -------
+    float or None
+        None for a single draw; not 0 where all draws agree, as further ones might not.
+    """
+    if n_draws < 2:
+        return None
+    if n_hits in (0, n_draws):
+        n_hits, n_draws = n_hits + 1, n_draws + 2
+    share = n_hits / n_draws
+    return math.sqrt(share * (1.0 - share) / n_draws)
