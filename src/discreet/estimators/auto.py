@@ -1,17 +1,15 @@
 """A selection whose method a plan chooses, with scikit-learn's face."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-import numpy as np
 from typing_extensions import override
 
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.estimators.face import plain
 from discreet.estimators.subset_selector import SubsetSelector
-from discreet.ledger import Ledger
+from discreet.methods.base import Method
 from discreet.workflow.auto import auto_method
 
 
@@ -91,60 +89,11 @@ class AutoSelection(SubsetSelector):
         self.metadata = metadata
 
     @override
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        target: str | None = None,
-        candidates: Sequence[str] | None = None,
-        ledger: Ledger | str | Path | None = None,
-    ) -> Self:
-        """Choose a method by a plan, and select columns by it; spends epsilon.
-
-        Parameters
-        ----------
-        X : Table, DataFrame or array_like, shape (n_samples, n_features)
-            A table opened with `discreet.open_table`, or features alone.
-        y : array_like, shape (n_samples,), optional
-            The target, when X holds features alone.
-        target : str, optional
-            The target's column: of the table, or in the metadata where y has no name.
-        candidates : sequence of str, optional
-            Columns of the table that may be selected; default all declared ones but the target.
-        ledger : Ledger, str or Path, optional
-            Where the charge is recorded, before the data are opened. Without one nothing is charged, and the release
-            says so.
-
-        Returns
-        -------
-        AutoSelection
-            Itself, with `release_`.
-
-        Raises
-        ------
-        InvalidParameterError
-            When a parameter is out of range, or no method can be had at this epsilon.
-        MetadataError
-            When a table is given as ``like`` that the metadata do not declare public.
-        BudgetError
-            When the ledger refuses.
-        """
-        table, name, among = self._table(X, y, target, candidates, False)
+    def _chosen(
+        self, table: Table, name: str, among: Sequence[str] | None, charged: bool
+    ) -> tuple[Method, dict[str, Any] | None]:
         self._source()  # a seed that cannot be is refused before the plan
         epsilon, delta, n0 = (plain(value) for value in (self.epsilon, self.delta, self.n0))
-        method, chosen = auto_method(
-            table.metadata,
-            name,
-            among,
-            epsilon,
-            delta,
-            n0,
-            supposed=self.supposed,
-            private=table,
-            charged=ledger is not None,
-        )
-        release = self._released(method, table, name, among, ledger, isinstance(X, Table), chosen)
-        self.chosen_ = chosen
-        self.support_ = np.isin(self._candidates, release.selected)
-        return self
+        asked: dict[str, Any] = {"supposed": self.supposed, "private": table, "charged": charged}
+        method, self.chosen_ = auto_method(table.metadata, name, among, epsilon, delta, n0, **asked)
+        return method, self.chosen_

@@ -9,8 +9,10 @@ import pytest
 from sklearn.base import clone
 
 import discreet as dc
+from discreet.data.frame import FrameTable
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.planning import choice
+from discreet.planning.simulated_table import SimulatedTable
 
 BOX = {"type": "real", "lower": -1, "upper": 1, "source": "design"}
 PUBLIC = {
@@ -77,6 +79,37 @@ def test_the_rows_do_not_matter_to_the_choice(planned):
     clone(own).set_params(epsilon=1.0).fit(dc.open_table(rows(), metadata()), target="y")
     clone(own).set_params(supposed={"correlation": 0.5}).fit(dc.open_table(rows(), metadata()), target="y")
     assert len(planned) == 3
+
+
+@pytest.mark.parametrize("reads", [False, True], ids=["as it is", "a choice that reads a row"])
+def test_the_worst_pair_has_one_choice(planned, monkeypatch, reads):
+    """All cells but one person's at one end: the other end in theirs moves no choice, and no row is read before it.
+
+    The control looks at a cell, and is found out by both.
+    """
+    plan, read = choice.best_selection, []
+    batches = FrameTable.batches
+    monkeypatch.setattr(FrameTable, "batches", lambda self, columns: read.append(self) or batches(self, columns))
+    seen = []
+
+    def watched(public, target, candidates, epsilon, *more):
+        if reads:
+            epsilon = 1.0 + float(next(iter(seen[-1].batches(["y"]))).column(0)[0].as_py() > 0)
+        found = plan(public, target, candidates, epsilon, *more)
+        before.extend(table for table in read if not isinstance(table, SimulatedTable))
+        return found
+
+    monkeypatch.setattr(choice, "best_selection", watched)
+    before, chosen = [], []
+    for end in (-4.0, 4.0):
+        monkeypatch.setattr("discreet.workflow.auto._KNOWN", {})
+        cells = {name: np.ones(1500) for name in ("x1", "x2", "x3")} | {"y": np.full(1500, -4.0)}
+        cells["y"][0] = end
+        seen.append(dc.open_table(pa.table(cells), metadata()))
+        read.clear()
+        chosen.append(dc.AutoSelection(epsilon=0.5).fit(seen[-1], target="y").chosen_)
+    assert bool(before) is reads
+    assert (chosen[0] != chosen[1]) is reads
 
 
 def test_a_private_number_of_rows_needs_a_guess(planned):
