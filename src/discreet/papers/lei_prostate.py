@@ -13,7 +13,7 @@ from discreet.data.metadata import Metadata
 from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import PRINTED, Experiment, Work
 from discreet.papers.figures import mean_row, share_row
-from discreet.papers.lei_models import Models, picks
+from discreet.papers.lei_models import Models, declared, picks
 from discreet.planning.choice import best_selection
 from discreet.report.study import Column, Picture, Row, Study
 
@@ -178,17 +178,17 @@ class Prostate:
         ndarray of int, shape (repeats,)
             Places of models; they have a constant.
         """
-        metadata = declared(len(self.y))
-        method = best_selection(metadata, TARGET, COLUMNS, epsilon).rival.at(epsilon)
-        prepared = method.prepare(metadata, TARGET, COLUMNS)
+        public = metadata(len(self.y))
+        method = best_selection(public, TARGET, COLUMNS, epsilon).rival.at(epsilon)
+        prepared = method.prepare(public, TARGET, COLUMNS)
         names = (*COLUMNS, TARGET)
-        table = FrameTable(pa.table(dict(zip(names, self.raw.T, strict=True))), metadata)
+        table = FrameTable(pa.table(dict(zip(names, self.raw.T, strict=True))), public)
         rng = Source.seeded(work.seed + round(1000 * epsilon))
         found = [prepared.run(table, rng).selected for _ in range(work.repeats)]
         return np.array([sum(2 << COLUMNS.index(name) for name in one) for one in found], dtype=np.intp)  # 1: constant
 
 
-def declared(n_rows: int) -> Metadata:
+def metadata(n_rows: int) -> Metadata:
     """Return what is public about the table.
 
     Parameters
@@ -201,12 +201,7 @@ def declared(n_rows: int) -> Metadata:
     Metadata
         As the paper's neighbors: one man replaced.
     """
-    columns = {
-        name: {"type": "real", "lower": low, "upper": high, "source": "clinical range"}
-        for name, (low, high) in BOUNDS.items()
-    }
-    facts = {"dataset": "prostate", "unit": "man", "neighboring": "replace_one", "n_rows": n_rows}
-    return Metadata.from_value(facts | {"columns": columns})
+    return declared("prostate", "man", BOUNDS, "replace_one", n_rows, "clinical range")
 
 
 def table_3(work: Work) -> list[Row]:

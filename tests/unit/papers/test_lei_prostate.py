@@ -21,7 +21,7 @@ from discreet.papers.lei_prostate import (
     RADII,
     TARGET,
     Prostate,
-    declared,
+    metadata,
     table_3,
     table_4,
 )
@@ -129,8 +129,8 @@ def test_ours_is_the_plans_choice_and_is_coded_with_a_constant(work, monkeypatch
     monkeypatch.setattr(lei_prostate, "best_selection", best)
     table = Prostate.read(work())
     assert table.ours(500, work(repeats=3)).tolist() == [0b000011 - 1] * 3
-    assert asked == [(declared(60), TARGET, COLUMNS, 500)]  # no delta
-    assert declared(60).neighboring == "replace_one"
+    assert asked == [(metadata(60), TARGET, COLUMNS, 500)]  # no delta
+    assert metadata(60).neighboring == "replace_one"
 
 
 def test_tables_have_all_their_cells(work, monkeypatch):
