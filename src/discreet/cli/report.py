@@ -11,12 +11,13 @@ from discreet.errors import InvalidParameterError
 from discreet.files import writable, write_whole
 from discreet.release import Release
 
-_FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json", ".pdf": "pdf"}
+_FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json"}
+_FORMATS |= {".csv": "csv", ".pdf": "pdf"}
 
 
 def report(
     release: Annotated[Path, typer.Argument(help="A release that `discreet select --out` wrote.")],
-    format_: Annotated[str | None, typer.Option("--format", help="html, pdf, markdown, text or json.")] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="html, pdf, markdown, text, json or csv.")] = None,
     audience: Annotated[str, typer.Option(help="board: for those who decide; analyst: with every detail.")] = "board",
     out: Annotated[Path | None, typer.Option(help="Write here; the ending tells the format.")] = None,
 ) -> None:

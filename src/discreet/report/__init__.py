@@ -3,6 +3,7 @@
 from discreet.report.asked import n_candidates
 from discreet.report.pdf import render_pdf
 from discreet.report.render import FORMATS, render
+from discreet.report.standalone import Picture, pictures_of
 from discreet.report.table import coefficient_table
 
-__all__ = ["FORMATS", "coefficient_table", "n_candidates", "render", "render_pdf"]
+__all__ = ["FORMATS", "Picture", "coefficient_table", "n_candidates", "pictures_of", "render", "render_pdf"]

@@ -7,6 +7,8 @@ import altair as alt
 import vl_convert
 from markupsafe import escape
 
+from discreet.report.words import visible
+
 INK, MUTED, ACCENT, PALE, REST, RULE = "#1c2733", "#4f5d6b", "#0b5c7a", "#86abbc", "#e6ebee", "#d5dce1"
 PAPER = "#ffffff"
 """Colors by role; the page's style maps each to its counterpart in the dark."""
@@ -188,9 +190,19 @@ def element(name: str, chart: alt.TopLevelMixin, told: str) -> str:
     str
         An SVG element.
     """
-    drawn = vl_convert.vegalite_to_svg(chart.to_dict(validate=False) | {"config": _STYLE}, allowed_base_urls=[])
+    asked = _drawable(chart.to_dict(validate=False)) | {"config": _STYLE}
+    drawn = vl_convert.vegalite_to_svg(asked, allowed_base_urls=[])
     drawn = re.sub(r"<[^>]*>", lambda tag: _tidy(tag[0], name), drawn)
-    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(told)}" ', 1)
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(visible(told))}" ', 1)
+
+
+def _drawable(value: Any) -> Any:
+    """The renderer ends the whole process at a character that XML cannot hold."""
+    if isinstance(value, dict):
+        return {name: _drawable(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_drawable(one) for one in value]
+    return visible(value) if isinstance(value, str) else value
 
 
 def _tidy(tag: str, name: str) -> str:

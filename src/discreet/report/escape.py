@@ -1,6 +1,6 @@
 """What a release says must stay text in every format: the one place that decides how.
 
-Each function returns `Markup`, which the templates pass through; everything else they escape.
+Functions for the templates return `Markup`, which these pass through; everything else they escape.
 """
 
 import re
@@ -14,6 +14,9 @@ WIDTH = 80
 
 _MARKDOWN_MARKS = re.compile(r"([\\`*_\[\]~$^|])")
 _MARKDOWN_STARTS = re.compile(r"^(\d*)([-+=#.)])")
+_FORMULA = re.compile(r"(?:^|(?<=[;\t\r\n]))(?=[^\S\t\r\n]*[=+\-@＝＋－＠])|^(?=[\t\r\n])")
+_UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _MARKDOWN_LINKS = re.compile(r"(?=://|@)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
@@ -71,6 +74,31 @@ def to_markdown(value: object) -> Markup:
     text = _MARKDOWN_STARTS.sub(r"\1\\\2", text)
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return Markup(_MARKDOWN_LINKS.sub(r"\\", text))  # noqa: S704 - every mark is escaped above
+
+
+def to_cell(text: str) -> str:
+    """Return a text as the cell of a table that a spreadsheet opens but does not run.
+
+    Parameters
+    ----------
+    text : str
+        Such as a name or a level of a category.
+
+    Returns
+    -------
+    str
+        With a quote in front of what a spreadsheet takes for a formula, also where it would start a cell because
+        the table is split at semicolons, tabs or line ends; a number is left as it is. Control characters other than
+        these are written out. Not yet quoted for CSV.
+
+    Examples
+    --------
+    >>> to_cell("=1+1"), to_cell("a;@b"), to_cell("-1.5"), to_cell("low-income")
+    ("'=1+1", "a;'@b", '-1.5', 'low-income')
+    """
+    if _NUMBER.fullmatch(text):
+        return text
+    return _UNWRITABLE.sub(lambda mark: mark[0].encode("unicode_escape").decode(), _FORMULA.sub("'", text))
 
 
 def flow(value: Markup) -> Markup:

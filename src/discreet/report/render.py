@@ -1,4 +1,4 @@
-"""A release to text, Markdown, HTML or JSON, for those who decide and those who go on working with it."""
+"""A release to text, Markdown, HTML, JSON or CSV, for those who decide and those who go on working with it."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,9 +11,10 @@ from discreet.errors import InvalidParameterError
 from discreet.release import Release
 from discreet.report.escape import field, fill, flow, line, lines, to_html, to_markdown, to_text
 from discreet.report.facts import Audience, Facts, gather
+from discreet.report.tidy import tidy_csv
 from discreet.report.words import listed
 
-Format = Literal["text", "markdown", "html", "json"]
+Format = Literal["text", "markdown", "html", "json", "csv"]
 
 FORMATS: tuple[str, ...] = get_args(Format)
 """Names of the formats that `render` knows."""
@@ -30,10 +31,11 @@ def render(release: Release, format: Format, audience: Audience = "board") -> st
     ----------
     release : Release
         The release; nothing else is read.
-    format : {"text", "markdown", "html", "json"}
-        Text for a terminal of 80 columns, Markdown, one self-contained page, or the release itself.
+    format : {"text", "markdown", "html", "json", "csv"}
+        Text for a terminal of 80 columns, Markdown, one self-contained page, the release itself, or its answer as
+        a table.
     audience : {"board", "analyst"}
-        The analyst's report lists every column, digest and event in full; JSON is the same for both.
+        The analyst's report lists every column, digest and event in full; JSON and CSV are the same for both.
 
     Returns
     -------
@@ -54,6 +56,8 @@ def render(release: Release, format: Format, audience: Audience = "board") -> st
     _check("audience", audience, get_args(Audience))
     if format == "json":
         return release.to_json()
+    if format == "csv":
+        return tidy_csv(release)
     facts = gather(release, audience, _N_LISTED[format] if audience == "board" else None)
     pictures = _pictures(facts) if format == "html" else {}
     text = environment(format).get_template(_TEMPLATES[format]).render(facts=facts, pictures=pictures)
@@ -74,7 +78,7 @@ def environment(format: str) -> Environment:
     Parameters
     ----------
     format : str
-        One of `FORMATS` but JSON.
+        One of `FORMATS` but JSON and CSV.
 
     Returns
     -------

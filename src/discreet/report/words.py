@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+_NO_CHARACTERS = "\ufffe\uffff"  # XML cannot hold them, and the renderer of pictures ends its process at one
 _PLAIN_NAME = re.compile(r"[\w.\-]+")
 
 
@@ -31,7 +32,9 @@ def visible(text: object) -> str:
     a\nb
     """
     return "".join(
-        mark.encode("unicode_escape").decode() if unicodedata.category(mark) in _INVISIBLE else mark
+        mark.encode("unicode_escape").decode()
+        if unicodedata.category(mark) in _INVISIBLE or mark in _NO_CHARACTERS
+        else mark
         for mark in str(text)
     )
 

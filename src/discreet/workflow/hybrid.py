@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -21,14 +20,10 @@ from discreet.errors import (
 from discreet.files import writable, write_whole
 from discreet.methods.base import Method, Progress
 from discreet.release import Release, TwinRecord
+from discreet.report.escape import to_cell
 
 WEIGHTED = (".parquet", ".pq", ".csv")
 """Endings of a file of weighted public records."""
-
-_FORMULA = r"^[=+\-@\t\r]"
-"""What a spreadsheet would run: Excel, LibreOffice and their kin take such text for a formula."""
-
-_NUMBER = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 
 
 def open_public(source: str | Path, metadata: Metadata, table: str | None = None) -> PublicRecords:
@@ -220,9 +215,10 @@ def write_weighted(path: str | Path, release: Release, metadata: Metadata, publi
 def _quoted(rows: pa.Table) -> pa.Table:
     """Text that a spreadsheet would run gets a quote in front; numbers stay numbers."""
     columns = [_harmless(column) if pa.types.is_string(column.type) else column for column in rows.columns]
-    return pa.table(columns, names=_harmless(pa.array(rows.column_names)).to_pylist())
+    return pa.table(columns, names=[to_cell(name) for name in rows.column_names])
 
 
-def _harmless(text: Any) -> Any:
-    runs = pc.and_(pc.match_substring_regex(text, _FORMULA), pc.invert(pc.match_substring_regex(text, _NUMBER)))
-    return pc.if_else(runs, pc.binary_join_element_wise("'", text, ""), text)
+def _harmless(column: pa.ChunkedArray) -> pa.Array:
+    coded = column.combine_chunks().dictionary_encode()  # of a category, a few texts for many rows
+    texts = [to_cell(text) for text in coded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(coded.indices)

@@ -3,7 +3,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from discreet.report.escape import WIDTH, field, fill, flow, line, to_html, to_markdown, to_text
+from discreet.report.escape import WIDTH, field, fill, flow, line, to_cell, to_html, to_markdown, to_text
 from discreet.report.words import cells
 
 NASTY = [
@@ -76,3 +76,27 @@ def test_flow_and_line_are_one_line():
     """White space becomes single spaces, and a table's cells stand at the right."""
     assert flow(to_text("a   b ")) == "a b"
     assert line("label", "1%", "2%").endswith("      1%      2%")
+
+
+@pytest.mark.parametrize(
+    "text", ["=1", "+a", "-a", "@a", "\t1", "\r1", "\n1", " =1", "\xa0=1", "\uff1d1", "-1\n", "--"]
+)
+def test_a_formula_gets_a_quote(text):
+    """Also behind spaces, in full width, and where it only starts like a number."""
+    assert to_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=b", "a-b", "-1", "+1.5e-3", "2.", "1", "'=1", "a;b", "; a", "a b\nc"])
+def test_other_cells_are_left_alone(text):
+    """Numbers, and marks inside of a text."""
+    assert to_cell(text) == text
+
+
+def test_a_formula_behind_another_separator_gets_a_quote():
+    """A table may be split at semicolons or tabs: each part is a cell then."""
+    assert to_cell("a;=1\t@b; -c") == "a;'=1\t'@b;' -c"
+
+
+def test_control_characters_of_a_cell_are_written_out():
+    """And what no encoding can hold."""
+    assert to_cell("a\x00\x1b[2J\x85\ud800\u200d") == "a\\x00\\x1b[2J\\x85\\ud800\u200d"

@@ -43,7 +43,9 @@ def test_near_certainty_is_not_called_certainty():
     assert (percent(0.9999), percent(0.998), percent(0.5)) == (">99.9%", "99.8%", "50.0%")
 
 
-@pytest.mark.parametrize("mark", ["\n", "\r", "\t", "\x00", "\x1b", "\x7f", "\x9b", "\u202e", "\u2028", "\u200b"])
+@pytest.mark.parametrize(
+    "mark", ["\n", "\r", "\t", "\x00", "\x1b", "\x7f", "\x9b", "\u202e", "\u2028", "\u200b", "\uffff"]
+)
 def test_invisible_characters_are_written_out(mark):
     """No character that moves a cursor or turns a line around survives."""
     assert mark not in visible(f"a{mark}b")
