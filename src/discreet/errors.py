@@ -74,3 +74,31 @@ class VerificationError(DiscreetError, RuntimeError):
 
 class PolicyError(DiscreetError, RuntimeError):
     """The request is well formed but not allowed, such as charging a release that is not private."""
+
+
+class NotSignedInError(DiscreetError, PermissionError):
+    """A service does not know who is asking: no key or session, or one that is not valid."""
+
+
+class ForbiddenError(DiscreetError, PermissionError):
+    """A service knows who is asking, and they may not."""
+
+
+class NotFoundError(DiscreetError, LookupError):
+    """There is no such thing, or it is not shown to who is asking: the two look alike."""
+
+
+class ConflictError(DiscreetError, RuntimeError):
+    """What is asked does not fit the state that the thing is in: it was changed, decided or taken before."""
+
+
+class TooManyRequestsError(DiscreetError, RuntimeError):
+    """Somebody asks more often than a service allows."""
+
+
+class ServiceError(DiscreetError, ConnectionError):
+    """A service cannot be reached, or does not answer as one."""
+
+
+class WaitingError(DiscreetError, TimeoutError):
+    """A request to a service has no outcome yet: it waits for a curator's decision, or for its turn."""

@@ -2,7 +2,6 @@
 
 import csv
 import re
-from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -115,7 +114,7 @@ def plan(
     if out is not None:
         write_whole(out, _csv(found) if out.suffix.lower() == ".csv" else page(question, found))
     if json_:
-        _as_json(question, found)
+        as_json(**found.record(question))
     else:
         result("\n".join(shown(question, found, compare)))
     if out is not None:
@@ -149,21 +148,6 @@ def _counts(text: str | None) -> tuple[int, ...]:
 
 
 # ---- what is handed over
-
-
-def _as_json(question: workflow.Question, found: workflow.Expectation) -> None:
-    as_json(
-        "discreet/expectation@1",
-        supposed=found.supposed,
-        goal=None if question.goal is None else {"measure": question.goal[0], "at_least": question.goal[1]},
-        choices=[asdict(one) for one in found.choices],
-        figures=list(found.rows),
-        refused=found.refused,
-        fits=list(found.fits),
-        fits_refused=found.fits_refused,
-        theory=found.theory,
-        seed=question.seed,
-    )
 
 
 def _csv(found: workflow.Expectation) -> str:

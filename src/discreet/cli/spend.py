@@ -270,18 +270,8 @@ def show_plan(plan: workflow.Plan, json_: bool, expected: Sequence[TwinRecord] =
     """
     cost = plan.guarantee
     if json_:
-        as_json(
-            "discreet/plan@1",
-            method=plan.method,
-            target=plan.target,
-            candidates=workflow.candidates_record(plan.candidates),
-            parameters=plan.parameters,
-            cost={"epsilon": float(cost.epsilon), "delta": float(cost.delta)} if cost else None,
-            neighboring=cost.neighboring if cost else None,
-            noise=plan.noise.model_dump(mode="json"),
-            steps=[step.model_dump(mode="json") for step in plan.steps],
-            **({"expected_errors": [one.model_dump(mode="json") for one in expected]} if expected else {}),
-        )
+        errors = {"expected_errors": [one.model_dump(mode="json") for one in expected]} if expected else {}
+        as_json(**(plan.record() | errors))
         return
     named = plan.noise.n_candidates if plan.noise.mechanism not in SCREENINGS else None
     models = f", {count(named)} {'estimates' if 'measure' in plan.parameters else 'models'}" if named else ""

@@ -1,5 +1,6 @@
 """The one door to randomness. Nothing else in Discreet may touch a source of random bits."""
 
+import base64
 import os
 
 import numpy as np
@@ -75,3 +76,24 @@ class _SeededSource(Source):
 
     def words(self, count: int) -> Words:
         return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
+
+
+def token(n_bytes: int = 20) -> str:
+    """Return a word that nobody can guess, from the operating system's entropy.
+
+    Parameters
+    ----------
+    n_bytes : int
+        How much of it; 20 bytes are 160 bits.
+
+    Returns
+    -------
+    str
+        Small letters and digits of base 32, eight for each five bytes.
+
+    Examples
+    --------
+    >>> len(token())
+    32
+    """
+    return base64.b32encode(os.urandom(n_bytes)).decode().rstrip("=").lower()  # noqa: TID251 - this is the door

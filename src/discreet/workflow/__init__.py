@@ -2,43 +2,55 @@
 
 from discreet.data.duckdb import open_table
 from discreet.data.metadata import Metadata
-from discreet.ledger import Account, Entry, Ledger, Verification
+from discreet.ledger import Account, Allotment, Entry, Ledger, Reservation, Verification
+from discreet.mechanisms.rng import token
 from discreet.methods.candidates import candidates_record
 from discreet.methods.registry import method_of
 from discreet.workflow.auto import auto_method
+from discreet.workflow.delivery import Delivery
 from discreet.workflow.derive import fit_from, select_from
 from discreet.workflow.expect import Choice, Expectation, Question, expect
+from discreet.workflow.expectation import EPSILONS
 from discreet.workflow.expectation_page import expectation_page
 from discreet.workflow.hybrid import check_weighted, expected_errors, open_public, weighted_records, write_weighted
+from discreet.workflow.inquiry import Inquiry, inquire
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
 from discreet.workflow.plan import Plan, plan
 from discreet.workflow.reproduce import reproduce, studies
-from discreet.workflow.request import Answer, answer
+from discreet.workflow.request import Answer, answer, check_table, fulfil, reserve
 from discreet.workflow.run_file import RunFile, read_run
 from discreet.workflow.verify import verify
 
 __all__ = [
+    "EPSILONS",
     "Account",
+    "Allotment",
     "Answer",
     "Choice",
+    "Delivery",
     "Entry",
     "Expectation",
+    "Inquiry",
     "Ledger",
     "Metadata",
     "Plan",
     "Question",
+    "Reservation",
     "RunFile",
     "Verification",
     "answer",
     "auto_method",
     "candidates_record",
     "check_metadata",
+    "check_table",
     "check_weighted",
     "convert_metadata",
     "expect",
     "expectation_page",
     "expected_errors",
     "fit_from",
+    "fulfil",
+    "inquire",
     "method_of",
     "new_metadata",
     "open_public",
@@ -46,8 +58,10 @@ __all__ = [
     "plan",
     "read_run",
     "reproduce",
+    "reserve",
     "select_from",
     "studies",
+    "token",
     "verify",
     "weighted_records",
     "write_dummy",

@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must no
     from discreet.planning.scenario import Scenario
     from discreet.planning.selection import Expected, Measure
 
-EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 TABLES = 10
 GOAL_TABLES = 100
 FIT_TABLES = 4

@@ -1,13 +1,16 @@
 """What a plan is asked, and what it answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.metadata import Metadata
 
 if TYPE_CHECKING:
     from discreet.planning.selection import Measure
+
+SCHEMA = "discreet/expectation@1"
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,12 @@ class Question:
     metadata: Metadata
     target: str
     candidates: tuple[str, ...] | None
-    epsilons: tuple[float, ...]
-    delta: float
-    n_rows: tuple[int, ...]
-    supposed: Mapping[str, Any]
-    methods: tuple[str, ...]
-    parameters: Mapping[str, Any]
+    epsilons: tuple[float, ...] = EPSILONS
+    delta: float = 0.0
+    n_rows: tuple[int, ...] = ()
+    supposed: Mapping[str, Any] = field(default_factory=dict)
+    methods: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     goal: "tuple[Measure, float] | None" = None
     n_tables: int | None = None
     n_draws: int = 1
@@ -124,3 +127,29 @@ class Expectation:
     fits: tuple[dict[str, Any], ...] = ()
     fits_refused: dict[str, str] = field(default_factory=dict)
     stored: bool = False
+
+    def record(self, question: Question) -> dict[str, Any]:
+        """Return what JSON holds of it.
+
+        Parameters
+        ----------
+        question : Question
+            What was asked.
+
+        Returns
+        -------
+        dict
+            Of the schema ``discreet/expectation@1``.
+        """
+        return {
+            "schema": SCHEMA,
+            "supposed": self.supposed,
+            "goal": None if question.goal is None else {"measure": question.goal[0], "at_least": question.goal[1]},
+            "choices": [asdict(one) for one in self.choices],
+            "figures": list(self.rows),
+            "refused": self.refused,
+            "fits": list(self.fits),
+            "fits_refused": self.fits_refused,
+            "theory": self.theory,
+            "seed": question.seed,
+        }

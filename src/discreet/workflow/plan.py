@@ -9,8 +9,10 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.methods.base import Method, Preparation
-from discreet.methods.candidates import features_in
+from discreet.methods.candidates import candidates_record, features_in
 from discreet.release import NoiseRecord, PublicColumn, StepRecord
+
+SCHEMA = "discreet/plan@1"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,27 @@ class Plan:
     candidates: Sequence[str]
     public: tuple[PublicColumn, ...]
     steps: tuple[StepRecord, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """Return what JSON holds of it.
+
+        Returns
+        -------
+        dict
+            Of the schema ``discreet/plan@1``.
+        """
+        cost = self.guarantee
+        return {
+            "schema": SCHEMA,
+            "method": self.method,
+            "target": self.target,
+            "candidates": candidates_record(self.candidates),
+            "parameters": self.parameters,
+            "cost": {"epsilon": float(cost.epsilon), "delta": float(cost.delta)} if cost else None,
+            "neighboring": cost.neighboring if cost else None,
+            "noise": self.noise.model_dump(mode="json"),
+            "steps": [step.model_dump(mode="json") for step in self.steps],
+        }
 
 
 def plan(
