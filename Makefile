@@ -1,4 +1,5 @@
-# Everything runs in a virtual environment of its own, made on first use. Python 3.11 or later, make and gcc suffice.
+# Everything runs in a virtual environment of its own, made on first use. Python 3.11 or later, make and gcc suffice;
+# some tests also need Debian's chromium and postgresql.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -47,7 +48,8 @@ $(VENV)/dependencies: pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt --upgrade pip
 	$(PIP) install -c constraints.txt hatchling
 	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	  print(*p['dependencies'], *p['optional-dependencies']['dev'], sep='\n')" > $(VENV)/requirements.txt
+	  extras = [p['optional-dependencies'][name] for name in ('service', 'remote', 'postgres', 'dev')]; \
+	  print(*p['dependencies'], *sum(extras, []), sep='\n')" > $(VENV)/requirements.txt
 	$(PIP) install -c constraints.txt -r $(VENV)/requirements.txt
 	touch $@
 

@@ -13,6 +13,7 @@ from discreet.cli import plan as planning
 from discreet.cli import reproduce as reproducing
 from discreet.cli import run as running
 from discreet.cli import select as selecting
+from discreet.cli import serve as serving
 from discreet.cli.demo import demo
 from discreet.cli.report import report
 from discreet.errors import (
@@ -20,8 +21,10 @@ from discreet.errors import (
     ComputationFailedError,
     DataMismatchError,
     DiscreetError,
+    ForbiddenError,
     InvalidParameterError,
     MetadataError,
+    NotSignedInError,
     PolicyError,
     VerificationError,
 )
@@ -32,6 +35,8 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (BudgetError, 4),
     (DataMismatchError, 5),
     (ComputationFailedError, 5),
+    (NotSignedInError, 6),
+    (ForbiddenError, 6),
     (VerificationError, 8),
     (PolicyError, 9),
     (DiscreetError, 1),
@@ -57,6 +62,8 @@ app.command(epilog=running.EXAMPLE)(running.run)
 app.add_typer(budget.app, name="budget")
 app.command()(report)
 app.command(epilog=reproducing.EXAMPLE)(reproducing.reproduce)
+app.command(epilog=serving.SERVE_EXAMPLE)(serving.serve)
+app.command(epilog=serving.WORKER_EXAMPLE)(serving.worker)
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,109 @@
+"""``discreet serve`` and ``discreet worker``: the trusted third party."""
+
+import importlib
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.console import say
+from discreet.errors import InvalidParameterError
+
+SERVE_EXAMPLE = """\b
+Example:
+  discreet serve --demo
+  discreet serve --init office
+  discreet serve --config office/service.yaml
+"""
+WORKER_EXAMPLE = """\b
+Example:
+  discreet worker --config office/service.yaml
+"""
+
+Config = Annotated[Path | None, typer.Option("--config", help="The service file, as --init writes it.")]
+DEMO = Path("discreet-service")
+
+
+def serve(
+    config: Config = None,
+    init: Annotated[Path | None, typer.Option(help="Set a service up in this folder, and leave.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Try it: a table, four accounts, a server and a worker, on this machine.")
+    ] = False,
+    dir_: Annotated[Path, typer.Option("--dir", help="Folder of the demonstration.")] = DEMO,
+    host: Annotated[str, typer.Option(help="Address to listen on; HTTPS is a proxy's work.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+) -> None:
+    """Serve the page and the API: the trusted third party that holds the data."""
+    if sum((config is not None, init is not None, demo)) != 1:
+        raise InvalidParameterError("One of --config FILE, --init FOLDER and --demo is needed.")
+    if init is not None:
+        _init(init)
+    elif demo:
+        _demo(dir_, host, port)
+    else:
+        _serve(Path(str(config)), host, port)
+
+
+def worker(
+    config: Annotated[Path, typer.Option("--config", help="The service file, as --init writes it.")],
+    once: Annotated[bool, typer.Option("--once", help="Leave when no request is waiting.")] = False,
+) -> None:
+    """Answer approved requests: the only process that opens private tables."""
+    settings = _service("settings").read_settings(config)
+    stopping: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _frame: stopping.append(number))
+    with _service("context").open_context(settings) as context:
+        say(f"Answering requests of {config}. Ctrl-C ends it after the request under way.")
+        _service("worker.loop").work(context, until=lambda: bool(stopping), once=once)
+
+
+def _init(folder: Path) -> None:
+    made = _service("setup").set_up(folder)
+    say(
+        f"Service file: {made.file}. Read it before you start.\n"
+        f"Account admin, password {made.passwords['admin']} (shown this once).\n"
+        f"Next: discreet serve --config {made.file}, and beside it discreet worker --config {made.file}."
+    )
+
+
+def _demo(folder: Path, host: str, port: int) -> None:
+    made = _service("setup").set_up_demo(folder)
+    say(f"Open http://{host}:{port} and sign in. Accounts of this demonstration:")
+    for name, password in sorted(made.passwords.items()):
+        say(f"  {name:<8} {password}")
+    say(f"Its files are in {folder}. Ctrl-C ends it.")
+    command = [sys.executable, "-m", "discreet", "worker", "--config", str(made.file)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as beside:  # noqa: S603 - ours
+        try:
+            _serve(made.file, host, port)
+        finally:
+            beside.send_signal(signal.SIGTERM)
+
+
+def _serve(config: Path, host: str, port: int) -> None:
+    settings = _service("settings").read_settings(config)
+    app = _service("app").create_app(settings)
+    _library("uvicorn").run(
+        app, host=host, port=port, log_level="warning", access_log=False, server_header=False, proxy_headers=False
+    )
+
+
+def _service(module: str) -> Any:
+    return _library(f"discreet.service.{module}")
+
+
+def _library(name: str) -> Any:
+    """Import what only the service needs, on first use."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("discreet"):
+            raise
+        raise InvalidParameterError(
+            f"The service needs the package {error.name}: pip install 'discreet[service]'."
+        ) from None

@@ -1,0 +1,1 @@
+"""Who is asking, and whether they may: keys, passwords, sessions, roles, limits."""

@@ -1,0 +1,188 @@
+"""Who is asking: by a program's key, or by a browser's session."""
+
+from discreet import workflow
+from discreet.errors import NotSignedInError, TooManyRequestsError
+from discreet.service.access.roles import Principal
+from discreet.service.access.secrecy import fits, same, sealed
+from discreet.service.clock import now
+from discreet.service.context import Context
+from discreet.service.store import audit, keys, users
+
+MOST_FAILURES = 10
+"""Sign-ins of one account, or from one address, that may fail in a quarter of an hour."""
+
+_WINDOW_S = 900
+
+
+def of_key(context: Context, key: str) -> Principal:
+    """Return whose key it is.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    key : str
+        As the program sent it.
+
+    Returns
+    -------
+    Principal
+        Who asks.
+
+    Raises
+    ------
+    NotSignedInError
+        When it is not one, expired, revoked or its account disabled: the text is the same.
+    """
+    prefix, _, rest = key.partition("_")
+    id_, _, secret = rest.partition("_")
+    with context.database.read() as connection:
+        found = keys.key_holder(connection, id_)
+    digest = sealed(context.settings.secret, "key", id_, secret)
+    if prefix != "dk" or found is None or not same(digest, found[0]):
+        raise NotSignedInError("A valid key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
+    return found[1]
+
+
+def of_session(context: Context, token: str) -> Principal | None:
+    """Return whose session it is.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    token : str
+        As the browser sent it.
+
+    Returns
+    -------
+    Principal or None
+        None when it is none, or over.
+    """
+    with context.database.read() as connection:
+        return keys.session_holder(connection, _session(context, token))
+
+
+def sign_in(context: Context, name: str, password: str, address: str) -> str:
+    """Check a password, and open a session with a token that no one had before.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    name, password : str
+        As they were typed.
+    address : str
+        Where the call came from.
+
+    Returns
+    -------
+    str
+        The token of the session.
+
+    Raises
+    ------
+    TooManyRequestsError
+        When too many sign-ins failed, of this account or from this address.
+    NotSignedInError
+        When name and password do not belong together: the text and the time are the same for a name unknown.
+    """
+    return open_session(context, prove(context, name, password, address))
+
+
+def prove(context: Context, name: str, password: str, address: str) -> str:
+    """Check that somebody knows the password of an account.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    name, password : str
+        As they were typed.
+    address : str
+        Where the call came from.
+
+    Returns
+    -------
+    str
+        The account's name.
+
+    Raises
+    ------
+    TooManyRequestsError
+        When too many tries failed, of this account or from this address.
+    NotSignedInError
+        When they do not belong together.
+    """
+    whom = [sealed(context.settings.secret, "sign in", kind, of) for kind, of in (("n", name), ("a", address))]
+    with context.database.read() as connection:
+        tried = max(keys.count_failures(connection, one, now(-_WINDOW_S)) for one in whom)
+        found = users.credentials(connection, name)
+    if tried >= MOST_FAILURES:
+        raise TooManyRequestsError("Too many sign-ins failed. Try again in a quarter of an hour.")
+    if not fits(password, None if found is None else found[1]) or found is None:
+        with context.database.write() as connection:
+            keys.add_failure(connection, *whom)
+            audit.note(connection, "-", "sign-in failed", whom[0][:16])
+        raise NotSignedInError("Name and password must belong together, but they do not.")
+    with context.database.write() as connection:
+        keys.forget_failures(connection, whom[0])
+    return found[0].name
+
+
+def open_session(context: Context, name: str) -> str:
+    """Open a session of an account that has proved who it is.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    name : str
+        The account.
+
+    Returns
+    -------
+    str
+        Its token, which only the browser keeps.
+    """
+    token = workflow.token(30)
+    with context.database.write() as connection:
+        keys.add_session(connection, _session(context, token), name, now(context.settings.session_h * 3600))
+        audit.note(connection, name, "sign in", name)
+    return token
+
+
+def sign_out(context: Context, token: str) -> None:
+    """End a session.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    token : str
+        Its token.
+    """
+    with context.database.write() as connection:
+        keys.end_session(connection, _session(context, token))
+
+
+def form_token(context: Context, token: str) -> str:
+    """Return the word that a form of a session must bring back: another site cannot know it.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    token : str
+        The session's.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return sealed(context.settings.secret, "form", token)
+
+
+def _session(context: Context, token: str) -> str:
+    return sealed(context.settings.secret, "session", token)

@@ -1,0 +1,196 @@
+"""The guard of every route: without one no route is served, so that access is denied by default."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from discreet.errors import ForbiddenError, NotSignedInError
+from discreet.service.access import entry
+from discreet.service.access.limits import Limits
+from discreet.service.access.roles import Principal, Role
+from discreet.service.context import Context
+
+EVERYBODY = "is_for_everybody"
+"""Attribute of a route's function that is a deliberate exception."""
+
+_bearer = HTTPBearer(auto_error=False, description="A key, as the page Keys makes them.")
+
+
+class Guard:
+    """A dependency that lets some roles through, by their key.
+
+    Parameters
+    ----------
+    roles : iterable of Role
+        Who may; empty for everybody, also without a key.
+    """
+
+    def __init__(self, roles: Iterable[Role]) -> None:
+        self.roles = frozenset(roles)
+
+    def __call__(
+        self, request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    ) -> Principal:
+        """Return who asks.
+
+        Raises
+        ------
+        NotSignedInError
+            Without a valid key.
+        ForbiddenError
+            With one of another role.
+        """
+        limits: Limits = request.app.state.limits
+        limits.check(f"address {address_of(request)}")
+        if credentials is None:
+            raise NotSignedInError("A key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
+        who = entry.of_key(context_of(request), credentials.credentials)
+        limits.check(f"account {who.name}")
+        request.state.actor = who.name
+        return admitted(who, self.roles)
+
+
+def admitted(who: Principal, roles: frozenset[Role]) -> Principal:
+    """Refuse a role that may not.
+
+    Parameters
+    ----------
+    who : Principal
+        Who asks.
+    roles : frozenset of Role
+        Who may.
+
+    Returns
+    -------
+    Principal
+        Who asks.
+
+    Raises
+    ------
+    ForbiddenError
+        When their role is none of these.
+    """
+    if who.role not in roles:
+        allowed = ", ".join(sorted(role.value for role in roles))
+        raise ForbiddenError(f"This is for the roles {allowed}, but yours is {who.role.value}.")
+    return who
+
+
+def allow(*roles: Role) -> Any:
+    """Return a guard to annotate the principal of a route with.
+
+    Parameters
+    ----------
+    *roles : Role
+        Who may.
+
+    Returns
+    -------
+    Depends
+        Of FastAPI.
+    """
+    return Depends(Guard(roles))
+
+
+def unguarded(route: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a route that is for everybody: a deliberate exception.
+
+    Parameters
+    ----------
+    route : callable
+        The route's function.
+
+    Returns
+    -------
+    callable
+        The same.
+    """
+    setattr(route, EVERYBODY, True)
+    return route
+
+
+def routes_of(app: FastAPI) -> list[RouteContext]:
+    """Return the routes of an application, those of its routers among them.
+
+    Parameters
+    ----------
+    app : FastAPI
+        With all its routes.
+
+    Returns
+    -------
+    list of RouteContext
+        Of FastAPI's own making: what only describes the API is left out.
+    """
+    return [one for one in iter_route_contexts(app.routes) if isinstance(one.original_route, APIRoute)]
+
+
+def guard_of(route: RouteContext) -> Guard | None:
+    """Return the guard of a route, or None when it has none.
+
+    Parameters
+    ----------
+    route : RouteContext
+        As `routes_of` gives it.
+
+    Returns
+    -------
+    Guard or None
+        The first one.
+    """
+    return next((one.call for one in route.dependant.dependencies if isinstance(one.call, Guard)), None)
+
+
+def check_guarded(app: FastAPI) -> None:
+    """Refuse to serve an application with a route that nobody guards.
+
+    Parameters
+    ----------
+    app : FastAPI
+        With all its routes.
+
+    Raises
+    ------
+    ForbiddenError
+        Naming the route: a mistake of the code.
+    """
+    found = routes_of(app)
+    open_ = [one.path for one in found if guard_of(one) is None and not getattr(one.endpoint, EVERYBODY, False)]
+    if open_ or not found:
+        raise ForbiddenError(f"Every route must have a guard, but {open_[0] if open_ else 'none was found'} has none.")
+
+
+def context_of(request: Request) -> Context:
+    """Return the service that a call is made to.
+
+    Parameters
+    ----------
+    request : Request
+        Of Starlette.
+
+    Returns
+    -------
+    Context
+        Open.
+    """
+    found: Context = request.app.state.context
+    return found
+
+
+def address_of(request: Request) -> str:
+    """Return where a call comes from; behind a proxy, uvicorn's settings decide whom to believe.
+
+    Parameters
+    ----------
+    request : Request
+        Of Starlette.
+
+    Returns
+    -------
+    str
+        An address, or "-".
+    """
+    return request.client.host if request.client else "-"

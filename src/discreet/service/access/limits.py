@@ -1,0 +1,41 @@
+"""How often somebody may call."""
+
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from discreet.errors import TooManyRequestsError
+
+
+class Limits:
+    """Calls a minute, of each account and from each address.
+
+    Parameters
+    ----------
+    per_minute : int
+        The most.
+
+    Notes
+    -----
+    Kept in memory: each server process counts for itself.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._most = RateLimitItemPerMinute(per_minute)
+
+    def check(self, whom: str) -> None:
+        """Count a call.
+
+        Parameters
+        ----------
+        whom : str
+            Who makes it.
+
+        Raises
+        ------
+        TooManyRequestsError
+            When it is one too many.
+        """
+        if not self._limiter.hit(self._most, whom):
+            raise TooManyRequestsError(f"There may be {self._most.amount} calls a minute. Try again in a minute.")

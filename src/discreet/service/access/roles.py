@@ -1,0 +1,41 @@
+"""Roles: what a person may do at all. What they may see is decided where it is looked up."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a person is to the service; each has one."""
+
+    ANALYST = "analyst"
+    CURATOR = "curator"
+    AUDITOR = "auditor"
+    ADMIN = "admin"
+
+
+EVERYONE = frozenset(Role)
+"""Whoever is signed in."""
+
+READERS = frozenset({Role.ANALYST, Role.CURATOR, Role.AUDITOR})
+"""Those who may see data sets' metadata, budgets and releases: not those who only keep the service running."""
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who is asking.
+
+    Parameters
+    ----------
+    name : str
+        The account.
+    role : Role
+        What it may do.
+    """
+
+    name: str
+    role: Role
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether requests and releases of all projects are shown."""
+        return self.role in (Role.CURATOR, Role.AUDITOR)

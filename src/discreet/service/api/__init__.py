@@ -1,0 +1,6 @@
+"""The API: HTTP and JSON around the desk's verbs."""
+
+from discreet.service.api import datasets, operations, people, plans, requests
+
+ROUTERS = (datasets.router, plans.router, requests.router, people.router, operations.router)
+"""All of it, below /v1."""

@@ -1,0 +1,50 @@
+"""What those need who keep the service running and honest: audit, verification, health, metrics."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from discreet.service.access.guard import allow, context_of, unguarded
+from discreet.service.access.roles import Principal, Role
+from discreet.service.api.paging import Cursor, Limit, cut, place_of
+from discreet.service.desk import oversight
+from discreet.service.schemas import DeedPage, VerificationOut
+
+router = APIRouter(tags=["operations"])
+
+Overseer = Annotated[Principal, allow(Role.AUDITOR, Role.CURATOR)]
+
+
+@router.get("/audit")
+def read_audit(
+    request: Request,
+    who: Annotated[Principal, allow(Role.AUDITOR, Role.CURATOR, Role.ADMIN)],
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> DeedPage:
+    """Read who did what, the newest first."""
+    del who
+    found = oversight.deeds(context_of(request), place_of(cursor), limit + 1)
+    items, following = cut(found, [one.seq for one in found], limit)
+    return DeedPage(items=items, next=following)
+
+
+@router.post("/verification")
+def verify_ledger(request: Request, who: Overseer) -> VerificationOut:
+    """Recompute the ledger's chain, accounts and releases, and compare."""
+    return oversight.verify(context_of(request), who)
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+def read_metrics(request: Request, who: Annotated[Principal, allow(Role.ADMIN, Role.AUDITOR)]) -> Response:
+    """Read counts for a monitor, in Prometheus' format: of calls and of requests by state, none of rows."""
+    del who
+    return Response(oversight.metrics(context_of(request)), media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get("/health")
+@unguarded
+def read_health(request: Request) -> dict[str, str]:
+    """Tell whether the service can answer: its database is there and its ledger is the newest."""
+    return oversight.health(context_of(request))

@@ -1,0 +1,26 @@
+"""Plans: free, from public facts alone."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+
+from discreet.service.access.guard import allow, context_of
+from discreet.service.access.roles import READERS, Principal
+from discreet.service.desk import plans
+from discreet.service.schemas import ExpectIn, PlanIn
+
+router = APIRouter(tags=["plans"])
+
+Reader = Annotated[Principal, allow(*READERS)]
+
+
+@router.post("/plans")
+def plan_request(request: Request, who: Reader, body: PlanIn) -> dict[str, Any]:
+    """Price a request: what it would cost, and its noise (schema discreet/plan@1)."""
+    return plans.plan(context_of(request), who, body)
+
+
+@router.post("/expectations")
+def expect_accuracy(request: Request, who: Reader, body: ExpectIn) -> dict[str, Any]:
+    """Simulate how well selections can be expected to do (schema discreet/expectation@1). Takes seconds."""
+    return plans.expected(context_of(request), who, body)

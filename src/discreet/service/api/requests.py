@@ -1,0 +1,100 @@
+"""Requests, decisions on them, and releases."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from discreet.release import Release
+from discreet.service.access.guard import allow, context_of
+from discreet.service.access.roles import READERS, Principal, Role
+from discreet.service.api.paging import Cursor, Limit, cut, place_of
+from discreet.service.desk import decisions, releases, requests, sight
+from discreet.service.schemas import DecisionIn, Name, RequestIn, RequestOut, RequestPage, State
+
+router = APIRouter(tags=["requests"])
+
+Reader = Annotated[Principal, allow(*READERS)]
+Analyst = Annotated[Principal, allow(Role.ANALYST)]
+Curator = Annotated[Principal, allow(Role.CURATOR)]
+Key = Annotated[str, Header(alias="Idempotency-Key", pattern=r"^[!-~]{8,100}$", description="one for each request")]
+
+
+@router.get("/requests")
+def list_requests(
+    request: Request,
+    who: Reader,
+    dataset: Annotated[Name | None, Query()] = None,
+    state: State | None = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> RequestPage:
+    """List the requests that are open to you, the newest first."""
+    context = context_of(request)
+    asked = {"dataset": dataset, "state": state}
+    found = requests.listed(context, who, before=place_of(cursor), limit=limit + 1, **asked)
+    items, following = cut(found, [one.seq for one in found], limit)
+    return RequestPage(items=[requests.shown(context, one) for one in items], next=following)
+
+
+@router.post("/requests", status_code=201, responses={200: {"description": "Made before, with the same key"}})
+def make_request(request: Request, response: Response, who: Analyst, body: RequestIn, key: Key) -> RequestOut:
+    """Make a request; the same Idempotency-Key makes it once. A question answered before is released at once."""
+    made, is_new = requests.submit(context_of(request), who, body, key)
+    response.status_code = 201 if is_new else 200
+    return requests.shown(context_of(request), made)
+
+
+@router.get("/requests/{id}")
+def read_request(request: Request, who: Reader, id: str) -> RequestOut:
+    """Read a request."""
+    return requests.shown(context_of(request), sight.open_request(context_of(request), who, id))
+
+
+@router.put("/requests/{id}")
+def revise_request(request: Request, who: Analyst, id: str, body: RequestIn) -> RequestOut:
+    """Change a request of yours that waits: whoever approves must read it again."""
+    return requests.shown(context_of(request), requests.revise(context_of(request), who, id, body))
+
+
+@router.post("/requests/{id}/withdrawal")
+def withdraw_request(request: Request, who: Analyst, id: str) -> RequestOut:
+    """Take back a request of yours that does not run yet; nothing stays charged."""
+    return requests.shown(context_of(request), requests.withdraw(context_of(request), who, id))
+
+
+@router.post("/requests/{id}/approval")
+def approve_request(request: Request, who: Curator, id: str, body: DecisionIn) -> RequestOut:
+    """Approve the exact text of a request: its cost is reserved, and it is queued."""
+    done = decisions.approve(context_of(request), who, id, body.sha256, body.comment)
+    return requests.shown(context_of(request), done)
+
+
+@router.post("/requests/{id}/rejection")
+def reject_request(request: Request, who: Curator, id: str, body: DecisionIn) -> RequestOut:
+    """Reject a request; nothing is charged."""
+    done = decisions.reject(context_of(request), who, id, body.sha256, body.comment)
+    return requests.shown(context_of(request), done)
+
+
+@router.get("/requests/{id}/failure")
+def read_failure(request: Request, who: Curator, id: str) -> dict[str, str]:
+    """Read where a computation failed: kinds of errors and places in the code."""
+    del who
+    return {"detail": requests.detail(context_of(request), id)}
+
+
+@router.get(
+    "/requests/{id}/release",
+    response_class=Response,
+    responses={200: {"content": {kind: {} for kind in releases.MEDIA.values()}, "model": Release}},
+)
+def read_release(
+    request: Request,
+    who: Reader,
+    id: str,
+    format: Literal["json", "html", "pdf", "csv", "markdown", "text"] = "json",
+    audience: Literal["board", "analyst"] = "board",
+) -> Response:
+    """Read the release of a request, as JSON or as a report."""
+    release = releases.release_of(context_of(request), who, id)
+    return releases.response(release, id, format, audience)

@@ -1,0 +1,143 @@
+"""The server: the API under /v1, the pages beside it, one guard before each route."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+
+from discreet.service import api, problems
+from discreet.service.access.guard import check_guarded
+from discreet.service.access.limits import Limits
+from discreet.service.context import Context, open_context
+from discreet.service.logs import log
+from discreet.service.metrics import count_call
+from discreet.service.schemas import Problem
+from discreet.service.settings import Settings
+
+V1 = "/v1"
+
+MOST_BYTES = 1 << 20
+"""Of a call's body."""
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+_PROBLEMS = {
+    400: "Malformed",
+    401: "No valid key",
+    403: "Not for this role",
+    404: "Not there, or not open to you",
+    409: "Does not fit the state it is in",
+    413: "Too large",
+    422: "Does not fit the description, the metadata or the method",
+    429: "Too many calls",
+}
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Return a server.
+
+    Parameters
+    ----------
+    settings : Settings
+        How it is set up; the database is opened when the server starts.
+
+    Returns
+    -------
+    FastAPI
+        To be run by uvicorn.
+    """
+    app = FastAPI(
+        title="Discreet",
+        version=version("discreet"),
+        description="Answers requests on private tables with differentially private releases.",
+        lifespan=_lifespan(settings),
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{V1}/openapi.json",
+    )
+    app.state.limits = Limits(settings.rate_per_minute)
+    described: dict[int | str, dict[str, Any]] = {
+        status: {"model": Problem, "description": text} for status, text in _PROBLEMS.items()
+    }
+    v1 = APIRouter(prefix=V1, responses=described)
+    for router in api.ROUTERS:
+        v1.include_router(router)
+    app.include_router(v1)
+    app.openapi = _described(app.openapi)  # type: ignore[method-assign]
+    problems.handle(app)
+    app.middleware("http")(_around)
+    check_guarded(app)
+    return app
+
+
+def _described(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Say of which type problems are: FastAPI takes every model for plain JSON."""
+
+    def made() -> dict[str, Any]:
+        found = make()
+        answers = (
+            answer
+            for methods in found["paths"].values()
+            for call in methods.values()
+            for status, answer in call["responses"].items()
+            if status >= "400"
+        )
+        for answer in answers:
+            if "application/json" in answer.get("content", {}):
+                answer["content"][problems.MEDIA_TYPE] = answer["content"].pop("application/json")
+        return found
+
+    return made
+
+
+def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with ExitStack() as stack:
+            context: Context = stack.enter_context(open_context(settings, pooled=True))
+            app.state.context = context
+            log("started")
+            yield
+        log("stopped")
+
+    return lifespan
+
+
+async def _around(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Refuse what is too large, answer what went wrong, add the headers, count and log."""
+    response = await _answered(request, call)
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
+    route = _template(request)
+    count_call(request.method, route, response.status_code)
+    actor = getattr(request.state, "actor", "-")
+    log("call", method=request.method, route=route, status=response.status_code, actor=actor)
+    return response
+
+
+async def _answered(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+    length = request.headers.get("content-length", "0")
+    if request.headers.get("transfer-encoding") or not length.isdigit() or int(length) > MOST_BYTES:
+        return problems.problem(413, "too-large", f"A body must have a length of at most {MOST_BYTES}.")
+    try:
+        return await call(request)
+    except Exception as error:  # its text could hold anything: only its kind is told
+        log("error", kind=type(error).__name__)
+        return problems.problem(500, "internal", problems.INTERNAL)
+
+
+def _template(request: Request) -> str:
+    """The route without its arguments, which stand in no log."""
+    found = request.scope.get("route")
+    prefix = V1 if request.url.path.startswith(f"{V1}/") else ""
+    return "-" if found is None else f"{prefix}{found.path}"

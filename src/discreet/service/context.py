@@ -1,0 +1,61 @@
+"""What every verb of the service works on: settings, the ledger, and the rows beside it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from discreet import workflow
+from discreet.database import Database
+from discreet.service.settings import Settings
+from discreet.service.store.revisions import open_database
+
+
+@dataclass(frozen=True)
+class Context:
+    """An open service.
+
+    Parameters
+    ----------
+    settings : Settings
+        How it is set up.
+    ledger : Ledger
+        The budget.
+    database : Database
+        The service's own rows, in the same database.
+    """
+
+    settings: Settings
+    ledger: workflow.Ledger
+    database: Database
+
+
+@contextmanager
+def open_context(settings: Settings, *, pooled: bool = False) -> Iterator[Context]:
+    """Open the database of a service, and refuse a restored copy.
+
+    Parameters
+    ----------
+    settings : Settings
+        How it is set up.
+    pooled : bool
+        Keep connections open, for a server that does not fork.
+
+    Yields
+    ------
+    Context
+        Until the end of the block.
+
+    Raises
+    ------
+    BudgetError
+        When the database cannot be opened.
+    VerificationError
+        When the witness knows entries of the ledger that the database does not.
+    """
+    with workflow.Ledger(settings.database, witness=settings.witness, pooled=pooled) as ledger:
+        ledger.check_witness()
+        database = open_database(settings.database, pooled=pooled)
+        try:
+            yield Context(settings, ledger, database)
+        finally:
+            database.close()

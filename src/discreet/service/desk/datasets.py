@@ -1,0 +1,238 @@
+"""Data sets: registered by curators, version by version; caps and allotments."""
+
+from typing import Any
+
+from discreet import workflow
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.service.access.roles import Principal, Role
+from discreet.service.context import Context
+from discreet.service.desk import sight
+from discreet.service.desk.inquiries import check_place, located
+from discreet.service.schemas import (
+    AllotmentIn,
+    AllotmentOut,
+    BudgetOut,
+    CapIn,
+    DatasetIn,
+    DatasetOut,
+    EntryOut,
+    Source,
+)
+from discreet.service.store import audit, datasets, users
+from discreet.service.store.datasets import Dataset
+
+
+def shown(dataset: Dataset, who: Principal) -> DatasetOut:
+    """Return a data set as somebody may see it: where its table lies is for curators.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The version.
+    who : Principal
+        Who asks.
+
+    Returns
+    -------
+    DatasetOut
+        To be shown.
+    """
+    values = {name: value for name, value in vars(dataset).items() if name != "source"}
+    source = Source.model_validate(dataset.source) if who.role is Role.CURATOR else None
+    return DatasetOut(source=source, **values)
+
+
+def register(context: Context, who: Principal, given: DatasetIn, name: str | None = None) -> DatasetOut:
+    """Register a data set, or a further version of it; no private table is opened.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        The curator.
+    given : DatasetIn
+        Metadata, and where the tables lie.
+    name : str, optional
+        The data set of which this is a further version.
+
+    Returns
+    -------
+    DatasetOut
+        As registered.
+
+    Raises
+    ------
+    MetadataError
+        When the metadata are not complete, or are of another data set.
+    InvalidParameterError
+        When a table would lie outside the folders of the service file.
+    """
+    metadata = workflow.Metadata.from_value(given.metadata)
+    if name is not None and metadata.dataset != name:
+        raise MetadataError(
+            f"The metadata must be those of the data set, but dataset={metadata.dataset!r} is not {name!r}. "
+            "Register it as a data set of its own."
+        )
+    source = given.source.model_dump(mode="json")
+    _check_source(context, metadata, source)
+    slot_s = given.slot_s or context.settings.slot_s
+    with context.database.write() as connection:
+        added = datasets.add(
+            connection, metadata.dataset, metadata.to_dict(), metadata.sha256, source, slot_s, who.name
+        )
+        facts = {"version": added.version, "metadata_sha256": added.metadata_sha256}
+        audit.note(connection, who.name, "register", added.name, **facts)
+    return shown(added, who)
+
+
+def _check_source(context: Context, metadata: workflow.Metadata, source: dict[str, Any]) -> None:
+    for name in ("data", "targets"):
+        if source[name] is not None:
+            check_place(tuple(context.settings.private), source[name])
+    public = source["public"]
+    if public is not None:
+        workflow.open_public(located(context.settings.public, public), metadata, public["table"])
+    elif metadata.public is not None:
+        raise InvalidParameterError(
+            "A public table that the metadata declare must be registered with the data set, but source.public is "
+            "empty. Name its folder and path."
+        )
+
+
+def grant(context: Context, who: Principal, name: str, cap: CapIn) -> BudgetOut:
+    """Set a data set's cap, for its lifetime.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        The curator.
+    name : str
+        The data set.
+    cap : CapIn
+        The new cap.
+
+    Returns
+    -------
+    BudgetOut
+        The account.
+    """
+    dataset = sight.open_dataset(context, who, name)
+    metadata = workflow.Metadata.from_value(dataset.metadata)
+    context.ledger.grant(
+        name,
+        cap.epsilon,
+        cap.delta,
+        unit=metadata.unit,
+        neighboring=metadata.neighboring,
+        accounting=cap.accounting,
+    )
+    with context.database.write() as connection:
+        audit.note(connection, who.name, "grant", name, epsilon=cap.epsilon, delta=cap.delta)
+    return budget(context, who, name)
+
+
+def allot(context: Context, who: Principal, name: str, project: str, part: AllotmentIn) -> BudgetOut:
+    """Give a project a part of a data set's cap, and with it the right to ask.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        The curator.
+    name : str
+        The data set.
+    project : str
+        The project; it must exist.
+    part : AllotmentIn
+        The most that it may spend.
+
+    Returns
+    -------
+    BudgetOut
+        The account.
+    """
+    sight.open_dataset(context, who, name)
+    with context.database.read() as connection:
+        users.project(connection, project)
+    context.ledger.allot(name, project, part.epsilon, part.delta)
+    with context.database.write() as connection:
+        audit.note(connection, who.name, "allot", name, project=project, epsilon=part.epsilon, delta=part.delta)
+    return budget(context, who, name)
+
+
+def budget(context: Context, who: Principal, name: str) -> BudgetOut:
+    """Return what a data set may spend and has spent; analysts see the allotments of their projects alone.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
+    name : str
+        The data set.
+
+    Returns
+    -------
+    BudgetOut
+        The account.
+
+    Raises
+    ------
+    BudgetError
+        When it has no cap yet.
+    """
+    sight.open_dataset(context, who, name)
+    with context.database.read() as connection:
+        own = sight.projects_of(connection, who)
+    account = context.ledger.account(name)
+    values = {field: getattr(account, field) for field in BudgetOut.model_fields if field != "allotments"}
+    values |= {field: float(value) for field, value in values.items() if field.startswith(("epsilon", "delta", "rho"))}
+    allotments = [_allotment(one) for one in context.ledger.allotments(name) if one.project in own]
+    return BudgetOut(**values, allotments=allotments)
+
+
+def _allotment(one: Any) -> AllotmentOut:
+    amounts = {name: float(getattr(one, name)) for name in AllotmentOut.model_fields if name != "project"}
+    return AllotmentOut(project=one.project, **amounts)
+
+
+def history(context: Context, who: Principal, name: str, before: int | None = None, limit: int = 50) -> list[EntryOut]:
+    """Return the ledger's entries of a data set, the newest first; what was asked is shown to those who see all.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
+    name : str
+        The data set.
+    before : int, optional
+        Only earlier ones than this.
+    limit : int
+        At most so many.
+
+    Returns
+    -------
+    list of EntryOut
+        Whatever depends on rows was recorded at the end of a slot, so that times tell nothing.
+    """
+    sight.open_dataset(context, who, name)
+    found = [one for one in reversed(context.ledger.history(name)) if before is None or one.seq < before]
+    return [_entry(one, who) for one in found[:limit]]
+
+
+def _entry(one: workflow.Entry, who: Principal) -> EntryOut:
+    return EntryOut(
+        **{name: getattr(one, name) for name in ("seq", "time", "kind", "dataset", "reservation", "state", "hash")},
+        project=one.project if who.sees_all else None,
+        epsilon=float(one.epsilon),
+        delta=float(one.delta),
+        rho=None if one.rho is None else float(one.rho),
+        facts=one.facts if who.sees_all else None,
+    )

@@ -1,0 +1,153 @@
+"""Decisions: a curator approves or rejects the exact text of a request. The ledger is charged with the approval."""
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from discreet import workflow
+from discreet.errors import ConflictError, ForbiddenError
+from discreet.service.access.roles import Principal
+from discreet.service.access.secrecy import sealed
+from discreet.service.clock import now
+from discreet.service.context import Context
+from discreet.service.desk import sight
+from discreet.service.desk.inquiries import inquire
+from discreet.service.desk.requests import answered, content_sha256
+from discreet.service.store import audit, datasets, requests
+from discreet.service.store.datasets import Dataset
+from discreet.service.store.requests import Decision, Request
+
+
+def approve(context: Context, who: Principal, id_: str, sha256: str, comment: str = "") -> Request:
+    """Approve the exact text of a request: its cost is reserved and the request queued, both or neither.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        A curator who did not make it.
+    id_ : str
+        The request.
+    sha256 : str
+        Digest of the text that was read.
+    comment : str
+        Why.
+
+    Returns
+    -------
+    Request
+        Approved; or released, when the same question was answered meanwhile.
+
+    Raises
+    ------
+    ForbiddenError
+        When it is one's own.
+    ConflictError
+        When it was changed, decided or withdrawn, its data set has a newer version, or the same question is being
+        answered.
+    BudgetExceededError
+        When it costs more than what is left; it waits on.
+    """
+    found, dataset = _to_decide(context, who, id_, sha256)
+    inquiry = inquire(context, dataset, found.content)
+    if inquiry.digest != found.question:  # another version of Discreet reads the same text in another way
+        raise ConflictError(f"A request must mean what it meant, but id={id_} does not any more. Have it made anew.")
+    decision = _decision(context, who, found, "approved", comment)
+    free = answered(context, inquiry)
+
+    def queue(connection: Connection) -> None:
+        after = free or {"state": requests.APPROVED, "entry": context.ledger.last_entry(connection)}
+        values = {name: value for name, value in after.items() if name != "state"}
+        try:
+            requests.step(connection, id_, requests.WAITING, after["state"], as_read=sha256, **values)
+        except IntegrityError:
+            raise ConflictError(
+                f"The same question must not be answered twice at once, but another request asks what id={id_} asks. "
+                "When that one is released, approving this one is free."
+            ) from None
+        requests.decide(connection, id_, decision)
+        audit.note(connection, who.name, "approve", id_, sha256=sha256, entry=values["entry"])
+
+    if free:
+        with context.database.write() as connection:
+            queue(connection)
+    else:
+        workflow.reserve(inquiry, context.ledger, project=found.project, reference=id_, within=queue)
+    return sight.open_request(context, who, id_)
+
+
+def reject(context: Context, who: Principal, id_: str, sha256: str, comment: str = "") -> Request:
+    """Reject a request; nothing is charged.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        A curator who did not make it.
+    id_ : str
+        The request.
+    sha256 : str
+        Digest of the text that was read.
+    comment : str
+        Why.
+
+    Returns
+    -------
+    Request
+        As it stands.
+
+    Raises
+    ------
+    ConflictError
+        When it was changed, decided or withdrawn.
+    """
+    found, _ = _to_decide(context, who, id_, sha256)
+    with context.database.write() as connection:
+        requests.step(connection, id_, requests.WAITING, requests.REJECTED, as_read=sha256, ended=now())
+        requests.decide(connection, id_, _decision(context, who, found, "rejected", comment))
+        audit.note(connection, who.name, "reject", id_, sha256=sha256)
+    return sight.open_request(context, who, id_)
+
+
+def seal_of(context: Context, found: Request, decision: str, sha256: str, by: str) -> str:
+    """Return what only this service can put under a decision.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    found : Request
+        What is decided on.
+    decision, sha256, by : str
+        The decision.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return sealed(context.settings.secret, "decision", found.id, found.by, decision, sha256, by)
+
+
+def _to_decide(context: Context, who: Principal, id_: str, sha256: str) -> tuple[Request, Dataset]:
+    found = sight.open_request(context, who, id_)
+    if found.by == who.name:
+        raise ForbiddenError("A request must be decided by somebody else than who made it. Ask another curator.")
+    with context.database.read() as connection:
+        dataset = datasets.find(connection, found.dataset)
+    if found.state != requests.WAITING:
+        raise ConflictError(f"A request must wait to be decided, but id={id_} is {found.state}.")
+    if sha256 != found.sha256 or content_sha256(found.content, found.version) != found.sha256:
+        raise ConflictError(f"A decision must name the text as it stands, but id={id_} was changed. Read it again.")
+    if dataset.version != found.version:
+        raise ConflictError(
+            f"A request must be about the newest version of its data set, but id={id_} is about version "
+            f"{found.version} and there is version {dataset.version}. Have it revised."
+        )
+    return found, dataset
+
+
+def _decision(context: Context, who: Principal, found: Request, decision: str, comment: str) -> Decision:
+    seal = seal_of(context, found, decision, found.sha256, who.name)
+    return Decision(decision, found.sha256, who.name, comment, now(), seal)

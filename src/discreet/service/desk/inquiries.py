@@ -1,0 +1,132 @@
+"""From the text of a request to a priced inquiry: metadata and public tables alone, never a private one."""
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from discreet import workflow
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.service.context import Context
+from discreet.service.store.datasets import Dataset
+
+WEIGHTED = ("hybrid", "public-subset")
+"""Methods that rest on the public table of a data set."""
+
+
+def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> workflow.Inquiry:
+    """Check and price a request.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    dataset : Dataset
+        The version that it is about.
+    content : dict
+        Method, target, candidates, parameters and chosen.
+
+    Returns
+    -------
+    Inquiry
+        Ready to be charged.
+
+    Raises
+    ------
+    DiscreetError
+        When something public does not fit, or the request gives no proved guarantee.
+    """
+    metadata = workflow.Metadata.from_value(dataset.metadata)
+    if metadata.features is not None and content["candidates"] is None and metadata.features.listed() is None:
+        raise MetadataError(
+            f"Candidates must be named where the metadata do not list the features, as in {dataset.name}, but "
+            "candidates is empty. Name them, or have the features listed in the metadata."
+        )
+    inquiry = workflow.inquire(
+        workflow.method_of(content["method"], **_parameters(context, dataset, metadata, content)),
+        metadata,
+        content["target"],
+        content["candidates"],
+        name=PurePosixPath(dataset.source["data"]["path"]).name,
+        locator=dataset.locator,
+        chosen=content.get("chosen"),
+    )
+    inquiry.check_charge()
+    return inquiry
+
+
+def _parameters(
+    context: Context, dataset: Dataset, metadata: workflow.Metadata, content: dict[str, Any]
+) -> dict[str, Any]:
+    given = dict(content["parameters"])
+    if "public" in given:
+        raise InvalidParameterError(
+            "The public table must be the one that the data set was registered with, but public is given. Leave it out."
+        )
+    if content["method"] in WEIGHTED:
+        place = dataset.source.get("public")
+        if place is None:
+            raise InvalidParameterError(
+                f"A public table must be registered with the data set, but {dataset.name} has none. Ask its curator."
+            )
+        given["public"] = workflow.open_public(located(context.settings.public, place), metadata, place["table"])
+    return given
+
+
+def located(roots: dict[str, Path], place: dict[str, Any]) -> Path:
+    """Return the path of a table, which lies below a folder of the service file and nowhere else.
+
+    Parameters
+    ----------
+    roots : dict of str to Path
+        Folders by their names.
+    place : dict
+        root, path and table, as `schemas.Place` has them.
+
+    Returns
+    -------
+    Path
+        Absolute, links resolved.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is no such folder, or the path leads out of it.
+    """
+    check_place(tuple(roots), place)
+    root: Path = roots[place["root"]].resolve()
+    found: Path = (root / place["path"]).resolve()
+    if not found.is_relative_to(root):  # by a link
+        raise _outside(place)
+    return found
+
+
+def check_place(roots: tuple[str, ...], place: dict[str, Any]) -> None:
+    """Refuse what is not below a folder of the service file, without looking at any file.
+
+    Parameters
+    ----------
+    roots : tuple of str
+        Names of folders.
+    place : dict
+        root, path and table.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is no such folder, or the path leads out of it.
+    """
+    if place["root"] not in roots:
+        known = ", ".join(roots) or "none"
+        raise InvalidParameterError(
+            f"root must be a folder that the service file names, but root={place['root']!r}. There is: {known}."
+        )
+    path = PurePosixPath(place["path"])
+    plain = place["path"].isprintable() and "\\" not in place["path"] and "://" not in place["path"]
+    if path.is_absolute() or not plain or not path.parts or any(part in ("..", "~") for part in path.parts):
+        raise _outside(place)
+
+
+def _outside(place: dict[str, Any]) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"path must be a plain path below the folder {place['root']!r}, but path={place['path'][:100]!r}. "
+        "Put the table there."
+    )

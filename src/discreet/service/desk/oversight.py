@@ -1,0 +1,96 @@
+"""What those need who keep the service running and honest."""
+
+from dataclasses import asdict
+
+from prometheus_client import generate_latest
+
+from discreet.service.access.roles import Principal
+from discreet.service.context import Context
+from discreet.service.metrics import REGISTRY, count_requests
+from discreet.service.schemas import DeedOut, VerificationOut
+from discreet.service.store import audit, requests
+
+
+def deeds(context: Context, before: int | None, limit: int) -> list[DeedOut]:
+    """Return the lines of the audit, the newest first.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    before : int or None
+        Only earlier ones than this.
+    limit : int
+        At most so many.
+
+    Returns
+    -------
+    list of DeedOut
+        Who did what.
+    """
+    with context.database.read() as connection:
+        return [DeedOut(**asdict(one)) for one in audit.page(connection, before, limit)]
+
+
+def verify(context: Context, who: Principal) -> VerificationOut:
+    """Recompute the ledger and compare it, also with its witness.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
+
+    Returns
+    -------
+    VerificationOut
+        What was checked.
+
+    Raises
+    ------
+    VerificationError
+        At the first entry that does not fit, or when the ledger is an older copy.
+    """
+    context.ledger.check_witness()
+    found = context.ledger.verify()
+    with context.database.write() as connection:
+        audit.note(connection, who.name, "verify", found.head)
+    return VerificationOut(**{name: getattr(found, name) for name in VerificationOut.model_fields})
+
+
+def health(context: Context) -> dict[str, str]:
+    """Look at the database and at the end of the ledger.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+
+    Returns
+    -------
+    dict
+        Constant: what is wrong is an error.
+    """
+    context.ledger.check_witness()
+    with context.database.read() as connection:
+        requests.states(connection)
+    return {"status": "ready"}
+
+
+def metrics(context: Context) -> bytes:
+    """Return counts for a monitor.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+
+    Returns
+    -------
+    bytes
+        In Prometheus' text format.
+    """
+    with context.database.read() as connection:
+        count_requests(requests.states(connection))
+    return generate_latest(REGISTRY)

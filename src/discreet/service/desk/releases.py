@@ -1,0 +1,93 @@
+"""Releases: the only thing that leaves, in every form that a report has."""
+
+from typing import Literal
+
+from fastapi import Response
+
+from discreet import report
+from discreet.errors import ConflictError
+from discreet.release import Release
+from discreet.report.facts import Audience
+from discreet.report.render import Format
+from discreet.service.access.roles import Principal
+from discreet.service.context import Context
+from discreet.service.desk import sight
+from discreet.service.store import requests
+
+
+def release_of(context: Context, who: Principal, id_: str) -> Release:
+    """Return the release of a request.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
+    id_ : str
+        The request.
+
+    Returns
+    -------
+    Release
+        As the ledger recorded it.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such request, or they do not see it.
+    ConflictError
+        When it is not released.
+    VerificationError
+        When the ledger holds another text than it recorded.
+    """
+    found = sight.open_request(context, who, id_)
+    text = None
+    if found.state == requests.RELEASED and found.entry is not None:
+        text = context.ledger.recorded(found.entry)
+    if text is None:
+        raise ConflictError(f"A request must be released to be read, but id={id_} is {found.state}. Ask again later.")
+    return Release.from_json(text)
+
+
+Form = Format | Literal["pdf"]
+
+MEDIA: dict[Form, str] = {
+    "json": "application/json",
+    "html": "text/html; charset=utf-8",
+    "pdf": "application/pdf",
+    "csv": "text/csv; charset=utf-8",
+    "markdown": "text/markdown; charset=utf-8",
+    "text": "text/plain; charset=utf-8",
+}
+"""Forms of a release."""
+
+_ENDINGS: dict[Form, str] = {"markdown": "md", "text": "txt"}
+_ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+"""A report is a page by itself, with its own style and no script; no other page can frame it or be reached from it."""
+
+
+def response(release: Release, id_: str, form: Form, audience: Audience) -> Response:
+    """Return a release in some form.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    id_ : str
+        The request, for the file's name.
+    form : str
+        One of `Form`.
+    audience : str
+        "board" or "analyst".
+
+    Returns
+    -------
+    Response
+        To be shown (HTML, text) or kept (the others).
+    """
+    content = report.render_pdf(release, audience) if form == "pdf" else report.render(release, form, audience)
+    shown = "inline" if form in ("html", "text", "json") else "attachment"
+    name = f"release-{id_}.{_ENDINGS.get(form, form)}"
+    headers = {"Content-Disposition": f'{shown}; filename="{name}"', "Content-Security-Policy": _ALONE}
+    return Response(content, media_type=MEDIA[form], headers=headers)

@@ -1,0 +1,315 @@
+"""Requests: made, changed and withdrawn by analysts."""
+
+import json
+from typing import Any
+
+from sqlalchemy import Connection
+
+from discreet import workflow
+from discreet.errors import BudgetExceededError, ConflictError, ForbiddenError, NotFoundError
+from discreet.release import canonical_sha256
+from discreet.service.access.roles import Principal
+from discreet.service.clock import now
+from discreet.service.context import Context
+from discreet.service.desk import sight
+from discreet.service.desk.inquiries import inquire
+from discreet.service.schemas import DecisionOut, RequestIn, RequestOut
+from discreet.service.store import audit, requests, users
+from discreet.service.store.requests import Request
+
+CONTENT = ("dataset", "project", "method", "target", "candidates", "parameters", "purpose", "chosen")
+
+
+def submit(context: Context, who: Principal, asked: RequestIn, idempotency: str) -> tuple[Request, bool]:
+    """Make a request; the same key makes it once.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        The analyst.
+    asked : RequestIn
+        The request.
+    idempotency : str
+        A word of the caller's choice, one for each request.
+
+    Returns
+    -------
+    tuple of Request and bool
+        As it stands, and whether it is new. What was answered before is released at once, for free.
+
+    Raises
+    ------
+    ConflictError
+        When the key was used for another request.
+    BudgetError
+        When it costs more than what is left.
+    DiscreetError
+        When something public does not fit.
+    """
+    body = canonical_sha256(asked.model_dump(mode="json"))
+    known = _made_before(context, who, idempotency, body)
+    if known is not None:
+        return known, False
+    values, inquiry = _checked(context, who, asked)
+    row = values | {"id": workflow.token(10), "by": who.name, "body_sha256": body, "state": requests.WAITING}
+    row |= answered(context, inquiry)
+    if row["state"] == requests.WAITING:
+        _check_affordable(context, asked.project, inquiry)
+    try:
+        with context.database.write() as connection:
+            made = requests.add(connection, idempotency, **row)
+            audit.note(connection, who.name, "request", made.id, sha256=made.sha256, dataset=made.dataset)
+    except ConflictError:  # the same call came twice at once
+        known = _made_before(context, who, idempotency, body)
+        if known is None:
+            raise
+        return known, False
+    return made, True
+
+
+def revise(context: Context, who: Principal, id_: str, asked: RequestIn) -> Request:
+    """Change the text of a request that waits; whoever approves must read it again.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who made it.
+    id_ : str
+        The request.
+    asked : RequestIn
+        Its new text.
+
+    Returns
+    -------
+    Request
+        As it stands.
+
+    Raises
+    ------
+    ConflictError
+        When it does not wait any more.
+    """
+    _own(context, who, id_)
+    values, inquiry = _checked(context, who, asked)
+    _check_affordable(context, asked.project, inquiry)
+    with context.database.write() as connection:
+        changed = requests.rewrite(connection, id_, **(values | {"content": json.dumps(values["content"])}))
+        audit.note(connection, who.name, "revise", id_, sha256=changed.sha256)
+    return changed
+
+
+def withdraw(context: Context, who: Principal, id_: str) -> Request:
+    """Take a request back; what was reserved for it is given back, as no row has been read.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who made it.
+    id_ : str
+        The request.
+
+    Returns
+    -------
+    Request
+        As it stands.
+
+    Raises
+    ------
+    ConflictError
+        When it runs already, or has ended.
+    """
+    found = _own(context, who, id_)
+
+    def take_back(connection: Connection) -> None:
+        requests.step(connection, id_, found.state, requests.WITHDRAWN, ended=now())
+        audit.note(connection, who.name, "withdraw", id_)
+
+    if found.state == requests.APPROVED and found.entry is not None:
+        context.ledger.reservation(found.entry).cancel(within=take_back)
+    elif found.state == requests.WAITING:
+        with context.database.write() as connection:
+            take_back(connection)
+    else:
+        raise ConflictError(f"A request must wait or be approved to be withdrawn, but id={id_} is {found.state}.")
+    return sight.open_request(context, who, id_)
+
+
+def listed(
+    context: Context,
+    who: Principal,
+    *,
+    dataset: str | None = None,
+    state: str | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[Request]:
+    """Return the requests that somebody sees, the newest first.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
+    dataset, state : str, optional
+        Only these.
+    before : int, optional
+        Only earlier ones than this.
+    limit : int
+        At most so many.
+
+    Returns
+    -------
+    list of Request
+        As they stand.
+    """
+    with context.database.read() as connection:
+        own = users.projects_of(connection, who.name)
+        by = None if who.sees_all else who.name
+        return requests.page(connection, by=by, projects=own, dataset=dataset, state=state, before=before, limit=limit)
+
+
+def shown(context: Context, found: Request) -> RequestOut:
+    """Return a request as it is shown.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    found : Request
+        The request.
+
+    Returns
+    -------
+    RequestOut
+        With the decision on it.
+    """
+    with context.database.read() as connection:
+        decision = requests.decision_on(connection, found.id)
+    values = {name: getattr(found, name) for name in RequestOut.model_fields if name != "decision"}
+    said = None if decision is None else {name: getattr(decision, name) for name in DecisionOut.model_fields}
+    return RequestOut(**values, decision=None if said is None else DecisionOut(**said))
+
+
+def detail(context: Context, id_: str) -> str:
+    """Return where a computation failed, for its curator alone.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    id_ : str
+        The request.
+
+    Returns
+    -------
+    str
+        Kinds of errors and places in the code; no text of an error, which could hold a cell.
+
+    Raises
+    ------
+    NotFoundError
+        When nothing is kept.
+    """
+    with context.database.read() as connection:
+        found = requests.detail_of(connection, id_)
+    if found is None:
+        raise NotFoundError(f"A failure must have been kept, but id={id_[:20]!r} has none.")
+    return found
+
+
+def content_sha256(content: dict[str, Any], version: int) -> str:
+    """Return the digest that an approval names.
+
+    Parameters
+    ----------
+    content : dict
+        The exact text of a request.
+    version : int
+        Of the data set's metadata.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return canonical_sha256({"content": content, "version": version})
+
+
+def answered(context: Context, inquiry: workflow.Inquiry) -> dict[str, Any]:
+    """Return the columns of a request that the ledger's store answers.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    inquiry : Inquiry
+        What is asked.
+
+    Returns
+    -------
+    dict
+        Empty when the store has no answer.
+    """
+    stored = context.ledger.stored(inquiry.digest)
+    if stored is None:
+        return {}
+    entry = json.loads(stored)["provenance"]["ledger"]["entry"]
+    return {"state": requests.RELEASED, "entry": entry, "is_free": True, "ended": now()}
+
+
+def _checked(context: Context, who: Principal, asked: RequestIn) -> tuple[dict[str, Any], workflow.Inquiry]:
+    """Columns of a request that is well formed and open to who makes it."""
+    dataset = sight.open_dataset(context, who, asked.dataset)
+    with context.database.read() as connection:
+        own = users.projects_of(connection, who.name)
+    if asked.project not in own:
+        raise NotFoundError(f"A project must be one of yours, but project={asked.project!r} is not.")
+    content = {name: value for name, value in asked.model_dump(mode="json").items() if name in CONTENT}
+    inquiry = inquire(context, dataset, content)
+    values = {
+        "project": asked.project,
+        "dataset": dataset.name,
+        "version": dataset.version,
+        "content": content,
+        "sha256": content_sha256(content, dataset.version),
+        "question": inquiry.digest,
+        "epsilon": float(inquiry.promised.epsilon),
+        "delta": float(inquiry.promised.delta),
+    }
+    return values, inquiry
+
+
+def _made_before(context: Context, who: Principal, idempotency: str, body: str) -> Request | None:
+    with context.database.read() as connection:
+        known = requests.of_key(connection, who.name, idempotency)
+    if known is not None and known.body_sha256 != body:
+        raise ConflictError("An idempotency key must stand for one request, but this one was used for another.")
+    return known
+
+
+def _check_affordable(context: Context, project: str, inquiry: workflow.Inquiry) -> None:
+    """Tell early what an approval would be refused for; the ledger decides then."""
+    name, cost = inquiry.metadata.dataset, inquiry.promised.epsilon
+    allotted = [one.epsilon_left for one in context.ledger.allotments(name) if one.project == project]
+    left = min([context.ledger.account(name).epsilon_left, *allotted])
+    if cost > left and context.ledger.account(name).accounting == "basic":
+        raise BudgetExceededError(
+            f"A request must cost no more than what is left, but epsilon={float(cost):.9g} and {float(left):.9g} is "
+            f"left for project {project} on {name}. Ask for less, or ask a curator for a larger allotment.",
+            cost,
+            left,
+        )
+
+
+def _own(context: Context, who: Principal, id_: str) -> Request:
+    found = sight.open_request(context, who, id_)
+    if found.by != who.name:
+        raise ForbiddenError(f"A request can be changed by who made it alone, but id={id_} is another's.")
+    return found

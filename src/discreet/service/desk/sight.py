@@ -1,0 +1,114 @@
+"""What of the service somebody may see."""
+
+from sqlalchemy import Connection
+
+from discreet.service.access.roles import Principal, Role
+from discreet.service.context import Context
+from discreet.service.store import datasets, requests, users
+from discreet.service.store.datasets import Dataset
+from discreet.service.store.requests import Request
+
+
+def projects_of(connection: Connection, who: Principal) -> list[str]:
+    """Return the projects whose requests and allotments somebody sees.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    who : Principal
+        Who asks.
+
+    Returns
+    -------
+    list of str
+        Names.
+    """
+    if who.sees_all:
+        return list(users.all_projects(connection))
+    return users.projects_of(connection, who.name)
+
+
+def open_datasets(context: Context, who: Principal) -> list[Dataset]:
+    """Return the data sets that somebody sees: analysts those that a project of theirs is allotted a part of.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
+
+    Returns
+    -------
+    list of Dataset
+        The newest version of each, by name.
+    """
+    with context.database.read() as connection:
+        found, own = datasets.newest(connection), projects_of(connection, who)
+    if who.sees_all:
+        return found
+    return [dataset for dataset in found if who.role is Role.ANALYST and _allotted(context, dataset.name, own)]
+
+
+def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
+    """Return the newest version of a data set that somebody sees.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
+    name : str
+        The data set.
+
+    Returns
+    -------
+    Dataset
+        Its newest version.
+
+    Raises
+    ------
+    NotFoundError
+        When there is none, or they do not see it: the two look alike.
+    """
+    with context.database.read() as connection:
+        own = projects_of(connection, who)
+        found = datasets.find(connection, name)
+    if not who.sees_all and not _allotted(context, name, own):
+        raise datasets.unknown(name)
+    return found
+
+
+def open_request(context: Context, who: Principal, id_: str) -> Request:
+    """Return a request that somebody sees: an analyst's own ones and those of their projects.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
+    id_ : str
+        The request.
+
+    Returns
+    -------
+    Request
+        As it stands.
+
+    Raises
+    ------
+    NotFoundError
+        When there is none, or they do not see it.
+    """
+    with context.database.read() as connection:
+        found, own = requests.find(connection, id_), projects_of(connection, who)
+    if who.sees_all or found.by == who.name or found.project in own:
+        return found
+    raise requests.unknown(id_)
+
+
+def _allotted(context: Context, dataset: str, projects: list[str]) -> bool:
+    return any(one.project in projects for one in context.ledger.allotments(dataset))

@@ -1,0 +1,36 @@
+"""Counts for a monitor: of calls, and of requests by state. None of them depends on a row before its slot has ended."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+REGISTRY = CollectorRegistry()
+"""Of this process alone: nothing of the machine, the memory or the processor."""
+
+_calls = Counter("discreet_calls", "Calls by route and status", ["method", "route", "status"], registry=REGISTRY)
+_requests = Gauge("discreet_requests", "Requests by state", ["state"], registry=REGISTRY)
+
+
+def count_call(method: str, route: str, status: int) -> None:
+    """Count a call.
+
+    Parameters
+    ----------
+    method : str
+        Of HTTP.
+    route : str
+        Its template, without arguments.
+    status : int
+        Of HTTP.
+    """
+    _calls.labels(method, route, str(status)).inc()
+
+
+def count_requests(states: dict[str, int]) -> None:
+    """Set how many requests there are.
+
+    Parameters
+    ----------
+    states : dict of str to int
+        By state.
+    """
+    for state, count in states.items():
+        _requests.labels(state).set(count)

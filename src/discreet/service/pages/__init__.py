@@ -1,0 +1,46 @@
+"""The service's pages: HTML around the desk's verbs, for people with a browser; they work with scripts off, too."""
+
+from fastapi import FastAPI
+
+from discreet.service.pages import (
+    assets,
+    audit,
+    datasets,
+    decisions,
+    errors,
+    home,
+    people,
+    plans,
+    releases,
+    requests,
+    sign_in,
+    users,
+)
+
+ROUTERS = (
+    assets.router,
+    sign_in.router,
+    home.router,
+    datasets.router,
+    plans.router,
+    requests.router,
+    decisions.router,
+    releases.router,
+    people.router,
+    users.router,
+    audit.router,
+)
+"""All of them, from / on."""
+
+
+def add_pages(app: FastAPI) -> None:
+    """Add the pages to a server whose API answers errors as problems.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The server; its handlers of errors answer pages with pages from here on.
+    """
+    for router in ROUTERS:
+        app.include_router(router, include_in_schema=False)
+    errors.handle(app)

@@ -1,0 +1,103 @@
+"""The browser's session cookie."""
+
+from fastapi import Response
+
+from discreet.service.settings import Settings
+
+
+def session_cookie(settings: Settings) -> str:
+    """Return the cookie's name.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the service.
+
+    Returns
+    -------
+    str
+        Over HTTPS one that browsers keep for this host and path alone.
+    """
+    return _name(settings, "discreet")
+
+
+def form_cookie(settings: Settings) -> str:
+    """Return the name of the cookie that stands for a session before anybody has signed in.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the service.
+
+    Returns
+    -------
+    str
+        Another one than the session's.
+    """
+    return _name(settings, "discreet-form")
+
+
+def _name(settings: Settings, name: str) -> str:
+    return f"__Host-{name}" if settings.secure_cookies else name
+
+
+def keep(response: Response, settings: Settings, name: str, token: str, max_age_s: float) -> None:
+    """Have the browser keep a token, out of reach of scripts and of other sites.
+
+    Parameters
+    ----------
+    response : Response
+        What is answered.
+    settings : Settings
+        Of the service.
+    name : str
+        The cookie.
+    token : str
+        What it holds.
+    max_age_s : float
+        For how long.
+
+    Notes
+    -----
+    SameSite is Strict, but Lax where single sign-on sends people here from its provider's site.
+    """
+    response.set_cookie(
+        name,
+        token,
+        max_age=int(max_age_s),
+        path="/",
+        secure=settings.secure_cookies,
+        httponly=True,
+        samesite="strict" if settings.sign_on is None else "lax",
+    )
+
+
+def seat(response: Response, settings: Settings, token: str) -> None:
+    """Have the browser keep a session that was just opened; what stood for it before goes.
+
+    Parameters
+    ----------
+    response : Response
+        What is answered.
+    settings : Settings
+        Of the service.
+    token : str
+        The session's.
+    """
+    keep(response, settings, session_cookie(settings), token, settings.session_h * 3600)
+    drop(response, settings, form_cookie(settings))
+
+
+def drop(response: Response, settings: Settings, name: str) -> None:
+    """Have the browser forget a cookie.
+
+    Parameters
+    ----------
+    response : Response
+        What is answered.
+    settings : Settings
+        Of the service.
+    name : str
+        The cookie.
+    """
+    response.delete_cookie(name, path="/", secure=settings.secure_cookies, httponly=True, samesite="strict")

@@ -1,0 +1,72 @@
+"""Errors as pages: the same status and words as the API's problems, for people."""
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse
+from starlette.exceptions import HTTPException
+
+from discreet.errors import DiscreetError
+from discreet.service.pages.views import html
+
+_API = "/v1"
+
+
+def handle(app: FastAPI) -> None:
+    """Have an application answer its pages' errors with pages.
+
+    Parameters
+    ----------
+    app : FastAPI
+        With handlers that answer problems.
+    """
+    for kind in (DiscreetError, RequestValidationError, HTTPException):
+        app.exception_handler(kind)(_worded(app.exception_handlers[kind]))
+
+
+def _worded(handler: Callable[[Request, Any], Any]) -> Callable[[Request, Any], Any]:
+    async def answer(request: Request, error: Any) -> Response:
+        found = handler(request, error)
+        found = await found if inspect.isawaitable(found) else found
+        return worded(request, found) if isinstance(found, JSONResponse) else found
+
+    return answer
+
+
+def worded(request: Request, problem: JSONResponse) -> Response:
+    """Return a problem as whoever called reads it.
+
+    Parameters
+    ----------
+    request : Request
+        The call.
+    problem : JSONResponse
+        What the API would answer.
+
+    Returns
+    -------
+    Response
+        The problem for a call of the API, else a page; who is not signed in is sent to do so.
+    """
+    if request.url.path == _API or request.url.path.startswith(f"{_API}/"):
+        return problem
+    if problem.status_code == 401:
+        return _to_sign_in(request)
+    told = json.loads(bytes(problem.body))
+    if "HX-Request" in request.headers:
+        return html("part_problem", problem.status_code, told=told["detail"])
+    visit = getattr(request.state, "visit", None)
+    return html("problem", problem.status_code, visit=visit, problem=None, title=told["title"], told=told["detail"])
+
+
+def _to_sign_in(request: Request) -> Response:
+    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    back = {"next": asked} if request.method == "GET" and asked != "/" else {}
+    if "HX-Request" in request.headers:  # a part of a page cannot be the page of signing in
+        return Response(status_code=401, headers={"HX-Redirect": "/sign-in"})
+    return RedirectResponse("/sign-in" + (f"?{urlencode(back)}" if back else ""), 303)

@@ -1,0 +1,164 @@
+"""What a page's form brings: texts, checked by the same models as the API's calls."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import UploadFile
+
+from discreet.errors import InvalidParameterError
+
+M = TypeVar("M", bound=BaseModel)
+
+_MOST_FIELDS = 2000
+_PLAINLY = {
+    "string_pattern_mismatch": "letters, digits and . _ @ - alone, a letter or digit first",
+    "missing": "it is needed",
+    "string_too_short": "it is too short",
+    "string_too_long": "it is too long",
+    "float_parsing": "it must be a number",
+    "int_parsing": "it must be a whole number",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """The fields of a form.
+
+    Parameters
+    ----------
+    values : dict of str to tuple of str
+        By name; a name may come several times.
+    """
+
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a field came."""
+        return name in self.values
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return a field.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        default : str
+            What stands for one that did not come.
+
+        Returns
+        -------
+        str
+            Without blanks around it.
+        """
+        found = self.values.get(name)
+        return found[-1].strip() if found else default
+
+    def every(self, name: str) -> list[str]:
+        """Return all of a field that came several times, such as boxes that were ticked.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+
+        Returns
+        -------
+        list of str
+            In their order.
+        """
+        return list(self.values.get(name, ()))
+
+
+async def read_form(request: Request) -> Form:
+    """Read what a form brings; files are texts.
+
+    Parameters
+    ----------
+    request : Request
+        Of Starlette.
+
+    Returns
+    -------
+    Form
+        Lines end as they do everywhere else.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a file is not text.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    async with request.form(max_fields=_MOST_FIELDS) as given:
+        for name, value in given.multi_items():
+            text = await _text(value) if isinstance(value, UploadFile) else value
+            found[name] = (*found.get(name, ()), text.replace("\r\n", "\n"))
+    return Form(found)
+
+
+async def _text(file: UploadFile) -> str:
+    try:
+        return (await file.read()).decode()
+    except UnicodeDecodeError:
+        raise InvalidParameterError("A file must be text in UTF-8, but this one is not. Save it as such.") from None
+
+
+def query_form(request: Request) -> Form:
+    """Return the query of a page's address as a form, to fill one in.
+
+    Parameters
+    ----------
+    request : Request
+        Of Starlette.
+
+    Returns
+    -------
+    Form
+        The same as a form that brings these fields.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in request.query_params.multi_items():
+        found[name] = (*found.get(name, ()), value)
+    return Form(found)
+
+
+def filled(model: type[M], **values: Any) -> M:
+    """Return what a form was filled in with, as the API would take it.
+
+    Parameters
+    ----------
+    model : type
+        A model of the API.
+    **values : Any
+        Its fields; empty ones count as left out.
+
+    Returns
+    -------
+    BaseModel
+        Checked.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the fields that are wrong, in words.
+    """
+    try:
+        return model.model_validate({name: value for name, value in values.items() if value not in (None, "")})
+    except ValidationError as error:
+        told = "; ".join(dict.fromkeys(f"{_place(one['loc'])}: {_problem(one)}" for one in error.errors()[:5]))
+        raise InvalidParameterError(f"The form must be filled in rightly, but {told}. Correct it and send it.") from None
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    named = [str(part) for part in loc if not isinstance(part, int)]
+    return " of ".join(reversed(named)) or "it"
+
+
+def _problem(error: Any) -> str:
+    found = str(_PLAINLY.get(error["type"], error["msg"]))
+    limit = re.search(r"at (?:least|most) \d+ character", str(error["msg"]))
+    return f"it must have {limit[0]}s" if limit else found[:1].lower() + found[1:]

@@ -1,0 +1,143 @@
+"""Signing in and out, and one's own password."""
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from discreet import workflow
+from discreet.errors import DiscreetError, ForbiddenError, NotSignedInError, TooManyRequestsError
+from discreet.service.access import entry
+from discreet.service.access.guard import address_of, context_of, unguarded
+from discreet.service.desk import account, people
+from discreet.service.pages import cookies
+from discreet.service.pages.forms import Form, read_form
+from discreet.service.pages.views import html
+from discreet.service.pages.visit import Visit, anyone, check_token, go
+from discreet.service.problems import status_of
+
+router = APIRouter()
+
+Anyone = Annotated[Visit, anyone()]
+
+_LOCAL = re.compile(r"/(?:[A-Za-z0-9._~%@?=&+-][A-Za-z0-9._~%@?=&+/-]*)?")
+_FORM_AGE_S = 3600.0
+
+
+def local(path: str) -> str:
+    """Return a path on this server: no address leads anywhere else.
+
+    Parameters
+    ----------
+    path : str
+        As the browser sent it.
+
+    Returns
+    -------
+    str
+        The same, or the start.
+    """
+    return path if len(path) <= 2000 and _LOCAL.fullmatch(path) else "/"
+
+
+@router.get("/sign-in")
+@unguarded
+def show_sign_in(request: Request) -> Response:
+    """Show the form; a cookie of its own stands for the session that there is not yet."""
+    request.app.state.limits.check(f"address {address_of(request)}")
+    return _form(request, Form({"next": (request.query_params.get("next", "/"),)}))
+
+
+@router.post("/sign-in")
+@unguarded
+def sign_in(request: Request, form: Annotated[Form, Depends(read_form)]) -> Response:
+    """Check name and password, and open a session with a new token."""
+    request.app.state.limits.check(f"address {address_of(request)}")
+    context = context_of(request)
+    before = request.cookies.get(cookies.form_cookie(context.settings), "")
+    try:
+        check_token(request, form, entry.form_token(context, f"sign in {before}") if before else "-")
+        password = form.values.get("password", ("",))[-1]
+        token = entry.sign_in(context, form.get("name"), password, address_of(request))
+    except ForbiddenError:  # the page stood open for long, or the browser keeps no cookies
+        told = "This page was open for too long, or the browser keeps no cookies. Try again."
+        return _form(request, form, told, 403)
+    except (NotSignedInError, TooManyRequestsError) as error:
+        return _form(request, form, str(error), status_of(error)[0])
+    response = go_back(form.get("next"))
+    cookies.seat(response, context.settings, token)
+    _end(request)
+    return response
+
+
+def go_back(path: str) -> Response:
+    """Send the browser where it wanted to go before it was asked to sign in.
+
+    Parameters
+    ----------
+    path : str
+        As the browser sent it.
+
+    Returns
+    -------
+    Response
+        See Other, on this server.
+    """
+    response = Response(status_code=303)
+    response.headers["Location"] = local(path)
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(visit: Anyone) -> Response:
+    """End the session."""
+    entry.sign_out(visit.context, visit.token)
+    response = go("/sign-in")
+    cookies.drop(response, visit.context.settings, cookies.session_cookie(visit.context.settings))
+    return response
+
+
+@router.get("/account")
+def show_account(visit: Anyone) -> Response:
+    """Show who one is to the service."""
+    return visit.page("account", me=people.me(visit.context, visit.who))
+
+
+@router.post("/account/password")
+def change_password(visit: Anyone) -> Response:
+    """Change one's own password: the session goes on with a new token, all others are over."""
+    old, new, repeated = (visit.form.values.get(name, ("",))[-1] for name in ("old", "new", "repeated"))
+    try:
+        token = account.change_password(visit.context, visit.who, old, new, repeated, address_of(visit.request))
+    except DiscreetError as error:
+        return visit.again(error, "account", me=people.me(visit.context, visit.who))
+    response = go("/account", said="password")
+    cookies.seat(response, visit.context.settings, token)
+    return response
+
+
+def _form(request: Request, form: Form, told: str | None = None, status: int = 200) -> Response:
+    context = context_of(request)
+    name = cookies.form_cookie(context.settings)
+    before = request.cookies.get(name) or workflow.token(30)
+    facts = {
+        "visit": None,
+        "problem": told,
+        "form_token": entry.form_token(context, f"sign in {before}"),
+        "name": form.get("name"),
+        "next": local(form.get("next", "/")),
+        "sign_on": None if context.settings.sign_on is None else context.settings.sign_on.label,
+    }
+    response = html("sign_in", status, **facts)
+    cookies.keep(response, context.settings, name, before, _FORM_AGE_S)
+    if status == 429:
+        response.headers["Retry-After"] = "900"
+    return response
+
+
+def _end(request: Request) -> None:
+    """A session that the browser had before is over."""
+    context = context_of(request)
+    before = request.cookies.get(cookies.session_cookie(context.settings))
+    if before:
+        entry.sign_out(context, before)

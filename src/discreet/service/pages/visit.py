@@ -1,0 +1,269 @@
+"""Who looks at a page: the guard of every page, by the browser's session, and what a route answers with."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Depends, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.concurrency import run_in_threadpool
+
+from discreet.errors import ForbiddenError, NotSignedInError
+from discreet.service.access import entry
+from discreet.service.access.guard import Guard, address_of, admitted, context_of
+from discreet.service.access.roles import EVERYONE, READERS, Principal, Role
+from discreet.service.access.secrecy import same
+from discreet.service.context import Context
+from discreet.service.pages.cookies import session_cookie
+from discreet.service.pages.forms import Form, read_form
+from discreet.service.pages.views import html
+from discreet.service.problems import status_of
+
+FIELD, HEADER = "form_token", "X-Form-Token"
+"""Where a form brings its token back: a hidden field, or a header that scripts send."""
+
+_OVERSEERS = frozenset({Role.AUDITOR, Role.CURATOR, Role.ADMIN})
+_PLACES: tuple[tuple[str, str, frozenset[Role]], ...] = (
+    ("/", "Home", EVERYONE),
+    ("/inbox", "Inbox", frozenset({Role.CURATOR})),
+    ("/datasets", "Data sets", READERS),
+    ("/plan", "Plan", frozenset({Role.ANALYST})),
+    ("/requests", "Requests", READERS),
+    ("/projects", "Projects", READERS),
+    ("/users", "Users", frozenset({Role.ADMIN})),
+    ("/audit", "Audit", _OVERSEERS),
+    ("/keys", "Keys", EVERYONE),
+)
+_SAID = {
+    "registered": "The data set is registered. It can be asked once it has a cap and a project has a part of it.",
+    "version": "The new version is registered. Requests that wait must be revised to be about it.",
+    "granted": "The cap is set.",
+    "allotted": "The project has its part.",
+    "asked": "The request is made.",
+    "revised": "The request is changed. Whoever approves it must read it again.",
+    "withdrawn": "The request is withdrawn.",
+    "approved": "The request is approved, and its cost is charged.",
+    "rejected": "The request is rejected.",
+    "members": "The project has these members now.",
+    "revoked": "The key is revoked.",
+    "changed": "The account is changed.",
+    "password": "The password is changed, and every other session of yours is over.",
+}
+"""What a page says after a form was sent; its address names one of these, never a text."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Somebody signed in, looking at a page.
+
+    Parameters
+    ----------
+    request : Request
+        The call.
+    who : Principal
+        Who looks.
+    token : str
+        Of the session.
+    form : Form
+        What was sent; empty unless something was.
+    """
+
+    request: Request
+    who: Principal
+    token: str
+    form: Form
+
+    @property
+    def context(self) -> Context:
+        """The service."""
+        return context_of(self.request)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a script of the page asks for a part of it."""
+        return "HX-Request" in self.request.headers
+
+    @property
+    def said(self) -> str | None:
+        """What is said of a form that was sent before."""
+        return _SAID.get(self.request.query_params.get("said", ""))
+
+    @property
+    def form_token(self) -> str:
+        """What every form brings back."""
+        return entry.form_token(self.context, self.token)
+
+    @property
+    def places(self) -> list[tuple[str, str, bool]]:
+        """Addresses and names of the pages for this role, and whether this page is below one."""
+        path = self.request.url.path
+        return [
+            (place, name, path == place or (place != "/" and path.startswith(f"{place}/")))
+            for place, name, roles in _PLACES
+            if self.who.role in roles
+        ]
+
+    def is_a(self, *roles: str) -> bool:
+        """Tell whether this is one of some roles.
+
+        Parameters
+        ----------
+        *roles : str
+            Such as "curator".
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
+        return self.who.role.value in roles
+
+    def page(self, template: str, status: int = 200, **facts: Any) -> HTMLResponse:
+        """Return a page.
+
+        Parameters
+        ----------
+        template : str
+            Its name.
+        status : int
+            Of HTTP.
+        **facts : Any
+            What the template puts in.
+
+        Returns
+        -------
+        HTMLResponse
+            With a place for a problem.
+        """
+        return html(template, status, **({"visit": self, "problem": None} | facts))
+
+    def again(self, error: Exception, template: str, **facts: Any) -> HTMLResponse:
+        """Return the page of a form that was refused, with what was typed.
+
+        Parameters
+        ----------
+        error : Exception
+            Why.
+        template : str
+            The page.
+        **facts : Any
+            What the template puts in.
+
+        Returns
+        -------
+        HTMLResponse
+            With the status that the API answers.
+        """
+        return self.page(template, status_of(error)[0], problem=str(error), **facts)
+
+
+class PageGuard(Guard):
+    """A dependency that lets some roles through, by their session; what they send must bring its form's token.
+
+    Parameters
+    ----------
+    roles : iterable of Role
+        Who may.
+    """
+
+    async def __call__(self, request: Request) -> Visit:  # type: ignore[override] # FastAPI reads the arguments
+        """Return the visit.
+
+        Raises
+        ------
+        NotSignedInError
+            Without a session.
+        ForbiddenError
+            With one of another role, or when a form lacks its token.
+        """
+        limits = request.app.state.limits
+        limits.check(f"address {address_of(request)}")
+        context = context_of(request)
+        token = request.cookies.get(session_cookie(context.settings), "")
+        who = await run_in_threadpool(entry.of_session, context, token) if token else None
+        if who is None:
+            raise NotSignedInError("One must be signed in. Sign in, and come back.")
+        limits.check(f"account {who.name}")
+        request.state.actor = who.name
+        form = await read_form(request) if request.method == "POST" else Form()
+        request.state.visit = visit = Visit(request, who, token, form)
+        admitted(who, self.roles)
+        if request.method != "GET":
+            check_token(request, form, visit.form_token)
+        return visit
+
+
+def check_token(request: Request, form: Form, expected: str) -> None:
+    """Refuse a form that another site may have sent.
+
+    Parameters
+    ----------
+    request : Request
+        The call.
+    form : Form
+        What it brings.
+    expected : str
+        The token of the session.
+
+    Raises
+    ------
+    ForbiddenError
+        When the token is missing or another's.
+    """
+    brought = request.headers.get(HEADER) or form.get(FIELD)
+    if not same(brought, expected):
+        raise ForbiddenError(
+            "A form must be sent from a page of this session, but this one was not. Go back, reload the page and send "
+            "it again."
+        )
+
+
+def seated(*roles: Role) -> Any:
+    """Return a guard to annotate the visit of a page's route with.
+
+    Parameters
+    ----------
+    *roles : Role
+        Who may.
+
+    Returns
+    -------
+    Depends
+        Of FastAPI.
+    """
+    return Depends(PageGuard(roles))
+
+
+def anyone(roles: Iterable[Role] = EVERYONE) -> Any:
+    """Return a guard for whoever has one of many roles.
+
+    Parameters
+    ----------
+    roles : iterable of Role
+        Who may; by default whoever is signed in.
+
+    Returns
+    -------
+    Depends
+        Of FastAPI.
+    """
+    return Depends(PageGuard(roles))
+
+
+def go(path: str, **query: str) -> Response:
+    """Send the browser to another page, after a form.
+
+    Parameters
+    ----------
+    path : str
+        On this server.
+    **query : str
+        Of its address.
+
+    Returns
+    -------
+    Response
+        See Other.
+    """
+    return RedirectResponse(quote(path) + (f"?{urlencode(query)}" if query else ""), 303)

@@ -1,0 +1,162 @@
+"""How a service is set up: one file, and one secret beside it."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Self
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretBytes,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from discreet.errors import InvalidParameterError
+from discreet.files import read_text
+
+SCHEMA = "discreet/service@1"
+_LEAST_PEPPER = 20
+
+
+class SignOn(BaseModel):
+    """Single sign-on by OpenID Connect.
+
+    Parameters
+    ----------
+    issuer : str
+        URL of the provider, where ``/.well-known/openid-configuration`` stands.
+    client_id : str
+        What the provider calls this service.
+    client_secret : SecretStr
+        Its secret.
+    claim : str
+        Which claim of the provider names a person; an account has it as its subject.
+    label : str
+        What the button says.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issuer: str
+    client_id: str
+    client_secret: SecretStr
+    claim: str = "sub"
+    label: str = "Sign in with your organization"
+
+
+class Settings(BaseModel):
+    """What a server and its workers share.
+
+    Parameters
+    ----------
+    database : str
+        A file, or a URL of SQLite or PostgreSQL: the ledger and the service's own tables.
+    pepper : SecretBytes
+        Seals keys, sessions and approvals; at least 20 bytes, kept outside the database and its backups.
+    private : dict of str to Path
+        Folders under which private tables may lie, by the names that data sets call them. Only a worker opens them.
+    public : dict of str to Path
+        Folders of public tables.
+    witness : Path or None
+        The ledger's witness: a file outside the database's backups that tells a restored copy from the newest.
+    url : str
+        Where people find the service; sign-on needs it.
+    secure_cookies : bool
+        Cookies over HTTPS alone. False is for trying out on one machine.
+    tick_s : float
+        What depends on rows leaves at whole multiples of this many seconds.
+    slot_s : int
+        Length of a request's slot, where a data set does not say.
+    memory_mb : int
+        The most that one computation may take.
+    session_h : float
+        Hours until one must sign in again.
+    rate_per_minute : int
+        Calls that one account, or one address, may make.
+    sign_on : SignOn or None
+        Single sign-on.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    database: str
+    pepper: SecretBytes
+    private: dict[Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$")], Path] = {}
+    public: dict[Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$")], Path] = {}
+    witness: Path | None = None
+    url: str = "http://127.0.0.1:8000"
+    secure_cookies: bool = True
+    tick_s: float = Field(default=1.0, gt=0, le=3600)
+    slot_s: int = Field(default=60, ge=1, le=86_400)
+    memory_mb: int = Field(default=8192, ge=256)
+    session_h: float = Field(default=12.0, gt=0, le=24 * 30)
+    rate_per_minute: int = Field(default=600, ge=1)
+    sign_on: SignOn | None = None
+
+    @field_validator("pepper")
+    @classmethod
+    def _long_enough(cls, pepper: SecretBytes) -> SecretBytes:
+        if len(pepper.get_secret_value()) < _LEAST_PEPPER:
+            raise ValueError(f"must have at least {_LEAST_PEPPER} bytes")
+        return pepper
+
+    @model_validator(mode="after")
+    def _roots_apart(self) -> Self:
+        private = [path.resolve() for path in self.private.values()]
+        for path in (path.resolve() for path in self.public.values()):
+            if any(path == one or path.is_relative_to(one) or one.is_relative_to(path) for one in private):
+                raise ValueError("a public folder must lie apart from every private one")
+        return self
+
+    @property
+    def secret(self) -> bytes:
+        """The pepper."""
+        return self.pepper.get_secret_value()
+
+
+def read_settings(path: Path) -> Settings:
+    """Read the file that sets a service up.
+
+    Parameters
+    ----------
+    path : Path
+        YAML; its paths are relative to it. `pepper_file` names the file of the pepper.
+
+    Returns
+    -------
+    Settings
+        Checked.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it does not follow the schema; the message names the place, never a secret.
+    """
+    try:
+        given = yaml.safe_load(read_text(path, "service"))
+    except yaml.YAMLError:
+        raise InvalidParameterError(f"The service file must be YAML, but {path} is not.") from None
+    if not isinstance(given, dict) or given.pop("schema", None) != SCHEMA:
+        raise InvalidParameterError(f"The service file must begin with `schema: {SCHEMA}`, but {path} does not.")
+    folder = path.absolute().parent
+    pepper = given.pop("pepper_file", None)
+    if not isinstance(pepper, str):
+        raise InvalidParameterError(f"The service file must name a pepper_file, but {path} does not.")
+    given["pepper"] = read_text(folder / pepper, "pepper").strip().encode()
+    for name in ("private", "public"):
+        if isinstance(given.get(name), dict):
+            given[name] = {key: folder / str(value) for key, value in given[name].items()}
+    for name in ("witness", "database"):
+        if isinstance(given.get(name), str) and not re.match(r"[A-Za-z][A-Za-z0-9+]*://", given[name]):
+            given[name] = str(folder / given[name])
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise InvalidParameterError(f"The service file {path} must be right, but {place}: {first['msg']}.") from None

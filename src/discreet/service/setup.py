@@ -1,0 +1,135 @@
+"""Sets a service up: its folder with the service file, the pepper and the first admin; or all that one needs to try."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet import workflow
+from discreet.errors import InvalidParameterError
+from discreet.files import write_whole
+from discreet.service.access.roles import Principal, Role
+from discreet.service.context import open_context
+from discreet.service.desk import datasets, people
+from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, MembersIn, Place, Source, UserChange, UserIn
+from discreet.service.settings import SCHEMA, read_settings
+from discreet.workflow import demo
+
+FILE_NAME = "service.yaml"
+SETUP = "setup"
+"""The actor of what is done before anybody can sign in."""
+
+_FILE = f"""\
+schema: {SCHEMA}
+database: discreet.sqlite          # or postgresql://user@host/name: the ledger and the service's own tables
+pepper_file: pepper                # the service's secret; back it up apart from the database
+witness: witness.jsonl             # tells a restored backup from the newest database; keep it on another disk
+private: {{tables: private}}         # folders of private tables: only a worker's account needs to read them
+public: {{tables: public}}           # folders of public tables
+url: http://127.0.0.1:8000         # where people find the service
+secure_cookies: SECURE             # false is for trying out on one machine, without HTTPS
+tick_s: 1                          # what depends on rows leaves at whole multiples of this many seconds
+slot_s: SLOT                       # length of a request's slot, in seconds: public, and longer than any run
+"""
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A service that was set up.
+
+    Parameters
+    ----------
+    file : Path
+        The service file.
+    passwords : dict of str to str
+        Of the accounts that were made, shown this once.
+    """
+
+    file: Path
+    passwords: dict[str, str]
+
+
+def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True) -> SetUp:
+    """Write the service file and the pepper, make the folders, and the first admin.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when it does not exist.
+    slot_s : int
+        Length of a request's slot, in seconds.
+    secure : bool
+        Cookies over HTTPS alone.
+
+    Returns
+    -------
+    SetUp
+        With the admin's password.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a service is set up there already, or the folder cannot be written.
+    """
+    file = folder / FILE_NAME
+    if file.exists():
+        raise InvalidParameterError(f"A service must be set up once, but {file} exists. Give another folder.")
+    try:
+        for part in ("private", "public"):
+            (folder / part).mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(folder / "pepper", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        reason = (error.strerror or "it failed").lower()
+        raise InvalidParameterError(f"The folder must be writable, but {folder}: {reason}.") from None
+    with os.fdopen(handle, "w") as pepper:
+        pepper.write(workflow.token(40) + "\n")
+    write_whole(file, _FILE.replace("SECURE", str(secure).lower()).replace("SLOT", str(slot_s)))
+    return SetUp(file, _add(file, {"admin": Role.ADMIN}))
+
+
+def set_up_demo(folder: Path) -> SetUp:
+    """Set up a service to try out: one person of each role, a table, a cap, a project.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when it does not exist. A demonstration that stands there is used again.
+
+    Returns
+    -------
+    SetUp
+        With the passwords, new ones for a demonstration that is used again.
+    """
+    file = folder / FILE_NAME
+    if file.exists():
+        return SetUp(file, _renew(file))
+    made = set_up(folder, slot_s=10, secure=False)
+    passwords = _add(file, {"analyst": Role.ANALYST, "curator": Role.CURATOR, "auditor": Role.AUDITOR})
+    demo.write_demo(folder / "private")
+    curator = Principal("curator", Role.CURATOR)
+    with open_context(read_settings(file)) as context:
+        metadata = workflow.Metadata.read(folder / "private" / "rand_hie.yaml")
+        place = Place(root="tables", path="rand_hie.parquet")
+        datasets.register(context, curator, DatasetIn(metadata=metadata.to_dict(), source=Source(data=place)))
+        datasets.grant(context, curator, metadata.dataset, CapIn(epsilon=demo.CAP, delta=demo.DELTA_CAP))
+        people.set_members(context, curator, "demo", MembersIn(members=["analyst"]))
+        part = AllotmentIn(epsilon=demo.CAP * 2 / 3, delta=demo.DELTA_CAP)
+        datasets.allot(context, curator, metadata.dataset, "demo", part)
+    return SetUp(file, made.passwords | passwords)
+
+
+def _add(file: Path, accounts: dict[str, Role]) -> dict[str, str]:
+    with open_context(read_settings(file)) as context:
+        made = {
+            name: people.add_account(context, SETUP, UserIn(name=name, role=role)) for name, role in accounts.items()
+        }
+    return {name: user.password or "" for name, user in made.items()}
+
+
+def _renew(file: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    with open_context(read_settings(file)) as context:
+        for user in people.accounts(context):
+            found[user.name] = workflow.token()
+            who = Principal(SETUP, Role.ADMIN)
+            people.change_account(context, who, user.name, UserChange(password=found[user.name]))
+    return found

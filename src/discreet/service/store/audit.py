@@ -1,0 +1,84 @@
+"""Who did what: a line for each deed, in the same transaction as the deed."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from discreet.service.clock import now
+from discreet.service.store.schema import audit
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One line of the audit.
+
+    Parameters
+    ----------
+    seq : int
+        Its place.
+    time : str
+        When.
+    actor : str
+        Whose account; "worker" and "-" stand for the service itself and for nobody.
+    action : str
+        What was done, such as "approve".
+    object : str
+        To what.
+    detail : dict
+        Public facts.
+    """
+
+    seq: int
+    time: str
+    actor: str
+    action: str
+    object: str
+    detail: dict[str, Any]
+
+
+def note(connection: Connection, actor: str, action: str, what: str, **detail: Any) -> None:
+    """Add a line.
+
+    Parameters
+    ----------
+    connection : Connection
+        In the transaction of the deed.
+    actor : str
+        Who does it.
+    action : str
+        What.
+    what : str
+        To what.
+    **detail : Any
+        Public facts that JSON can hold.
+    """
+    text = json.dumps(detail, sort_keys=True)
+    connection.execute(
+        insert(audit).values(time=now(), actor=actor[:100], action=action, object=what[:200], detail=text[:2000])
+    )
+
+
+def page(connection: Connection, before: int | None, limit: int) -> list[Deed]:
+    """Return lines, the newest first.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    before : int or None
+        Only earlier ones than this.
+    limit : int
+        At most so many.
+
+    Returns
+    -------
+    list of Deed
+        In the order of their places, falling.
+    """
+    query = select(audit).order_by(audit.c.seq.desc()).limit(limit)
+    if before is not None:
+        query = query.where(audit.c.seq < before)
+    rows = connection.execute(query).mappings()
+    return [Deed(**{**row, "detail": json.loads(row["detail"])}) for row in rows]

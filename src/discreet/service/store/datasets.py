@@ -1,0 +1,114 @@
+"""Data sets as they are declared: version by version, never changed."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, insert, select
+
+from discreet.errors import NotFoundError
+from discreet.service.clock import now
+from discreet.service.store.schema import datasets
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One version of a data set.
+
+    Parameters
+    ----------
+    name : str
+        Its key in the ledger.
+    version : int
+        From 1.
+    metadata : dict
+        What is public about it.
+    metadata_sha256 : str
+        Their digest.
+    source : dict
+        Where the table is, by the name of a folder: for curators and workers alone.
+    slot_s : int
+        Length of a request's slot.
+    by : str
+        Who declared it.
+    created : str
+        When.
+    """
+
+    name: str
+    version: int
+    metadata: dict[str, Any]
+    metadata_sha256: str
+    source: dict[str, Any]
+    slot_s: int
+    by: str
+    created: str
+
+    @property
+    def locator(self) -> str:
+        """Where the table is, the same for whoever asks."""
+        return "service:" + json.dumps(self.source, sort_keys=True)
+
+
+def find(connection: Connection, name: str, version: int | None = None) -> Dataset:
+    """Return a version of a data set, the newest by default.
+
+    Raises
+    ------
+    NotFoundError
+        When there is none.
+    """
+    query = select(datasets).where(datasets.c.name == name).order_by(datasets.c.version.desc()).limit(1)
+    if version is not None:
+        query = query.where(datasets.c.version == version)
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise unknown(name)
+    return _dataset(row)
+
+
+def unknown(name: str) -> NotFoundError:
+    """Return the error of a data set that is not there, or not shown."""
+    return NotFoundError(f"A data set must be registered and open to you, but name={name[:100]!r} is not.")
+
+
+def newest(connection: Connection) -> list[Dataset]:
+    """Return the newest version of every data set, by name."""
+    last = select(datasets.c.name, func.max(datasets.c.version).label("version")).group_by(datasets.c.name).subquery()
+    query = (
+        select(datasets)
+        .join(last, (last.c.name == datasets.c.name) & (last.c.version == datasets.c.version))
+        .order_by(datasets.c.name)
+    )
+    return [_dataset(row) for row in connection.execute(query).mappings()]
+
+
+def add(
+    connection: Connection,
+    name: str,
+    metadata: dict[str, Any],
+    sha256: str,
+    source: dict[str, Any],
+    slot_s: int,
+    by: str,
+) -> Dataset:
+    """Declare a data set, or a further version of it."""
+    last = connection.execute(select(func.max(datasets.c.version)).where(datasets.c.name == name)).scalar()
+    connection.execute(
+        insert(datasets).values(
+            name=name,
+            version=(last or 0) + 1,
+            metadata=json.dumps(metadata, sort_keys=True),
+            metadata_sha256=sha256,
+            source=json.dumps(source, sort_keys=True),
+            slot_s=slot_s,
+            by=by,
+            created=now(),
+        )
+    )
+    return find(connection, name)
+
+
+def _dataset(row: RowMapping) -> Dataset:
+    texts = {name: json.loads(row[name]) for name in ("metadata", "source")}
+    return Dataset(**{**row, **texts})

@@ -1,0 +1,250 @@
+"""Requests and what was decided on them: rows in, rows out, and the one conditional update of each step."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from discreet.errors import ConflictError, NotFoundError
+from discreet.service.clock import now
+from discreet.service.store.schema import decisions, failures, requests
+
+WAITING, APPROVED, RUNNING = "waiting", "approved", "running"
+RELEASED, FAILED, REJECTED, WITHDRAWN = "released", "failed", "rejected", "withdrawn"
+STATES = (WAITING, APPROVED, RUNNING, RELEASED, FAILED, REJECTED, WITHDRAWN)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a curator decided on a request.
+
+    Parameters
+    ----------
+    decision : str
+        "approved" or "rejected".
+    sha256 : str
+        Of the exact text that it was decided on.
+    by : str
+        Who.
+    comment : str
+        Why.
+    time : str
+        When.
+    seal : str
+        Only a holder of the pepper can make it.
+    """
+
+    decision: str
+    sha256: str
+    by: str
+    comment: str
+    time: str
+    seal: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request.
+
+    Parameters
+    ----------
+    seq : int
+        Its place in the queue.
+    id : str
+        What it is called.
+    by, project : str
+        Who asks, and for what.
+    dataset : str
+        Of which data set.
+    version : int
+        Of its metadata.
+    content : dict
+        The exact question.
+    sha256 : str
+        Its digest, which an approval names.
+    question : str
+        Digest under which the ledger stores the answer.
+    epsilon, delta : float
+        What it costs at most, as shown; the ledger has it exactly.
+    state : str
+        Where it stands.
+    code : str or None
+        Why it failed: one of a closed list.
+    entry : int or None
+        Where the ledger charged it, or the release that answers it.
+    is_free : bool
+        Whether it was answered from the store.
+    attempts : int
+        How often a worker took it up.
+    created : str
+        When it was made.
+    slot_end : str or None
+        When its outcome is recorded.
+    ended : str or None
+        When it was.
+    body_sha256 : str
+        Digest of the call that made it.
+    """
+
+    seq: int
+    id: str
+    by: str
+    project: str
+    dataset: str
+    version: int
+    content: dict[str, Any]
+    sha256: str
+    question: str
+    epsilon: float
+    delta: float
+    state: str
+    code: str | None
+    entry: int | None
+    is_free: bool
+    attempts: int
+    created: str
+    slot_end: str | None
+    ended: str | None
+    body_sha256: str
+
+
+_COLUMNS = [column for column in requests.columns if column.name != "idempotency"]
+
+
+def add(connection: Connection, idempotency: str, **values: Any) -> Request:
+    """Add a request; `content` is a dict."""
+    row = values | {"content": json.dumps(values["content"], sort_keys=True), "idempotency": idempotency}
+    usual = {"code": None, "entry": None, "is_free": False, "attempts": 0, "created": now(), "ended": None}
+    try:
+        connection.execute(insert(requests).values(**(usual | row)))
+    except IntegrityError:
+        raise ConflictError("A request must be made once, but its idempotency key was used. Read that one.") from None
+    return find(connection, values["id"])
+
+
+def find(connection: Connection, id_: str) -> Request:
+    """Return a request.
+
+    Raises
+    ------
+    NotFoundError
+        When there is none.
+    """
+    row = connection.execute(_all().where(requests.c.id == id_)).mappings().one_or_none()
+    if row is None:
+        raise unknown(id_)
+    return _request(row)
+
+
+def unknown(id_: str) -> NotFoundError:
+    """Return the error of a request that is not there, or not shown."""
+    return NotFoundError(f"A request must exist and be open to you, but id={id_[:20]!r} is not.")
+
+
+def of_key(connection: Connection, by: str, idempotency: str) -> Request | None:
+    """Return the request that somebody made before with the same idempotency key."""
+    query = _all().where(requests.c.by == by, requests.c.idempotency == idempotency)
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else _request(row)
+
+
+def page(
+    connection: Connection,
+    *,
+    by: str | None = None,
+    projects: list[str] | None = None,
+    dataset: str | None = None,
+    state: str | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[Request]:
+    """Return requests, the newest first; `by` or `projects` keep to what somebody may see."""
+    query = _all().order_by(requests.c.seq.desc()).limit(limit)
+    if by is not None:
+        query = query.where(or_(requests.c.by == by, requests.c.project.in_(projects or [])))
+    for column, value in ((requests.c.dataset, dataset), (requests.c.state, state)):
+        if value is not None:
+            query = query.where(column == value)
+    if before is not None:
+        query = query.where(requests.c.seq < before)
+    return [_request(row) for row in connection.execute(query).mappings()]
+
+
+def step(
+    connection: Connection, id_: str, before: str, after: str, *, as_read: str | None = None, **values: Any
+) -> None:
+    """Move a request from one state to the next, if it still is in the first.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a writing transaction.
+    id_ : str
+        The request.
+    before, after : str
+        States.
+    as_read : str, optional
+        Digest that its text must have.
+    **values : Any
+        Further columns.
+
+    Raises
+    ------
+    ConflictError
+        When it is in another state, or its text is another.
+    """
+    fits = (requests.c.id == id_) & (requests.c.state == before)
+    if as_read is not None:
+        fits &= requests.c.sha256 == as_read
+    done = connection.execute(update(requests).where(fits).values(state=after, **values))
+    if done.rowcount != 1:
+        raise ConflictError(
+            f"A request must be {before} and unchanged to become {after}, but id={id_} is not any more. Read it again."
+        )
+
+
+def rewrite(connection: Connection, id_: str, **values: Any) -> Request:
+    """Change a request that waits; an approval of its earlier text will not fit."""
+    step(connection, id_, WAITING, WAITING, **values)
+    return find(connection, id_)
+
+
+def decide(connection: Connection, id_: str, decision: Decision) -> None:
+    """Keep a decision."""
+    connection.execute(insert(decisions).values(request=id_, **vars(decision)))
+
+
+def decision_on(connection: Connection, id_: str) -> Decision | None:
+    """Return what was decided on a request."""
+    row = connection.execute(select(decisions).where(decisions.c.request == id_)).mappings().one_or_none()
+    return None if row is None else Decision(**{name: value for name, value in row.items() if name != "request"})
+
+
+def fail(connection: Connection, id_: str, before: str, code: str, detail: str = "") -> None:
+    """End a request without a release."""
+    step(connection, id_, before, FAILED, code=code, ended=now())
+    if detail:
+        connection.execute(insert(failures).values(request=id_, detail=detail[:4000]))
+
+
+def detail_of(connection: Connection, id_: str) -> str | None:
+    """Return what a curator may know of a failure."""
+    return connection.execute(select(failures.c.detail).where(failures.c.request == id_)).scalar()
+
+
+def _all() -> Select[Any]:
+    return select(*_COLUMNS)
+
+
+def _request(row: RowMapping) -> Request:
+    return Request(**{**row, "content": json.loads(row["content"])})
+
+
+def states(connection: Connection) -> dict[str, int]:
+    """Return how many requests there are in each state."""
+    found = dict.fromkeys(STATES, 0)
+    for row in connection.execute(select(requests.c.state, func.count().label("n")).group_by(requests.c.state)):
+        found[row.state] = row.n
+    return found

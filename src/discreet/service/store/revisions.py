@@ -1,0 +1,41 @@
+"""Opens the service's tables, at the revision that this version knows."""
+
+from pathlib import Path
+
+from discreet.database import Database, Migrations
+from discreet.errors import BudgetError, DiscreetError
+
+MIGRATIONS = Migrations(
+    folder=Path(__file__).with_name("migrations"), version_table="service_version", head="0001", lock=0x64697364
+)
+"""The service's tables."""
+
+
+def open_database(location: str, *, pooled: bool = False) -> Database:
+    """Open the service's tables, beside the ledger's.
+
+    Parameters
+    ----------
+    location : str
+        A file, or a URL of SQLite or PostgreSQL.
+    pooled : bool
+        Keep connections open, for a server that does not fork.
+
+    Returns
+    -------
+    Database
+        At the newest revision.
+
+    Raises
+    ------
+    BudgetError
+        When it cannot be opened: nothing is answered without it.
+    """
+    return Database(location, MIGRATIONS, unreachable=_unreachable, pooled=pooled)
+
+
+def _unreachable(shown: str, reason: str) -> DiscreetError:
+    return BudgetError(
+        f"The service's database must be readable and writable, but database={shown[:300]!r}: {reason}. "
+        "Nothing is answered without it; give another place in the service file."
+    )

@@ -1,0 +1,1 @@
+"""The only process that opens private tables."""

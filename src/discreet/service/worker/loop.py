@@ -1,0 +1,109 @@
+"""A worker: takes up requests one after another, each in a process and a slot of its own."""
+
+import json
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from discreet.errors import DiscreetError
+from discreet.service.clock import seconds_until
+from discreet.service.context import Context
+from discreet.service.logs import log
+from discreet.service.store.requests import Request
+from discreet.service.worker import codes, queue
+
+POLL_S = 0.5
+_MARGIN_S = 5.0
+"""After the slot's end, for a job that was in time to record its outcome."""
+
+
+def work(context: Context, *, until: Callable[[], bool] = lambda: False, once: bool = False) -> None:
+    """Answer requests.
+
+    Parameters
+    ----------
+    context : Context
+        The service, with the folders of private tables.
+    until : callable
+        Asked between requests whether to stop.
+    once : bool
+        Stop when the queue is empty.
+    """
+    while not until():
+        try:
+            queue.recover(context)
+            taken = queue.take(context)
+        except DiscreetError as error:  # such as a database that is being restarted
+            log("waiting", kind=type(error).__name__)
+            taken = None
+        if taken is not None:
+            answer(context, taken)
+        elif once:
+            return
+        else:
+            time.sleep(POLL_S)
+
+
+def answer(context: Context, taken: Request) -> None:
+    """Have a request answered, and stay with it until its slot ends, however soon the job is done.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    taken : Request
+        Running.
+    """
+    log("running", request=taken.id, dataset=taken.dataset)
+    left_s = seconds_until(str(taken.slot_end))
+    code, detail = _run(context, taken, left_s)
+    time.sleep(max(0.0, seconds_until(str(taken.slot_end))))
+    queue.settle(context, taken.id, code, detail)
+    log("slot ended", request=taken.id)
+
+
+def _run(context: Context, taken: Request, left_s: float) -> tuple[str, str]:
+    job = {"request": taken.id, "settings": _settings(context), "seconds": left_s}
+    with subprocess.Popen(
+        [sys.executable, "-m", "discreet.service.worker.job"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            _send(process, json.dumps(job).encode())
+            done = _heard(process, left_s)
+            if done:
+                process.wait(_MARGIN_S + max(0.0, seconds_until(str(taken.slot_end))))
+        except subprocess.TimeoutExpired:
+            done = False
+        finally:
+            process.kill()
+    if not done:
+        return codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
+    ended = f"The job ended by signal {-process.returncode}." if process.returncode < 0 else ""
+    return codes.code_of(process.returncode), ended
+
+
+def _heard(process: subprocess.Popen[bytes], within_s: float) -> bool:
+    """Whether the job said that it is done with the rows, or ended, in time."""
+    out = process.stdout
+    return out is not None and bool(select.select([out.fileno()], [], [], within_s)[0])
+
+
+def _send(process: subprocess.Popen[bytes], job: bytes) -> None:
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):  # it ended before it read
+            process.stdin.write(job)
+            process.stdin.close()
+
+
+def _settings(context: Context) -> dict[str, Any]:
+    found: dict[str, Any] = context.settings.model_dump(mode="json")
+    found["pepper"] = context.settings.secret.decode()
+    found["sign_on"] = None
+    return found
