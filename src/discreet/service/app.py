@@ -7,12 +7,13 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
-from discreet.service import api, problems
+from discreet.service import api, pages, problems
 from discreet.service.access.guard import check_guarded
 from discreet.service.access.limits import Limits
 from discreet.service.context import Context, open_context
 from discreet.service.logs import log
 from discreet.service.metrics import count_call
+from discreet.service.patience import limit
 from discreet.service.schemas import Problem
 from discreet.service.settings import Settings
 
@@ -75,6 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(v1)
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     problems.handle(app)
+    pages.add_pages(app)
     app.middleware("http")(_around)
     check_guarded(app)
     return app
@@ -106,6 +108,7 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
         with ExitStack() as stack:
             context: Context = stack.enter_context(open_context(settings, pooled=True))
             app.state.context = context
+            limit(app)
             log("started")
             yield
         log("stopped")
@@ -128,12 +131,13 @@ async def _around(request: Request, call: Callable[[Request], Awaitable[Response
 async def _answered(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
     length = request.headers.get("content-length", "0")
     if request.headers.get("transfer-encoding") or not length.isdigit() or int(length) > MOST_BYTES:
-        return problems.problem(413, "too-large", f"A body must have a length of at most {MOST_BYTES}.")
+        told = f"A body must have a length of at most {MOST_BYTES}."
+        return pages.worded(request, problems.problem(413, "too-large", told))
     try:
         return await call(request)
     except Exception as error:  # its text could hold anything: only its kind is told
         log("error", kind=type(error).__name__)
-        return problems.problem(500, "internal", problems.INTERNAL)
+        return pages.worded(request, problems.problem(500, "internal", problems.INTERNAL))
 
 
 def _template(request: Request) -> str:

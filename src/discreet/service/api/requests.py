@@ -9,6 +9,7 @@ from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal, Role
 from discreet.service.api.paging import Cursor, Limit, cut, place_of
 from discreet.service.desk import decisions, releases, requests, sight
+from discreet.service.patience import slowly
 from discreet.service.schemas import DecisionIn, Name, RequestIn, RequestOut, RequestPage, State
 
 router = APIRouter(tags=["requests"])
@@ -88,7 +89,7 @@ def read_failure(request: Request, who: Curator, id: str) -> dict[str, str]:
     response_class=Response,
     responses={200: {"content": {kind: {} for kind in releases.MEDIA.values()}, "model": Release}},
 )
-def read_release(
+async def read_release(
     request: Request,
     who: Reader,
     id: str,
@@ -96,5 +97,4 @@ def read_release(
     audience: Literal["board", "analyst"] = "board",
 ) -> Response:
     """Read the release of a request, as JSON or as a report."""
-    release = releases.release_of(context_of(request), who, id)
-    return releases.response(release, id, format, audience)
+    return await slowly(request, releases.response, context_of(request), who, id, format, audience)

@@ -51,7 +51,8 @@ def change_password(context: Context, who: Principal, old: str, new: str, repeat
         raise InvalidParameterError(
             "The password so far must be right, but it is not. Type it again, or ask an admin for a new one."
         ) from None
+    hashed = hash_password(new)
     with context.database.write() as connection:
-        users.change(connection, who.name, password=hash_password(new))
+        users.change(connection, who.name, password=hashed)
         audit.note(connection, who.name, "change password", who.name)
     return entry.open_session(context, who.name)

@@ -52,12 +52,16 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
     inquiry = inquire(context, dataset, found.content)
     if inquiry.digest != found.question:  # another version of Discreet reads the same text in another way
         raise ConflictError(f"A request must mean what it meant, but id={id_} does not any more. Have it made anew.")
-    decision = _decision(context, who, found, "approved", comment)
     free = answered(context, inquiry)
 
     def queue(connection: Connection) -> None:
         after = free or {"state": requests.APPROVED, "entry": context.ledger.last_entry(connection)}
         values = {name: value for name, value in after.items() if name != "state"}
+        if not free and requests.is_answered(connection, found.question):
+            raise ConflictError(
+                f"The same question must not be paid for twice, but what id={id_} asks was answered meanwhile. "
+                "Approve it again: it is free now."
+            )
         try:
             requests.step(connection, id_, requests.WAITING, after["state"], as_read=sha256, **values)
         except IntegrityError:
@@ -65,7 +69,7 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
                 f"The same question must not be answered twice at once, but another request asks what id={id_} asks. "
                 "When that one is released, approving this one is free."
             ) from None
-        requests.decide(connection, id_, decision)
+        requests.decide(connection, id_, _decision(context, who, found, "approved", comment, values["entry"]))
         audit.note(connection, who.name, "approve", id_, sha256=sha256, entry=values["entry"])
 
     if free:
@@ -110,7 +114,7 @@ def reject(context: Context, who: Principal, id_: str, sha256: str, comment: str
     return sight.open_request(context, who, id_)
 
 
-def seal_of(context: Context, found: Request, decision: str, sha256: str, by: str) -> str:
+def seal_of(context: Context, found: Request, decision: str, by: str, entry: int | None) -> str:
     """Return what only this service can put under a decision.
 
     Parameters
@@ -119,15 +123,20 @@ def seal_of(context: Context, found: Request, decision: str, sha256: str, by: st
         The service.
     found : Request
         What is decided on.
-    decision, sha256, by : str
+    decision : str
         The decision.
+    by : str
+        Who made it.
+    entry : int or None
+        Of the ledger, where the cost is reserved.
 
     Returns
     -------
     str
         64 hexadecimal digits.
     """
-    return sealed(context.settings.secret, "decision", found.id, found.by, decision, sha256, by)
+    text = (found.id, found.by, found.project, found.dataset, found.sha256, found.question)
+    return sealed(context.settings.secret, "decision", *text, decision, by, str(entry))
 
 
 def _to_decide(context: Context, who: Principal, id_: str, sha256: str) -> tuple[Request, Dataset]:
@@ -148,6 +157,8 @@ def _to_decide(context: Context, who: Principal, id_: str, sha256: str) -> tuple
     return found, dataset
 
 
-def _decision(context: Context, who: Principal, found: Request, decision: str, comment: str) -> Decision:
-    seal = seal_of(context, found, decision, found.sha256, who.name)
+def _decision(
+    context: Context, who: Principal, found: Request, decision: str, comment: str, entry: int | None = None
+) -> Decision:
+    seal = seal_of(context, found, decision, who.name, entry)
     return Decision(decision, found.sha256, who.name, comment, now(), seal)

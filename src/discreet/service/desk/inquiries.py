@@ -57,6 +57,8 @@ def _parameters(
     context: Context, dataset: Dataset, metadata: workflow.Metadata, content: dict[str, Any]
 ) -> dict[str, Any]:
     given = dict(content["parameters"])
+    if "epsilon" not in given:
+        raise InvalidParameterError("What is spent must be said, but parameters has no epsilon. Add it, such as 0.5.")
     if "public" in given:
         raise InvalidParameterError(
             "The public table must be the one that the data set was registered with, but public is given. Leave it out."

@@ -78,6 +78,22 @@ def health(context: Context) -> dict[str, str]:
     return {"status": "ready"}
 
 
+def head(context: Context) -> str:
+    """Return the hash of the ledger's last entry, which a copy kept elsewhere can be compared with.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return context.ledger.head
+
+
 def metrics(context: Context) -> bytes:
     """Return counts for a monitor.
 

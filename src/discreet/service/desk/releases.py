@@ -67,15 +67,17 @@ _ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 """A report is a page by itself, with its own style and no script; no other page can frame it or be reached from it."""
 
 
-def response(release: Release, id_: str, form: Form, audience: Audience) -> Response:
+def response(context: Context, who: Principal, id_: str, form: Form, audience: Audience = "board") -> Response:
     """Return a release in some form.
 
     Parameters
     ----------
-    release : Release
-        The release.
+    context : Context
+        The service.
+    who : Principal
+        Who asks.
     id_ : str
-        The request, for the file's name.
+        The request.
     form : str
         One of `Form`.
     audience : str
@@ -86,6 +88,7 @@ def response(release: Release, id_: str, form: Form, audience: Audience) -> Resp
     Response
         To be shown (HTML, text) or kept (the others).
     """
+    release = release_of(context, who, id_)
     content = report.render_pdf(release, audience) if form == "pdf" else report.render(release, form, audience)
     shown = "inline" if form in ("html", "text", "json") else "attachment"
     name = f"release-{id_}.{_ENDINGS.get(form, form)}"

@@ -1,0 +1,139 @@
+"""From the text of a request to its price: public tables alone, and no place outside the folders of the service."""
+
+import hashlib
+import os
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from tests.office import METADATA, QUESTION, open_office
+
+from discreet.errors import InvalidParameterError
+from discreet.service.desk.inquiries import check_place, located
+
+OUTSIDE = [
+    "../secret.parquet",
+    "a/../../secret.parquet",
+    "/etc/passwd",
+    "~/secret.parquet",
+    "~",
+    "..",
+    ".",
+    "./..",
+    "file:///etc/passwd",
+    "http://127.0.0.1:8000/v1/me",
+    "s3://bucket/key.parquet",
+    "postgresql://user@host/name",
+    "a\\..\\b.parquet",
+    "a\x00b.parquet",
+    "a\nb.parquet",
+    "//etc/passwd",
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_no_path_leads_out_of_its_folder(tmp_path, path):
+    """Paths that climb, begin at the root, name a scheme or hide a character are refused unseen."""
+    place = {"root": "tables", "path": path, "table": None}
+    with pytest.raises(InvalidParameterError, match="plain path below the folder"):
+        check_place(("tables",), place)
+    with pytest.raises(InvalidParameterError):
+        located({"tables": tmp_path}, place)
+
+
+def test_no_link_leads_out_of_its_folder(tmp_path):
+    """A link below the folder that points elsewhere is refused by who would open it; one that stays is followed."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "secret.parquet").write_text("")
+    (inside / "real.parquet").write_text("")
+    os.symlink(tmp_path / "secret.parquet", inside / "out.parquet")
+    os.symlink(inside / "real.parquet", inside / "in.parquet")
+    with pytest.raises(InvalidParameterError, match="plain path below"):
+        located({"tables": inside}, {"root": "tables", "path": "out.parquet", "table": None})
+    found = located({"tables": inside}, {"root": "tables", "path": "in.parquet", "table": None})
+    assert found == (inside / "real.parquet").resolve()
+
+
+def test_a_folder_must_be_named_in_the_service_file(tmp_path):
+    """Folders have names; a path or the name of a public folder is none of them."""
+    for root in ("", "/", "other", str(tmp_path)):
+        with pytest.raises(InvalidParameterError, match="a folder that the service file names"):
+            located({"tables": tmp_path}, {"root": root, "path": "x.parquet", "table": None})
+
+
+def _with_public(office):
+    """Register a data set with a public table beside it."""
+    y, a = [i / 50 - 1 for i in range(100)], [(i * 7 % 100) / 50 - 1 for i in range(100)]
+    file = office.folder / "public" / "volunteers.parquet"
+    pyarrow.parquet.write_table(pa.table({"y": y, "a": a}), file)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    metadata = METADATA | {"dataset": "pair", "public": {"sha256": digest, "source": "they agreed"}}
+    data = {"root": "tables", "path": "toy.parquet"}
+    source = {"data": data, "public": {"root": "open", "path": "volunteers.parquet"}}
+    return {"metadata": metadata, "source": source}
+
+
+def test_an_estimate_on_public_records_is_asked_like_any_other(tmp_path):
+    """The public table is the one that was registered; the answer comes with weights on its points."""
+    with open_office(tmp_path, slot_s=1) as office:
+        assert office.call("cora", "POST", "/datasets", json=_with_public(office)).status_code == 201
+        office.call("cora", "PUT", "/datasets/pair/budget", json={"epsilon": 2})
+        office.call("cora", "PUT", "/datasets/pair/allotments/alpha", json={"epsilon": 2})
+        asked = office.ask(dataset="pair", method="hybrid", candidates=["a"], parameters={"epsilon": 1})
+        assert office.approve(asked).status_code == 200
+        office.answer()
+        release = office.call("ann", "GET", f"/requests/{asked['id']}/release").json()
+        assert release["hybrid"]["points"]["public"] == "volunteers.parquet"
+        assert [one["name"] for one in release["fit"]["coefficients"]][1:] == ["a"]
+
+
+def test_what_no_ledger_may_record_is_refused(tmp_path):
+    """Runs for study, tables of the caller's own and unknown columns or methods are refused, and nothing is made."""
+    wrong = [
+        ({"parameters": {"epsilon": 0.5, "as_published": True}}, 403),
+        ({"method": "hybrid", "parameters": {"epsilon": 0.5}}, 422),
+        ({"method": "hybrid", "parameters": {"epsilon": 0.5, "public": "/etc/passwd"}}, 422),
+        ({"parameters": {"epsilon": -1}}, 422),
+        ({"parameters": {"epsilon": 1e-300}}, 422),
+        ({"parameters": {}}, 422),
+        ({"parameters": {"epsilon": 0.5, "seed": 1}}, 422),
+        ({"parameters": {"epsilon": 0.5, "score_func": "x"}}, 422),
+        ({"target": "nobody"}, 422),
+        ({"candidates": ["a", "secret_name"]}, 422),
+        ({"method": "pickle"}, 422),
+        ({"extra": 1}, 422),
+    ]
+    with open_office(tmp_path) as office:
+        for number, (change, status) in enumerate(wrong):
+            headers = {"Idempotency-Key": f"wrong-key-{number}"}
+            answer = office.call("ann", "POST", "/requests", json=QUESTION | change, headers=headers)
+            assert answer.status_code == status, (change, answer.text)
+        assert office.call("ann", "GET", "/requests").json()["items"] == []
+        account = office.call("ann", "GET", "/datasets/toy/budget").json()
+        assert account["epsilon_spent"] == 0
+
+
+def test_a_name_that_is_not_declared_tells_nothing(tmp_path):
+    """A column of the table that the metadata leave out is refused in the words of one that does not exist."""
+    with open_office(tmp_path) as office:
+        told = []
+        for number, name in enumerate(("c", "zz")):
+            changed = METADATA | {"columns": {one: METADATA["columns"][one] for one in ("y", "a", "b")}}
+            body = {"metadata": changed, "source": {"data": {"root": "tables", "path": "toy.parquet"}}}
+            assert office.call("cora", "POST", "/datasets/toy/versions", json=body).status_code == 201
+            headers = {"Idempotency-Key": f"column-key-{number}"}
+            asked = QUESTION | {"candidates": ["a", name]}
+            told.append(office.call("ann", "POST", "/requests", json=asked, headers=headers).text)
+        assert told[0].replace("'c'", "'zz'") == told[1]
+
+
+def test_a_public_table_must_be_the_declared_one(tmp_path):
+    """A public table with another digest is refused at registration; so is its absence."""
+    with open_office(tmp_path) as office:
+        body = _with_public(office)
+        without = body | {"source": {"data": body["source"]["data"]}}
+        assert office.call("cora", "POST", "/datasets", json=without).status_code == 422
+        (office.folder / "public" / "volunteers.parquet").write_bytes(b"another file")
+        asked = office.call("cora", "POST", "/datasets", json=body)
+        assert asked.status_code in (409, 422), asked.text
