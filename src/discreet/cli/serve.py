@@ -1,9 +1,12 @@
 """``discreet serve`` and ``discreet worker``: the trusted third party."""
 
 import importlib
+import os
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,10 +45,13 @@ def serve(
         raise InvalidParameterError("One of --config FILE, --init FOLDER and --demo is needed.")
     if init is not None:
         _init(init)
-    elif demo:
-        _demo(dir_, host, port)
+        return
+    listener = _listen(host, port)
+    if demo:
+        _demo(dir_, host, port, listener)
     else:
-        _serve(Path(str(config)), host, port)
+        with listener:
+            _serve(Path(str(config)), listener, f"http://{host}:{port}")
 
 
 def worker(
@@ -71,26 +77,44 @@ def _init(folder: Path) -> None:
     )
 
 
-def _demo(folder: Path, host: str, port: int) -> None:
+def _demo(folder: Path, host: str, port: int, listener: socket.socket) -> None:
     made = _service("setup").set_up_demo(folder)
-    say(f"Open http://{host}:{port} and sign in. Accounts of this demonstration:")
+    say(f"Accounts of this demonstration, to sign in with on http://{host}:{port}:")
     for name, password in sorted(made.passwords.items()):
         say(f"  {name:<8} {password}")
-    say(f"Its files are in {folder}. Ctrl-C ends it.")
+    say(f"Its files are in {folder}.")
     command = [sys.executable, "-m", "discreet", "worker", "--config", str(made.file)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as beside:  # noqa: S603 - ours
+    with listener, subprocess.Popen(command, stderr=subprocess.DEVNULL) as beside:  # noqa: S603 - ours
         try:
-            _serve(made.file, host, port)
+            _serve(made.file, listener, f"http://{host}:{port}")
         finally:
+            say("Stopped; a request under way comes to its end first.")
             beside.send_signal(signal.SIGTERM)
 
 
-def _serve(config: Path, host: str, port: int) -> None:
+def _listen(host: str, port: int) -> socket.socket:
+    """Take the port before anything else is done."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0).lower()
+        raise InvalidParameterError(
+            f"The address must be free to listen on, but {host} port {port}: {reason}. Give another --port."
+        ) from None
+
+
+def _serve(config: Path, listener: socket.socket, url: str) -> None:
     settings = _service("settings").read_settings(config)
+    with _service("context").open_context(settings):
+        pass  # says what is wrong with the database in our words, before uvicorn would in its own
     app = _service("app").create_app(settings)
-    _library("uvicorn").run(
-        app, host=host, port=port, log_level="warning", access_log=False, server_header=False, proxy_headers=False
-    )
+    uvicorn = _library("uvicorn")
+    quiet = {"log_level": "warning", "access_log": False, "server_header": False}
+    believed = {"proxy_headers": bool(settings.proxies), "forwarded_allow_ips": list(settings.proxies)}
+    server = uvicorn.Server(uvicorn.Config(app, **quiet, **believed))
+    say(f"Serving on {url}. Ctrl-C ends it.")
+    with suppress(KeyboardInterrupt):  # how a server is ended
+        server.run(sockets=[listener])
 
 
 def _service(module: str) -> Any:

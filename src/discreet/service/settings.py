@@ -68,6 +68,8 @@ class Settings(BaseModel):
         Where people find the service; sign-on needs it.
     secure_cookies : bool
         Cookies over HTTPS alone. False is for trying out on one machine.
+    proxies : tuple of str
+        Addresses of proxies that are believed when they say where a call comes from.
     tick_s : float
         What depends on rows leaves at whole multiples of this many seconds.
     slot_s : int
@@ -91,6 +93,7 @@ class Settings(BaseModel):
     witness: Path | None = None
     url: str = "http://127.0.0.1:8000"
     secure_cookies: bool = True
+    proxies: tuple[str, ...] = ()
     tick_s: float = Field(default=1.0, gt=0, le=3600)
     slot_s: int = Field(default=60, ge=1, le=86_400)
     memory_mb: int = Field(default=8192, ge=256)

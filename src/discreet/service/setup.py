@@ -27,6 +27,7 @@ private: {{tables: private}}         # folders of private tables: only a worker'
 public: {{tables: public}}           # folders of public tables
 url: http://127.0.0.1:8000         # where people find the service
 secure_cookies: SECURE             # false is for trying out on one machine, without HTTPS
+proxies: []                        # addresses of the HTTPS proxies in front of it, such as [127.0.0.1]
 tick_s: 1                          # what depends on rows leaves at whole multiples of this many seconds
 slot_s: SLOT                       # length of a request's slot, in seconds: public, and longer than any run
 """
@@ -129,7 +130,7 @@ def _renew(file: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     with open_context(read_settings(file)) as context:
         for user in people.accounts(context):
-            found[user.name] = workflow.token()
+            found[user.name] = workflow.token(10)
             who = Principal(SETUP, Role.ADMIN)
             people.change_account(context, who, user.name, UserChange(password=found[user.name]))
     return found

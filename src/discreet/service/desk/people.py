@@ -73,7 +73,7 @@ def add_account(context: Context, by: str, given: UserIn) -> UserOut:
     ConflictError
         When the name or the subject is taken.
     """
-    made = None if given.password or given.subject else workflow.token()
+    made = None if given.password or given.subject else workflow.token(10)
     password = given.password or made
     hashed = None if password is None else hash_password(password)
     with context.database.write() as connection:

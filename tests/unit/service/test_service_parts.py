@@ -1,0 +1,95 @@
+"""Small parts of the service: times, secrets, the log, limits, statuses."""
+
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from discreet import errors
+from discreet.service import clock
+from discreet.service.access.limits import Limits
+from discreet.service.access.secrecy import fits, hash_password, same, sealed
+from discreet.service.logs import FIELDS, log
+from discreet.service.problems import status_of
+
+
+def test_texts_of_times_have_the_order_of_the_times():
+    """Times are compared as texts in the database, so the texts must sort as the times do."""
+    times = [clock.now(after_s) for after_s in (-86_400, -1, 0, 0.5, 59, 3600, 86_400 * 400)]
+    assert times == sorted(times)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time) for time in times)
+    assert clock.seconds_until(clock.now(100)) == pytest.approx(100, abs=5)
+
+
+@pytest.mark.parametrize(("length_s", "tick_s"), [(2, 1), (5, 0.25), (60, 60), (0.1, 7)])
+def test_a_slot_ends_on_the_first_tick_after_its_length(length_s, tick_s):
+    """A slot is at least as long as it must be, at most a tick longer, and ends on a whole multiple of the tick."""
+    before = datetime.now(UTC).timestamp()
+    end = datetime.fromisoformat(clock.slot_end(length_s, tick_s)).timestamp()
+    after = datetime.now(UTC).timestamp()
+    assert before + length_s - 0.002 <= end <= after + length_s + tick_s + 0.002
+    assert end / tick_s == pytest.approx(round(end / tick_s), abs=1e-6)
+
+
+def test_a_seal_depends_on_pepper_purpose_and_the_cut_between_parts():
+    """No two things have one seal: neither another secret, nor another use, nor the same letters cut elsewhere."""
+    pepper = b"a pepper of twenty bytes"
+    made = [
+        sealed(pepper, "key", "ab", "c"),
+        sealed(pepper, "key", "a", "bc"),
+        sealed(pepper, "key", "abc"),
+        sealed(pepper, "session", "ab", "c"),
+        sealed(pepper + b"!", "key", "ab", "c"),
+        sealed(pepper, "key", "ab", "c", ""),
+        sealed(pepper, "key2:ab", "c"),
+    ]
+    assert len(set(made)) == len(made)
+    assert same(made[0], sealed(pepper, "key", "ab", "c"))
+    assert not same(made[0], made[1])
+
+
+def test_a_password_is_kept_as_argon2id_and_nothing_fits_an_account_without_one():
+    """The hash has the library's parameters and a salt; an account of single sign-on has no password that fits."""
+    kept = hash_password("correct horse")
+    assert kept.startswith("$argon2id$")
+    assert kept != hash_password("correct horse")
+    assert fits("correct horse", kept)
+    assert not fits("wrong horse", kept)
+    assert not fits("", None)
+    assert not fits("anything", None)
+    assert not fits("anything", "no hash")
+
+
+def test_the_log_writes_listed_fields_alone(capsys):
+    """A line is one JSON object; a field that is not listed stops the code instead of being written."""
+    log("call", method="GET", route="/v1/me", status=200, actor="ann\n{}")
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert json.loads(line)["actor"] == "ann\n{}"
+    with pytest.raises(KeyError):
+        log("call", value=7.5)
+    assert capsys.readouterr().err == ""
+    assert not FIELDS & {"value", "cell", "row", "text", "message", "detail", "seconds", "duration", "body", "error"}
+
+
+def test_calls_a_minute_are_counted_for_each_caller():
+    """The call beyond the limit is refused; another caller's is not."""
+    limits = Limits(3)
+    for _ in range(3):
+        limits.check("one")
+    with pytest.raises(errors.TooManyRequestsError):
+        limits.check("one")
+    limits.check("other")
+
+
+def test_each_error_has_a_status_of_its_kind():
+    """No error that is told to a caller counts as the service's own fault, and foreign errors always do."""
+    kinds = [
+        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.DiscreetError)
+    ]
+    internal = {errors.DiscreetError, errors.ServiceError, errors.UnsupportedEventError, errors.ComputationFailedError}
+    for kind in kinds:
+        found = status_of(kind.__new__(kind))
+        assert (found[0] == 500) == (kind in internal), kind
+    assert status_of(ValueError("a cell")) == (500, "internal")
