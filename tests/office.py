@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pyarrow.parquet
 from fastapi.testclient import TestClient
 
 from discreet.service.access.roles import Principal, Role
+from discreet.service.access.secrecy import hash_password
 from discreet.service.app import create_app
 from discreet.service.context import Context
 from discreet.service.desk import datasets, people
-from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn, UserIn
+from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn
 from discreet.service.settings import Settings
+from discreet.service.store import users
 from discreet.service.worker import job, queue
 
 N_ROWS = 300
@@ -96,7 +99,7 @@ class Office:
         try:
             job.run(self.context, taken.id)
         finally:
-            queue.settle(self.context, taken.id)
+            queue.settle(self.context, taken)
 
 
 def settings_of(folder: Path, database: str | None = None, **changes: Any) -> Settings:
@@ -132,14 +135,22 @@ def open_office(folder: Path, database: str | None = None, **changes: Any) -> It
     app = create_app(settings_of(folder, database, **changes))
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         context = app.state.context
-        keys = _furnish(context)
+        keys = furnish(context)
         yield Office(context, client, keys, folder)
 
 
-def _furnish(context: Context) -> dict[str, str]:
+@cache
+def _hashed() -> str:
+    """Hash the password once: it takes long, which is what it is for."""
+    return hash_password(PASSWORD)
+
+
+def furnish(context: Context) -> dict[str, str]:
+    """Make the accounts with a key each, the data set, its cap and the projects' parts of it."""
     keys: dict[str, str] = {}
     for name, role in PEOPLE.items():
-        people.add_account(context, "setup", UserIn(name=name, role=role, password=PASSWORD))
+        with context.database.write() as connection:
+            users.add(connection, name, role, name, _hashed(), None)
         keys[name] = str(people.make_key(context, Principal(name, role), KeyIn(label="test")).key)
     cora = Principal("cora", Role.CURATOR)
     source = {"data": {"root": "tables", "path": "toy.parquet"}}

@@ -30,9 +30,11 @@ COMMANDS = [
     ["metadata", "check"],
     ["metadata", "convert"],
     ["budget", "grant"],
+    ["budget", "allot"],
     ["budget", "show"],
     ["budget", "history"],
     ["budget", "verify"],
+    ["budget", "reconcile"],
 ]
 
 
@@ -105,9 +107,11 @@ JSON_COMMANDS = {
     "discreet/plan@1": ["select", "--dry-run"],
     "discreet/expectation@1": ["plan", "--metadata", "people.yaml", "--target", "visits", "--tables", "1", "--compare"],
     "discreet/account@1": ["budget", "grant", "clinic", "--epsilon", "11"],
+    "discreet/allotment@1": ["budget", "allot", "clinic", "thesis", "--epsilon", "2"],
     "discreet/accounts@1": ["budget", "show"],
     "discreet/history@1": ["budget", "history"],
     "discreet/verification@1": ["budget", "verify", "release.json"],
+    "discreet/reconciliation@1": ["budget", "reconcile", "--release", "release.json"],
     "discreet/findings@1": ["metadata", "check", "people.yaml"],
 }
 

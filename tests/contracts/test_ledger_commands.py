@@ -1,4 +1,4 @@
-"""`discreet budget` on an account under zCDP: rho is shown as rho, and the cap alone is converted."""
+"""`discreet budget`: accounts under zCDP, where rho is shown as rho and the cap alone is converted; allotments."""
 
 import json
 
@@ -28,7 +28,7 @@ def run(tmp_path, capsys):
     return budget
 
 
-def spend(path, count):
+def spend(path, count, project=None):
     """Reserve selections of 0.1."""
     event = SelectionEvent(exact(0.1, "epsilon"), "gumbel")
     with Ledger(path) as ledger:
@@ -41,6 +41,7 @@ def spend(path, count):
                 guarantee=guarantee_of(event, RELATION),
                 facts={},
                 event=event,
+                project=project,
             )
 
 
@@ -92,3 +93,37 @@ def test_another_accounting_is_refused(run, tmp_path):
     run(*grant, "--delta", "1e-6", "--accounting", "zcdp")
     spend(tmp_path / "ledger.sqlite", 1)
     assert "keeps accounting='zcdp'" in run(*grant, "--accounting", "basic", code=4)
+
+
+# ---- allotments
+
+
+def test_an_allotment(run):
+    """Set, shown below its data set, listed, and refused above the cap."""
+    run("grant", "toy", "--epsilon", "1")
+    assert run("allot", "toy", "thesis", "--epsilon", "0.5") == "thesis may spend epsilon 0.5 of toy.\n"
+    assert run("show").splitlines()[1] == f"  {'thesis':<18} [{'.' * 30}] 0 of 0.5 spent, 0.5 left"
+    assert run("history").splitlines()[1].split()[2:7] == ["allot", "toy", "thesis", "epsilon", "0.5"]
+    assert "within the lifetime cap" in run("allot", "toy", "thesis", "--epsilon", "2", code=2)
+    assert "discreet budget grant other" in run("allot", "other", "thesis", "--epsilon", "2", code=4)
+
+
+def test_an_allotment_under_zcdp(run, tmp_path):
+    """Its rho is shown as rho, and charged with the account's."""
+    run("grant", "toy", "--epsilon", "1", "--delta", "1e-6", "--accounting", "zcdp")
+    text = run("allot", "toy", "thesis", "--epsilon", "0.5", "--delta", "1e-7")
+    assert text == "thesis may spend rho 0.00538187942 of toy.\n"
+    spend(tmp_path / "ledger.sqlite", 4, project="thesis")
+    shown = run("show").splitlines()[1]
+    assert shown == f"  {'thesis':<18} [{'#' * 28}..] rho 0.005 of 0.00538187942 spent, 0.000381879422 left"
+
+
+def test_the_json_of_an_allotment(run, tmp_path):
+    """Alone, and within its account; the entries name the project."""
+    run("grant", "toy", "--epsilon", "1")
+    alone = json.loads(run("allot", "toy", "thesis", "--epsilon", "0.5", "--json"))
+    assert alone.pop("schema") == "discreet/allotment@1"
+    assert json.loads(run("show", "--json"))["accounts"][0]["allotments"] == [alone]
+    assert alone["epsilon"] == {"cap": 0.5, "spent": 0.0, "left": 0.5}
+    entries = json.loads(run("history", "--json"))["entries"]
+    assert [entry["project"] for entry in entries] == [None, "thesis"]

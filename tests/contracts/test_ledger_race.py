@@ -19,7 +19,7 @@ from discreet.ledger import Ledger
 RELATION = NeighboringRelation.REPLACE_ONE
 
 
-def grants(path, asks, *, ledger=None, event=None):
+def grants(path, asks, *, ledger=None, event=None, project=None):
     """Ask for 0.1 some times, each time anew from disk unless a ledger is shared; count the grants."""
     granted = 0
     for _ in range(asks):
@@ -32,6 +32,7 @@ def grants(path, asks, *, ledger=None, event=None):
                 guarantee=Guarantee(exact(0.1, "epsilon"), Fraction(0), RELATION),
                 facts={},
                 event=event,
+                project=project,
             )
             granted += 1
         except BudgetExceededError:
@@ -39,13 +40,14 @@ def grants(path, asks, *, ledger=None, event=None):
     return granted
 
 
-def grants_of_threads(path, threads, asks=1, *, ledger=None, event=None):
+def grants_of_threads(path, threads, asks=1, *, ledger=None, event=None, projects=(None,)):
     """Let threads that start together ask; any other error than a full budget is one grant of -1000."""
     barrier, counts = threading.Barrier(threads), [-1000] * threads
 
     def run(number):
         barrier.wait()
-        counts[number] = grants(path, asks, ledger=ledger, event=event)
+        project = projects[number % len(projects)]
+        counts[number] = grants(path, asks, ledger=ledger, event=event, project=project)
 
     workers = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
     for worker in workers:
@@ -82,19 +84,23 @@ def _check(path, granted):
     assert account.epsilon_left == 0
 
 
-@pytest.fixture
-def path(tmp_path):
-    """A ledger with a cap of 1."""
-    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def path(request, tmp_path):
+    """A ledger with a cap of 1: a file, and then a server."""
+    on_server = request.param == "postgresql"
+    place = request.getfixturevalue("postgres")() if on_server else tmp_path / "ledger.sqlite"
+    with Ledger(place) as ledger:
         ledger.grant("toy", 1)
-    return tmp_path / "ledger.sqlite"
+    yield place
+    if on_server:
+        request.getfixturevalue("postgres").drop(place)
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_forty_threads(path, shared):
+@pytest.mark.parametrize("sharing", ["alone", "shared", "pooled"])
+def test_forty_threads(path, sharing):
     """Forty threads of one process, on one ledger object or each on its own, get ten tenths."""
-    with Ledger(path) as ledger:
-        granted = grants_of_threads(path, 40, ledger=ledger if shared else None)
+    with Ledger(path, pooled=sharing == "pooled") as ledger:
+        granted = grants_of_threads(path, 40, ledger=None if sharing == "alone" else ledger)
     _check(path, granted)
 
 
@@ -112,16 +118,44 @@ def test_forty_threads_under_zcdp(path, shared, event, most):
     assert kinds == ["grant"] * 2 + ["reserve"] * most
 
 
-@pytest.mark.parametrize(("threads", "asks"), [(1, 5), (5, 1)])
+def test_forty_threads_of_two_projects(path):
+    """Each project gets what it is allotted, and both together what the cap holds."""
+    with Ledger(path) as ledger:
+        ledger.allot("toy", "thesis", "0.3")
+        ledger.allot("toy", "survey", "0.9")
+        granted = grants_of_threads(path, 40, ledger=ledger, projects=("thesis", "survey"))
+        spent = {allotment.project: allotment.epsilon_spent for allotment in ledger.allotments("toy")}
+        assert ledger.account("toy").epsilon_spent == sum(spent.values()) == Fraction(granted, 10) <= 1
+        assert spent["thesis"] <= Fraction(3, 10)
+        assert granted == 10
+        ledger.verify()
+
+
+def test_reading_while_many_write(path):
+    """A verification sees one moment, whatever is written meanwhile."""
+    with Ledger(path, pooled=True) as ledger:
+        ledger.grant("toy", 1000)
+        writer = threading.Thread(target=grants_of_threads, args=(path, 4, 15))
+        writer.start()
+        found = []
+        while writer.is_alive():
+            found.append(ledger.verify().n_entries)
+        writer.join()
+        assert ledger.verify().n_entries == 62
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize(("threads", "asks"), [(1, 40), (5, 1)])
 def test_eight_processes(path, threads, asks):
-    """Forty asks by eight processes, alone or with five threads each, get ten tenths."""
-    command = [sys.executable, __file__, path, "8", str(threads), str(asks)]
+    """Eight processes that ask forty times each, or once in five threads each, get ten tenths."""
+    command = [sys.executable, __file__, str(path), "8", str(threads), str(asks)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     assert done.stderr == ""
     assert len(done.stdout.split()) == 8
     _check(path, sum(map(int, done.stdout.split())))
 
 
+@pytest.mark.parametrize("path", ["sqlite"], indirect=True)
 def test_a_ledger_without_write_ahead_log(path):
     """Where the file system allows no write-ahead log, the count is the same."""
     with closing(sqlite3.connect(path)) as connection:

@@ -2,18 +2,20 @@
 
 import hashlib
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, NullPool, create_engine, select
+from tests.servers import Postgres
 
 from discreet.accounting.guarantee import Guarantee, Number, exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.ledger import Ledger, Reservation
 from discreet.ledger.chain import GENESIS, entry_hash
+from discreet.ledger.schema import entries
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 
@@ -35,20 +37,46 @@ def ask(ledger: Ledger, epsilon: Number = "0.1", **changes: Any) -> Reservation:
 
 @pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new ledger, to copy: quicker than to create."""
+    """A new ledger in a file, to copy: quicker than to create."""
     place = tmp_path_factory.mktemp("ledger") / "empty.sqlite"
     Ledger(place).close()
     return place
 
 
-@pytest.fixture
-def path(tmp_path: Path, empty: Path) -> Path:
-    """Where the test's ledger is."""
-    return Path(shutil.copy(empty, tmp_path / "ledger.sqlite"))
+@pytest.fixture(scope="session")
+def empty_on_server(postgres: Postgres) -> str:
+    """A new ledger in PostgreSQL, to copy."""
+    url = postgres()
+    Ledger(url).close()
+    return url
 
 
 @pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
+def copied(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[Path | str], Path | str]]:
+    """Copy a ledger that nobody has open, as a backup does."""
+    made = []
+
+    def copy(place: Path | str) -> Path | str:
+        if isinstance(place, Path):
+            return Path(shutil.copy(place, tmp_path / f"copy-of-{place.name}"))
+        made.append(request.getfixturevalue("postgres")(like=place))
+        return made[-1]
+
+    yield copy
+    for url in made:
+        request.getfixturevalue("postgres").drop(url)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def path(request: pytest.FixtureRequest, tmp_path: Path, copied: Callable[[Path | str], Path | str]) -> Path | str:
+    """Where the test's ledger is: a file, and then a server."""
+    if request.param == "sqlite":
+        return Path(shutil.copy(request.getfixturevalue("empty"), tmp_path / "ledger.sqlite"))
+    return copied(request.getfixturevalue("empty_on_server"))
+
+
+@pytest.fixture
+def ledger(path: Path | str) -> Iterator[Ledger]:
     """A ledger with a cap of 1 for rand-hie."""
     with Ledger(path) as opened:
         opened.grant("rand-hie", 1)
@@ -61,17 +89,28 @@ def _ask() -> Callable[..., Reservation]:
     return ask
 
 
+@contextmanager
+def connected(place: Path | str) -> Iterator[Connection]:
+    """Reach into a ledger behind its back, without its guards; SQLite's remain, until they are dropped."""
+    url = f"sqlite:///{place}" if isinstance(place, Path) else place
+    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.exec_driver_sql("SET session_replication_role = replica")
+        yield connection
+
+
 @pytest.fixture
 def tamper() -> Callable[..., None]:
-    """Change the file behind the ledger's back, its triggers dropped first."""
+    """Change a ledger behind its back, its triggers gone."""
 
-    def run(path: Path, *statements: str) -> None:
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
-            for (name,) in names:
-                connection.execute(f"DROP TRIGGER {name}")
+    def run(place: Path | str, *statements: str) -> None:
+        with connected(place) as connection:
+            if isinstance(place, Path):
+                triggers = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+                statements = (*(f"DROP TRIGGER {name}" for (name,) in triggers.all()), *statements)
             for statement in statements:
-                connection.execute(statement)
+                connection.exec_driver_sql(statement)
 
     return run
 
@@ -80,16 +119,15 @@ def tamper() -> Callable[..., None]:
 def rewrite(tamper: Callable[..., None]) -> Callable[..., None]:
     """Change an entry and give it, and all after it, hashes that fit."""
 
-    def run(path: Path, seq: int, **changes: Any) -> None:
+    def run(place: Path | str, seq: int, **changes: Any) -> None:
         statements, previous = [], GENESIS
-        with closing(sqlite3.connect(path)) as connection:
-            connection.row_factory = sqlite3.Row
-            rows = [dict(row) for row in connection.execute("SELECT * FROM entries ORDER BY seq")]
+        with connected(place) as connection:
+            rows = [dict(row) for row in connection.execute(select(entries).order_by(entries.c.seq)).mappings()]
         for row in rows:
             row |= (changes if row["seq"] == seq else {}) | {"prev": previous}
             previous = row["hash"] = entry_hash(row)
             values = ", ".join(f"{name} = {'NULL' if value is None else repr(value)}" for name, value in row.items())
             statements.append(f"UPDATE entries SET {values} WHERE seq = {row['seq']}")
-        tamper(path, *statements, f"UPDATE head SET hash = '{previous}'")
+        tamper(place, *statements, f"UPDATE head SET hash = '{previous}'")
 
     return run

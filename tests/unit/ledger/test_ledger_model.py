@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
@@ -18,6 +18,7 @@ from discreet.ledger import Ledger
 
 RELATION = NeighboringRelation.REPLACE_ONE
 DATASETS = st.sampled_from(["toy", "rand-hie"])
+PROJECTS = st.sampled_from(["thesis", "survey"])
 TENTHS = st.integers(1, 12).map(lambda tenths: Fraction(tenths, 10))
 AFTER = {("reserved", "touch"): "touched", ("reserved", "cancel"): "cancelled"}
 AFTER |= {("touched", "release"): "released", ("touched", "lose"): "lost"}
@@ -27,15 +28,18 @@ class Model:
     """What the ledger must do, without a disk."""
 
     def __init__(self):
-        self.caps, self.reserved = {}, {}
+        self.caps, self.ceilings, self.reserved = {}, {}, {}
 
-    def spent(self, dataset):
-        """Sum what was not cancelled."""
-        return sum(cost for of, cost, state in self.reserved.values() if of == dataset and state != "cancelled")
+    def spent(self, dataset, project=None):
+        """Sum what was not cancelled, of all or of one project."""
+        standing = [of for of in self.reserved.values() if of[0] == dataset and of[3] != "cancelled"]
+        return sum(cost for _, of, cost, _ in standing if project in (None, of))
 
-    def fits(self, dataset, cost):
+    def fits(self, dataset, project, cost):
         """Tell whether a cost is allowed."""
-        return dataset in self.caps and self.spent(dataset) + cost <= self.caps[dataset]
+        if dataset not in self.caps or self.spent(dataset) + cost > self.caps[dataset]:
+            return False
+        return project is None or self.spent(dataset, project) + cost <= self.ceilings.get((dataset, project), 0)
 
 
 @cache
@@ -53,9 +57,13 @@ class LedgerMachine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
+        self.ledger, self.model, self.heads = self.opened(), Model(), []
+
+    def opened(self):
+        """Open a ledger of its own."""
         path = Path(self.folder.name, "ledger.sqlite")
         shutil.copy(Path(_empty_ledger().name, "empty.sqlite"), path)
-        self.ledger, self.model, self.heads = Ledger(path), Model(), []
+        return Ledger(path)
 
     def teardown(self):
         """Remove the files."""
@@ -72,8 +80,21 @@ class LedgerMachine(RuleBasedStateMachine):
             self.ledger.grant(dataset, cap)
             self.model.caps[dataset] = cap
 
-    @rule(target=reservations, dataset=DATASETS, cost=TENTHS)
-    def reserve(self, dataset, cost):
+    @rule(dataset=DATASETS, project=PROJECTS, ceiling=TENTHS)
+    def allot(self, dataset, project, ceiling):
+        """Set a ceiling, or be refused."""
+        if dataset not in self.model.caps:
+            with pytest.raises(BudgetError):
+                self.ledger.allot(dataset, project, ceiling)
+        elif not self.model.spent(dataset, project) <= ceiling <= self.model.caps[dataset]:
+            with pytest.raises(InvalidParameterError):
+                self.ledger.allot(dataset, project, ceiling)
+        else:
+            self.ledger.allot(dataset, project, ceiling)
+            self.model.ceilings[dataset, project] = ceiling
+
+    @rule(target=reservations, dataset=DATASETS, project=st.none() | PROJECTS, cost=TENTHS)
+    def reserve(self, dataset, project, cost):
         """Take a cost, or be refused."""
         asked = {
             "request": "0" * 64,
@@ -81,14 +102,16 @@ class LedgerMachine(RuleBasedStateMachine):
             "neighboring": RELATION,
             "facts": {},
             "dataset": dataset,
+            "project": project,
         }
         asked["guarantee"] = Guarantee(cost, Fraction(0), RELATION)
-        if not self.model.fits(dataset, cost):
-            with pytest.raises(BudgetExceededError if dataset in self.model.caps else BudgetError):
+        if not self.model.fits(dataset, project, cost):
+            named = dataset in self.model.caps and (project is None or (dataset, project) in self.model.ceilings)
+            with pytest.raises(BudgetExceededError if named else BudgetError):
                 self.ledger.reserve(**asked)
             return None
         reservation = self.ledger.reserve(**asked)
-        self.model.reserved[reservation.entry] = (dataset, cost, "reserved")
+        self.model.reserved[reservation.entry] = (dataset, project, cost, "reserved")
         self.heads.append(reservation.head)
         return reservation
 
@@ -97,11 +120,11 @@ class LedgerMachine(RuleBasedStateMachine):
         """Take a step, or be refused."""
         if reservation is None:
             return
-        dataset, cost, state = self.model.reserved[reservation.entry]
+        *asked, state = self.model.reserved[reservation.entry]
         arguments = ("text",) if step == "release" else ()
         if (state, step) in AFTER:
             getattr(reservation, step)(*arguments)
-            self.model.reserved[reservation.entry] = (dataset, cost, AFTER[state, step])
+            self.model.reserved[reservation.entry] = (*asked, AFTER[state, step])
         else:
             with pytest.raises(BudgetError):
                 getattr(reservation, step)(*arguments)
@@ -109,18 +132,22 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule()
     def recover(self):
         """Lose what was touched."""
-        touched = [entry for entry, (_, _, state) in self.model.reserved.items() if state == "touched"]
+        touched = [entry for entry, (*_, state) in self.model.reserved.items() if state == "touched"]
         assert self.ledger.recover(None) == touched
         for entry in touched:
-            self.model.reserved[entry] = (*self.model.reserved[entry][:2], "lost")
+            self.model.reserved[entry] = (*self.model.reserved[entry][:3], "lost")
 
     @invariant()
     def is_the_model(self):
         """Compare caps, sums and states."""
         found = {account.dataset: (account.epsilon_cap, account.epsilon_spent) for account in self.ledger.accounts()}
         assert found == {name: (cap, self.model.spent(name)) for name, cap in self.model.caps.items()}
+        ceilings = [one for dataset in ("rand-hie", "toy") for one in self.ledger.allotments(dataset)]
+        assert {(one.dataset, one.project): (one.epsilon_cap, one.epsilon_spent) for one in ceilings} == {
+            name: (ceiling, self.model.spent(*name)) for name, ceiling in self.model.ceilings.items()
+        }
         states = {entry.seq: entry.state for entry in self.ledger.history() if entry.kind == "reserve"}
-        assert states == {entry: state for entry, (_, _, state) in self.model.reserved.items()}
+        assert states == {entry: state for entry, (*_, state) in self.model.reserved.items()}
 
     @rule()
     def verify(self):
@@ -129,9 +156,24 @@ class LedgerMachine(RuleBasedStateMachine):
 
 
 LedgerMachine.TestCase.settings = settings(
-    max_examples=15, stateful_step_count=25, deadline=None, derandomize=True, database=None
+    max_examples=20, stateful_step_count=30, deadline=None, derandomize=True, database=None
 )
 
 
 class TestLedgerModel(LedgerMachine.TestCase):
-    """Runs the machine."""
+    """Runs the machine on files."""
+
+
+def test_ledger_model_on_a_server(postgres, empty_on_server):
+    """Runs the machine on databases of a server."""
+
+    class OnServer(LedgerMachine):
+        def opened(self):
+            self.url = postgres(like=empty_on_server)
+            return Ledger(self.url, pooled=True)
+
+        def teardown(self):
+            super().teardown()
+            postgres.drop(self.url)
+
+    run_state_machine_as_test(OnServer, settings=settings(LedgerMachine.TestCase.settings, max_examples=10))

@@ -1,5 +1,6 @@
 """Reservations: charged exactly, moved only along their states, stored with their release."""
 
+import shlex
 from fractions import Fraction
 
 import pytest
@@ -42,7 +43,7 @@ def test_a_reservation_tells_where_it_stands(ledger, ask):
     assert reservation.account.epsilon_spent == Fraction(1, 4)
 
 
-def test_too_much_is_refused_in_numbers(ledger, ask, path):
+def test_too_much_is_refused_in_numbers(ledger, ask):
     """The error tells what was asked, what is left, the cap, and the command; nothing is charged."""
     ask(ledger, "0.7")
     head = ledger.head
@@ -52,7 +53,7 @@ def test_too_much_is_refused_in_numbers(ledger, ask, path):
     assert str(refused.value) == (
         "A request must fit in what is left of the lifetime cap of dataset='rand-hie', but epsilon=0.5 is "
         "asked, and 0.3 of 1 is left. Ask for less; only the owner of the data may raise the cap: "
-        f"`discreet budget grant rand-hie --epsilon 1.2 --ledger {path}`."
+        f"`discreet budget grant rand-hie --epsilon 1.2 --ledger {shlex.quote(ledger.location)}`."
     )
     assert ledger.head == head
 

@@ -88,7 +88,13 @@ def test_each_error_has_a_status_of_its_kind():
     kinds = [
         kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.DiscreetError)
     ]
-    internal = {errors.DiscreetError, errors.ServiceError, errors.UnsupportedEventError, errors.ComputationFailedError}
+    internal = {
+        errors.DiscreetError,
+        errors.ServiceError,
+        errors.WaitingError,
+        errors.UnsupportedEventError,
+        errors.ComputationFailedError,
+    }
     for kind in kinds:
         found = status_of(kind.__new__(kind))
         assert (found[0] == 500) == (kind in internal), kind

@@ -38,8 +38,12 @@ class Deed:
     detail: dict[str, Any]
 
 
+_MOST = 2000
+"""Characters of a detail."""
+
+
 def note(connection: Connection, actor: str, action: str, what: str, **detail: Any) -> None:
-    """Add a line.
+    """Add a line, as of now.
 
     Parameters
     ----------
@@ -54,10 +58,28 @@ def note(connection: Connection, actor: str, action: str, what: str, **detail: A
     **detail : Any
         Public facts that JSON can hold.
     """
+    note_at(connection, now(), actor, action, what, detail)
+
+
+def note_at(connection: Connection, time: str, actor: str, action: str, what: str, detail: dict[str, Any]) -> None:
+    """Add a line, as of another time, such as the end of a slot.
+
+    Parameters
+    ----------
+    connection : Connection
+        In the transaction of the deed.
+    time : str
+        When.
+    actor, action, what : str
+        Who does what to what.
+    detail : dict
+        Public facts that JSON can hold; of those too long to keep only the names stand.
+    """
     text = json.dumps(detail, sort_keys=True)
-    connection.execute(
-        insert(audit).values(time=now(), actor=actor[:100], action=action, object=what[:200], detail=text[:2000])
-    )
+    if len(text) > _MOST:
+        text = json.dumps(dict.fromkeys(sorted(detail), "too long to keep"))
+    values = {"time": time, "actor": actor[:100], "action": action, "object": what[:200], "detail": text}
+    connection.execute(insert(audit).values(**values))
 
 
 def page(connection: Connection, before: int | None, limit: int) -> list[Deed]:

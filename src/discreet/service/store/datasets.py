@@ -53,6 +53,15 @@ class Dataset:
 def find(connection: Connection, name: str, version: int | None = None) -> Dataset:
     """Return a version of a data set, the newest by default.
 
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    name : str
+        Of the data set.
+    version : int, optional
+        Which one.
+
     Raises
     ------
     NotFoundError
@@ -68,12 +77,24 @@ def find(connection: Connection, name: str, version: int | None = None) -> Datas
 
 
 def unknown(name: str) -> NotFoundError:
-    """Return the error of a data set that is not there, or not shown."""
+    """Return the error of a data set that is not there, or not shown.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    """
     return NotFoundError(f"A data set must be registered and open to you, but name={name[:100]!r} is not.")
 
 
 def newest(connection: Connection) -> list[Dataset]:
-    """Return the newest version of every data set, by name."""
+    """Return the newest version of every data set, by name.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    """
     last = select(datasets.c.name, func.max(datasets.c.version).label("version")).group_by(datasets.c.name).subquery()
     query = (
         select(datasets)
@@ -92,7 +113,25 @@ def add(
     slot_s: int,
     by: str,
 ) -> Dataset:
-    """Declare a data set, or a further version of it."""
+    """Declare a data set, or a further version of it.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    name : str
+        Of the data set.
+    metadata : dict
+        What is public about it.
+    sha256 : str
+        Digest of the metadata.
+    source : dict
+        Where its tables lie.
+    slot_s : int
+        Length of a request's slot, in seconds.
+    by : str
+        Who.
+    """
     last = connection.execute(select(func.max(datasets.c.version)).where(datasets.c.name == name)).scalar()
     connection.execute(
         insert(datasets).values(

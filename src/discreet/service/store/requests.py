@@ -173,7 +173,14 @@ def page(
 
 
 def step(
-    connection: Connection, id_: str, before: str, after: str, *, as_read: str | None = None, **values: Any
+    connection: Connection,
+    id_: str,
+    before: str,
+    after: str,
+    *,
+    as_read: str | None = None,
+    in_slot: str | None = None,
+    **values: Any,
 ) -> None:
     """Move a request from one state to the next, if it still is in the first.
 
@@ -187,17 +194,21 @@ def step(
         States.
     as_read : str, optional
         Digest that its text must have.
+    in_slot : str, optional
+        End of the slot that it must be in: another worker may have taken it up since.
     **values : Any
         Further columns.
 
     Raises
     ------
     ConflictError
-        When it is in another state, or its text is another.
+        When it is in another state or slot, or its text is another.
     """
     fits = (requests.c.id == id_) & (requests.c.state == before)
     if as_read is not None:
         fits &= requests.c.sha256 == as_read
+    if in_slot is not None:
+        fits &= requests.c.slot_end == in_slot
     done = connection.execute(update(requests).where(fits).values(state=after, **values))
     if done.rowcount != 1:
         raise ConflictError(
@@ -211,6 +222,12 @@ def rewrite(connection: Connection, id_: str, **values: Any) -> Request:
     return find(connection, id_)
 
 
+def is_answered(connection: Connection, question: str) -> bool:
+    """Tell whether a request that asks the same was released."""
+    query = select(requests.c.seq).where(requests.c.question == question, requests.c.state == RELEASED).limit(1)
+    return connection.execute(query).one_or_none() is not None
+
+
 def decide(connection: Connection, id_: str, decision: Decision) -> None:
     """Keep a decision."""
     connection.execute(insert(decisions).values(request=id_, **vars(decision)))
@@ -222,11 +239,11 @@ def decision_on(connection: Connection, id_: str) -> Decision | None:
     return None if row is None else Decision(**{name: value for name, value in row.items() if name != "request"})
 
 
-def fail(connection: Connection, id_: str, before: str, code: str, detail: str = "") -> None:
-    """End a request without a release."""
-    step(connection, id_, before, FAILED, code=code, ended=now())
+def fail(connection: Connection, taken: Request, code: str, detail: str, ended: str) -> None:
+    """End a request that runs, in the slot in which it was taken up, without a release."""
+    step(connection, taken.id, RUNNING, FAILED, in_slot=taken.slot_end, code=code, ended=ended)
     if detail:
-        connection.execute(insert(failures).values(request=id_, detail=detail[:4000]))
+        connection.execute(insert(failures).values(request=taken.id, detail=detail[:4000]))
 
 
 def detail_of(connection: Connection, id_: str) -> str | None:
@@ -239,7 +256,16 @@ def _all() -> Select[Any]:
 
 
 def _request(row: RowMapping) -> Request:
-    return Request(**{**row, "content": json.loads(row["content"])})
+    return Request(**{**row, "content": _parsed(row["content"])})
+
+
+def _parsed(content: str) -> dict[str, Any]:
+    """A text that somebody has damaged reads as empty, which no digest fits: it must not stop the queue or a list."""
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def states(connection: Connection) -> dict[str, int]:

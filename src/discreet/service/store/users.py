@@ -42,6 +42,13 @@ class User:
 def find(connection: Connection, name: str) -> User:
     """Return an account.
 
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    name : str
+        Of the account.
+
     Raises
     ------
     NotFoundError
@@ -54,25 +61,62 @@ def find(connection: Connection, name: str) -> User:
 
 
 def credentials(connection: Connection, name: str) -> tuple[User, str | None] | None:
-    """Return an account that may sign in, with its password's hash; None when there is none."""
+    """Return an account that may sign in, with its password's hash; None when there is none.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    name : str
+        Of the account.
+    """
     row = connection.execute(select(users).where(users.c.name == name, ~users.c.disabled)).mappings().one_or_none()
     return None if row is None else (_user(row), row["password"])
 
 
 def of_subject(connection: Connection, subject: str) -> User | None:
-    """Return the account that single sign-on calls so, if it may sign in."""
+    """Return the account that single sign-on calls so, if it may sign in.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    subject : str
+        What single sign-on calls the person.
+    """
     row = connection.execute(select(users).where(users.c.subject == subject, ~users.c.disabled)).mappings()
     found = row.one_or_none()
     return None if found is None else _user(found)
 
 
 def every(connection: Connection) -> list[User]:
-    """Return all accounts by name."""
+    """Return all accounts by name.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    """
     return [_user(row) for row in connection.execute(select(users).order_by(users.c.name)).mappings()]
 
 
 def add(connection: Connection, name: str, role: Role, shown: str, password: str | None, subject: str | None) -> User:
     """Add an account.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    name : str
+        Of the account.
+    role : Role
+        What it may do.
+    shown : str
+        The person's name.
+    password : str or None
+        The password's hash.
+    subject : str or None
+        What single sign-on calls the person.
 
     Raises
     ------
@@ -95,7 +139,21 @@ def change(
     role: Role | None = None,
     password: str | None = None,
 ) -> User:
-    """Change an account, and end its sessions; a disabled one loses its keys as well."""
+    """Change an account, and end its sessions; a disabled one loses its keys as well.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    name : str
+        Of the account.
+    disabled : bool, optional
+        Whether it may no longer sign in.
+    role : Role, optional
+        What it may do from now on.
+    password : str, optional
+        The new password's hash.
+    """
     find(connection, name)
     given = {"disabled": disabled, "role": None if role is None else role.value, "password": password}
     values = {column: value for column, value in given.items() if value is not None}
@@ -108,13 +166,27 @@ def change(
 
 
 def projects_of(connection: Connection, name: str) -> list[str]:
-    """Return the projects that an account belongs to."""
+    """Return the projects that an account belongs to.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    name : str
+        Of the account.
+    """
     query = select(members.c.project).where(members.c.user == name).order_by(members.c.project)
     return list(connection.execute(query).scalars())
 
 
 def all_projects(connection: Connection) -> dict[str, list[str]]:
-    """Return every project with its members."""
+    """Return every project with its members.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    """
     found: dict[str, list[str]] = {name: [] for name in connection.execute(select(projects.c.name)).scalars()}
     for row in connection.execute(select(members).order_by(members.c.user)):
         found[row.project].append(row.user)
@@ -123,6 +195,13 @@ def all_projects(connection: Connection) -> dict[str, list[str]]:
 
 def project(connection: Connection, name: str) -> list[str]:
     """Return the members of a project.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    name : str
+        Of the project.
 
     Raises
     ------
@@ -137,6 +216,15 @@ def project(connection: Connection, name: str) -> list[str]:
 
 def set_members(connection: Connection, project: str, names: list[str]) -> None:
     """Make a project, or change who belongs to it.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    project : str
+        The project.
+    names : list of str
+        Its members from now on.
 
     Raises
     ------

@@ -1,0 +1,261 @@
+"""The witness: every entry is in it before its method returns, and an older copy of the ledger is known by it."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.errors import BudgetError, InvalidParameterError, VerificationError
+from discreet.ledger import Ledger
+
+
+@pytest.fixture
+def witness(tmp_path):
+    """Where the witness is."""
+    return tmp_path / "ledger.witness"
+
+
+@pytest.fixture
+def seen(path, witness):
+    """A ledger that a witness sees, with a cap of 1."""
+    with Ledger(path, witness=witness) as ledger:
+        ledger.grant("rand-hie", 1)
+        yield ledger
+
+
+def lines_of(witness):
+    """Read what a witness holds."""
+    return [json.loads(line) for line in witness.read_text().splitlines()]
+
+
+def test_every_entry_is_seen(seen, witness, ask):
+    """Each line holds the entry's hash, its amounts in grains and its terms, and only the owner can read it."""
+    seen.allot("rand-hie", "thesis", "0.5")
+    done, back = ask(seen, "0.2", project="thesis"), ask(seen, "0.1")
+    done.touch()
+    done.release("text")
+    back.cancel()
+    found = {line["seq"]: line for line in lines_of(witness)}
+    assert {seq: (line["hash"], line["kind"]) for seq, line in found.items()} == {
+        entry.seq: (entry.hash, entry.kind) for entry in seen.history()
+    }
+    assert found[3] == {
+        "seq": 3,
+        "hash": done.head,
+        "kind": "reserve",
+        "dataset": "rand-hie",
+        "project": "thesis",
+        "request": seen.history()[2].request,
+        "unit": "person",
+        "neighboring": "replace_one",
+        "epsilon": 200_000_000,
+        "delta": 0,
+        "rho": None,
+        "failure": None,
+        "charge": done.head,
+        "charge_seq": 3,
+    }
+    assert [found[seq]["charge_seq"] for seq in (1, 2, 5, 6, 7)] == [None, None, 3, 3, 4]
+    assert stat.S_IMODE(witness.stat().st_mode) == 0o600
+    seen.check_witness()
+
+
+def test_a_line_is_there_before_the_method_returns(seen, witness, ask):
+    """Also what recover writes, and nothing for what was refused or undone."""
+    reservation = ask(seen)
+    assert lines_of(witness)[-1]["hash"] == seen.head
+    reservation.touch()
+    seen.recover(None)
+    assert lines_of(witness)[-1] | {"hash": seen.head, "kind": "lost"} == lines_of(witness)[-1]
+    before = witness.read_bytes()
+    with pytest.raises(BudgetError):
+        ask(seen, 2)
+    with pytest.raises(ZeroDivisionError):
+        ask(seen, within=lambda connection: 1 // 0)
+    assert witness.read_bytes() == before
+
+
+def test_a_witness_that_comes_later_is_told_all(ledger, path, witness, ask):
+    """A new file begins with what the ledger holds; an old one is left as it is."""
+    ask(ledger).touch()
+    for _ in range(2):
+        with Ledger(path, witness=witness) as opened:
+            opened.check_witness()
+        assert [line["seq"] for line in lines_of(witness)] == [1, 2, 3]
+
+
+def test_a_reservation_that_a_crash_hid_is_told_with_its_step(seen, path, witness, ask):
+    """Whoever takes the next step tells the witness of both."""
+    with Ledger(path) as blind:
+        entry = ask(blind).entry
+    assert [line["seq"] for line in lines_of(witness)] == [1]
+    seen.reservation(entry).touch()
+    assert [(line["seq"], line["kind"]) for line in lines_of(witness)] == [(1, "grant"), (2, "reserve"), (3, "touch")]
+
+
+def test_a_restored_backup_is_refused(seen, path, witness, copied, ask):
+    """The error names the first entry that is missing, and the command that charges again."""
+    backup = copied(path)
+    ask(seen)
+    ask(seen)
+    with Ledger(backup, witness=witness) as restored:
+        with pytest.raises(VerificationError, match=r"entry 2 is not, of 2 in all\. .*discreet budget reconcile --wit"):
+            restored.check_witness()
+        restored.verify()
+    with Ledger(backup) as restored, pytest.raises(VerificationError, match="an older copy"):
+        restored.check_witness(witness)
+
+
+def test_a_copy_that_went_on_is_refused(seen, path, witness, copied, ask):
+    """As many entries as before, or more, do not replace those that are missing."""
+    backup = copied(path)
+    ask(seen)
+    with Ledger(backup, witness=witness) as restored:
+        for number in range(3):
+            ask(restored, question=f"other {number}")
+        with pytest.raises(VerificationError, match="entry 2 is not, of 1 in all"):
+            restored.check_witness()
+
+
+def test_without_a_witness_there_is_nothing_to_check(ledger):
+    """A ledger that has none says nothing."""
+    ledger.check_witness()
+
+
+@pytest.mark.parametrize("cut", [1, 9, 60, -2])
+def test_a_torn_line_is_skipped(seen, path, witness, ask, cut):
+    """What a crash cut off belongs to a method that never returned; what follows is whole."""
+    whole = witness.read_text()
+    line = whole.splitlines()[0]
+    witness.write_text(whole + line[:cut])
+    seen.check_witness()
+    ask(seen)
+    assert witness.read_text().startswith(f"{whole}{line[:cut]}\n{{")
+    seen.check_witness()
+    with Ledger(path) as other:
+        assert other.reconcile(witness) == []
+
+
+def test_a_line_of_zeros_is_skipped(seen, witness, ask):
+    """A disk may hold the length of what it never wrote."""
+    with witness.open("ab") as file:
+        file.write(b"\0" * 20)
+    ask(seen)
+    seen.check_witness()
+
+
+def test_a_line_that_lost_its_end_alone_is_whole(seen, witness, ask):
+    """Only its newline was cut off."""
+    witness.write_text(witness.read_text().rstrip("\n"))
+    ask(seen)
+    assert [line["seq"] for line in lines_of(witness)] == [1, 2]
+
+
+@pytest.mark.parametrize("line", ["{}", "[1]}", '{"seq": 1}', "a,b}", '{"seq": "1"}', '{"hash": null, "seq": 1.5}'])
+def test_a_damaged_line_is_refused(seen, witness, line):
+    """A whole line that no ledger wrote is not passed over."""
+    witness.write_text(witness.read_text() + line + "\n")
+    with pytest.raises(VerificationError, match=r"line 2 of .* is not"):
+        seen.check_witness()
+
+
+def test_a_file_that_is_none_is_refused(seen, tmp_path):
+    """What cannot be read has a message of its own."""
+    with pytest.raises(InvalidParameterError, match="witness file must be readable"):
+        seen.check_witness(tmp_path / "none")
+    (tmp_path / "picture").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(InvalidParameterError, match="witness file must be UTF-8"):
+        seen.check_witness(tmp_path / "picture")
+
+
+def test_where_no_witness_can_be_nothing_is_opened(path, tmp_path):
+    """A folder, a device and a folder that is missing."""
+    for place in (tmp_path, "/dev/null", tmp_path / "no" / "w", "a\0b"):
+        with pytest.raises(BudgetError, match="The ledger's witness must be writable"):
+            Ledger(path, witness=place)
+
+
+def test_without_its_witness_nothing_is_charged(seen, witness, ask):
+    """A file that is gone or protected stops every step before the ledger is asked."""
+    reservation = ask(seen)
+    head = seen.head
+    witness.unlink()
+    for step in (lambda: ask(seen), reservation.touch, lambda: seen.grant("rand-hie", 2), lambda: seen.recover(None)):
+        with pytest.raises(BudgetError, match="Nothing is computed without it"):
+            step()
+    assert seen.head == head
+    assert not witness.exists()
+
+
+def test_a_full_disk_stops_before_a_row_is_read(seen, witness, ask, monkeypatch):
+    """The charge stands, the method raises, and the next line is whole."""
+    monkeypatch.setattr(os, "write", lambda handle, data: len(data) // 2)
+    with pytest.raises(BudgetError, match="no space left"):
+        ask(seen)
+    monkeypatch.undo()
+    assert seen.account("rand-hie").epsilon_spent > 0
+    seen.reservation(2).touch()
+    assert [line["seq"] for line in lines_of(witness)] == [1, 2, 3]
+
+
+def test_many_write_one_witness(path, witness, ask):
+    """Threads with ledgers of their own leave whole lines, one for each entry."""
+
+    def run():
+        with Ledger(path, witness=witness) as ledger:
+            for _ in range(5):
+                ask(ledger, "0.001")
+
+    with Ledger(path, witness=witness) as ledger:
+        ledger.grant("rand-hie", 1)
+        workers = [threading.Thread(target=run) for _ in range(6)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert sorted(line["hash"] for line in lines_of(witness)) == sorted(e.hash for e in ledger.history())
+
+
+@pytest.mark.parametrize("wait", [0, 3, 8])
+def test_killed_from_outside(seen, path, witness, ask, wait):
+    """Whatever a killed process had said is in its witness, which goes on."""
+    command = [sys.executable, __file__, str(path), witness]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        said = [process.stdout.readline().strip() for _ in range(3 + wait)]
+        process.kill()
+        said += process.stdout.read().split()
+    seen.check_witness()
+    ask(seen, "0.0001")
+    seen.check_witness()
+    known = {json.loads(line)["hash"] for line in witness.read_text().splitlines() if line.endswith("}")}
+    assert set(said) <= known
+
+
+def reserve_until_killed(place, witness):
+    """Reserve, and say so, again and again."""
+    ledger, relation = (
+        Ledger(place if "://" in place else Path(place), witness=witness),
+        NeighboringRelation.REPLACE_ONE,
+    )
+    while True:
+        reservation = ledger.reserve(
+            request="a" * 64,
+            dataset="rand-hie",
+            unit="person",
+            neighboring=relation,
+            guarantee=Guarantee(Fraction(1, 10**4), Fraction(0), relation),
+            facts={},
+        )
+        print(reservation.head, flush=True)
+
+
+if __name__ == "__main__":
+    reserve_until_killed(*sys.argv[1:])
