@@ -20,7 +20,8 @@ from discreet.service.desk import datasets, people
 from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn
 from discreet.service.settings import Settings
 from discreet.service.store import users
-from discreet.service.worker import job, queue
+from discreet.service.store.requests import Request
+from discreet.service.worker import codes, job, queue
 
 N_ROWS = 300
 METADATA = {
@@ -100,6 +101,14 @@ class Office:
             job.run(self.context, taken.id)
         finally:
             queue.settle(self.context, taken)
+
+    def work(self) -> Request:
+        """Do what a worker and its job do with the oldest approved request, whatever becomes of it; the row before."""
+        taken = queue.take(self.context)
+        assert taken is not None
+        code = codes.code_of(job.outcome(self.context, taken.id))
+        queue.settle(self.context, taken, code)
+        return taken
 
 
 def settings_of(folder: Path, database: str | None = None, **changes: Any) -> Settings:

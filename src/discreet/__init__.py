@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee as Guarantee
     from discreet.accounting.neighbors import NeighboringRelation as NeighboringRelation
+    from discreet.client.remote import Remote as Remote
     from discreet.data.duckdb import open_table as open_table
     from discreet.data.metadata import Metadata as Metadata
     from discreet.estimators.auto import AutoSelection as AutoSelection
@@ -47,6 +48,7 @@ _HOMES = {
     "PerturbedHistogram": "discreet.estimators.perturbed_histogram",
     "PublicSubset": "discreet.estimators.public_subset",
     "Release": "discreet.release",
+    "Remote": "discreet.client.remote",
     "Rival": "discreet.planning.rivals",
     "Scenario": "discreet.planning.scenario",
     "TwoStage": "discreet.estimators.two_stage",
@@ -82,6 +84,7 @@ __all__ = [
     "PoissonRegression",
     "PublicSubset",
     "Release",
+    "Remote",
     "Rival",
     "Scenario",
     "TwoStage",

@@ -30,11 +30,15 @@ def set_up(folder: Path, database: str | None = None, **changes: Any) -> tuple[P
     settings = settings_of(folder, database, **changes)
     with open_context(settings) as context:
         keys = furnish(context)
+    return write_file(folder, settings), settings, keys
+
+
+def write_file(folder: Path, settings: Settings) -> Path:
+    """Write the service file that says these settings, and the pepper beside it."""
     (folder / "pepper").write_bytes(settings.secret)
     given = settings.model_dump(mode="json", exclude={"pepper", "sign_on"}, exclude_none=True)
-    file = folder / "service.yaml"
-    file.write_text(yaml.safe_dump({"schema": SCHEMA, "pepper_file": "pepper"} | given))
-    return file, settings, keys
+    (folder / "service.yaml").write_text(yaml.safe_dump({"schema": SCHEMA, "pepper_file": "pepper"} | given))
+    return folder / "service.yaml"
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -35,7 +35,40 @@ COMMANDS = [
     ["budget", "history"],
     ["budget", "verify"],
     ["budget", "reconcile"],
+    ["serve"],
+    ["worker"],
+    ["remote", "login"],
+    ["remote", "logout"],
+    ["remote", "datasets"],
+    ["remote", "metadata"],
+    ["remote", "budget"],
+    ["remote", "plan"],
+    ["remote", "select"],
+    ["remote", "fit"],
+    ["remote", "hybrid"],
+    ["remote", "run"],
+    ["remote", "requests"],
+    ["remote", "show"],
+    ["remote", "release"],
+    ["remote", "report"],
+    ["remote", "approve"],
+    ["remote", "reject"],
+    ["remote", "withdraw"],
+    ["remote", "register"],
+    ["remote", "grant"],
+    ["remote", "allot"],
+    ["remote", "members"],
+    ["remote", "users", "list"],
+    ["remote", "users", "add"],
+    ["remote", "users", "change"],
+    ["remote", "keys", "list"],
+    ["remote", "keys", "make"],
+    ["remote", "keys", "revoke"],
+    ["remote", "audit"],
+    ["remote", "verify"],
 ]
+
+GROUPS: list[list[str]] = [[], ["metadata"], ["budget"], ["remote"], ["remote", "users"], ["remote", "keys"]]
 
 
 # ---- help
@@ -52,7 +85,7 @@ def test_help(place, command):
     assert place.run(*command, "-h") == done
 
 
-@pytest.mark.parametrize("command", [[], ["metadata"], ["budget"]], ids=str)
+@pytest.mark.parametrize("command", GROUPS, ids=str)
 def test_help_of_groups(place, command):
     """The help of a group names all its commands."""
     done = place.run(*command, "--help")
@@ -65,10 +98,10 @@ def test_help_of_groups(place, command):
 def test_every_command_is_tested(place):
     """No command is missing from the list above."""
     shown = set()
-    for group in ([], ["metadata"], ["budget"]):
+    for group in GROUPS:
         block = place.run(*group, "--help").out.partition("Commands")[2]
         shown |= {(*group, name) for name in re.findall(r"│ (\w+) ", block)}
-    assert shown - {("metadata",), ("budget",)} == set(map(tuple, COMMANDS))
+    assert shown - set(map(tuple, GROUPS)) == set(map(tuple, COMMANDS))
 
 
 def test_help_as_a_process(place):

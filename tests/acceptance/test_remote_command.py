@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ import yaml
 
 import discreet as dc
 from discreet.errors import ComputationFailedError, ForbiddenError, PolicyError, WaitingError
+from discreet.methods.pcls import PenalizedLeastSquares
 from discreet.service.app import create_app
 from discreet.service.context import Context
 from discreet.service.worker import job, queue
@@ -61,10 +63,9 @@ class Office:
         """Do what a worker does with the oldest approved request."""
         taken = queue.take(self.context)
         assert taken is not None
-        try:
+        with suppress(ComputationFailedError):
             job.run(self.context, taken.id)
-        finally:
-            queue.settle(self.context, taken)
+        queue.settle(self.context, taken)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     app = create_app(settings_of(folder, slot_s=1))
     with pytest.MonkeyPatch.context() as patch, serving(app) as url:
         patch.setattr("discreet.service.logs.sys", SimpleNamespace(stderr=io.StringIO()))  # not among a command's words
+        patch.setattr(job.AtSlotEnd, "wait", lambda _: None)  # slots are not what is tested here
         yield Office(url, app.state.context, furnish(app.state.context))
 
 
@@ -129,7 +131,7 @@ def test_looking(office):
     found = office.json("ann", "budget", "toy")
     assert (found["epsilon_cap"], [one["project"] for one in found["allotments"]]) == (3.0, ["alpha"])
     assert re.search(r"alpha +\[[#.]{30}\] [\d.]+ of 2 spent", office.run("ann", "budget", "toy").out)
-    assert "must exist" in office.run("ann", "budget", "none").refused(2)
+    assert "must be registered" in office.run("ann", "budget", "none").refused(2)
 
 
 def test_a_price_and_a_plan(office):
@@ -173,7 +175,7 @@ def test_ask_approve_read(office):
     assert office.run("ann", "report", id_).out
     assert office.run("ann", "report", id_, "--out", "r.pdf").code == 0
     assert Path("r.pdf").read_bytes().startswith(b"%PDF")
-    office.place.run("report", "r.json").out.startswith("1")
+    assert office.place.run("report", "r.json").code == 0
     assert office.run("abe", "release", id_).refused(2)  # of another project: not there
 
 
@@ -211,11 +213,11 @@ def test_noisy_moments_answer_here(office, monkeypatch):
     office.run("cora", "approve", id_)
     office.answered()
     assert office.run("ann", "release", id_, "--out", "m.json", "-q").code == 0
-    monkeypatch.setattr("discreet.cli.remote_ask.service", None)
-    done = office.run("ann", "fit", "--from", "m.json", "--columns", "a,b")
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.cli.remote_ask.service", None)
+        done = office.run("ann", "fit", "--from", "m.json", "--columns", "a,b")
     assert done.code == 0, done
     assert "nothing further was spent" in done.out
-    monkeypatch.undo()
     assert "cannot have --epsilon" in office.run("ann", "fit", "--from", "m.json", "--epsilon", 1).refused(2)
 
 
@@ -227,9 +229,9 @@ def test_refusals(office):
     assert "is left for project alpha" in office.run("ann", *SELECT, 50).refused(4)
     assert "toy" not in office.run("abe", *SELECT, 0.1, "--project", "alpha").refused(2)
     assert "no parameter" in office.run("ann", *SELECT, 0.1, "--set", "nonsense=1").refused(2)
-    assert "for the roles" in office.run("otto", *SELECT, 0.1).refused(6)
+    assert "for the roles" in office.run("otto", *SELECT, 0.1, "--project", "alpha").refused(6)
     office.run("ann", "select", "toy", "--target", "nothing", "--epsilon", 1).refused(3)
-    assert "not private" in office.run("ann", *SELECT, 0.1, "--as-published").refused(9).lower()
+    assert "stand for a guarantee" in office.run("ann", *SELECT, 0.1, "--as-published").refused(9)
     id_ = office.asked(0.11)
     office.run("cora", "reject", id_, "--comment", "ask for less")
     assert "ask for less" in office.run("ann", "release", id_).refused(9)
@@ -240,18 +242,16 @@ def test_a_lost_computation(office, monkeypatch):
     """What failed after the rows were opened says so, with the code of product and library."""
     id_ = office.asked(0.12)
     office.run("cora", "approve", id_)
-    monkeypatch.setattr("discreet.methods.pcls.PenalizedLeastSquares.prepare", _broken(office))
-    office.answered()
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.methods.pcls.PenalizedLeastSquares.prepare", _broken(PenalizedLeastSquares.prepare))
+        office.answered()
     assert "ended without a result" in office.run("ann", "release", id_).refused(5)
     with office.remote("ann") as remote, pytest.raises(ComputationFailedError, match="stays charged"):
         remote.wait(id_)
 
 
-def _broken(office: Office) -> Any:
-    from discreet.methods.pcls import PenalizedLeastSquares
-
-    prepare = PenalizedLeastSquares.prepare
+def _broken(prepare: Any) -> Any:
+    """Prepare as ever, and fail when the rows are open."""
 
     def prepared(self: Any, *args: Any, **named: Any) -> Any:
         found = prepare(self, *args, **named)
@@ -352,7 +352,7 @@ def test_what_is_kept_honest(office):
     """Audit and verification are the auditor's."""
     assert office.run("otto", "verify").out.startswith("The ledger fits: ")
     assert {"action", "actor", "object"} <= office.json("otto", "audit", "--limit", 3)["deeds"][0].keys()
-    assert "setup" in office.run("otto", "audit", "--limit", 500).out
+    assert "make key" in office.run("otto", "audit", "--limit", 500).out
     office.run("ann", "audit").refused(6)
 
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +10,6 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from discreet.service.access.roles import Role
@@ -25,6 +22,7 @@ from discreet.service.setup import set_up
 from discreet.service.worker.loop import work
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
+from tests.serving import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 SHOTS = os.environ.get("DISCREET_SCREENSHOTS")
@@ -71,23 +69,6 @@ class Office:
         with open_context(self.settings) as context:
             work(context, once=True)
 
-    @contextmanager
-    def served(self) -> Iterator[str]:
-        """A server in a thread, at a port of its own."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        config = uvicorn.Config(create_app(self.settings), port=port, log_level="critical", ws="none", access_log=False)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        while not server.started:
-            assert thread.is_alive(), "the server did not start"
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}"
-        server.should_exit = True
-        thread.join()
-
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
@@ -98,7 +79,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
 @pytest.fixture(scope="module")
 def url(office: Office) -> Iterator[str]:
     """Where it is served."""
-    with office.served() as found:
+    with serving(create_app(office.settings)) as found:
         yield found
 
 
@@ -422,7 +403,7 @@ def pages_of(someone: Person) -> list[str]:
 
 
 def test_every_page_at_every_width(browser: Browser, url: str, office: Office) -> None:
-    """No page is wider than a phone or a screen; each has one first heading, and names for all that can be filled in."""
+    """No page is wider than its window; each has one first heading, and a name for all that can be filled in."""
     open_to_analyst(browser, url, "shown")
     with person(browser, url, "analyst") as analyst:
         for method in ("pcls", "linear"):

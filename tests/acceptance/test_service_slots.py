@@ -20,7 +20,7 @@ from tests.acceptance.service_processes import play, set_up
 from tests.office import QUESTION, open_office, settings_of
 
 ANN = Principal("ann", Role.ANALYST)
-SLOT_S = 5
+SLOT_S = 8
 """A whole number of ticks, so that the next slot ends one tick and one slot later."""
 CELL = 2.7319052846137
 """In the table that is read slowly, or whose computation fails with it."""

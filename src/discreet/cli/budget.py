@@ -1,15 +1,25 @@
 """``discreet budget``: the ledger."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from discreet import workflow
+from discreet.cli.budget_text import (
+    ZCDP,
+    account_line,
+    account_record,
+    allotment_line,
+    allotment_record,
+    cap,
+    converts,
+    entry_line,
+    entry_record,
+)
 from discreet.cli.console import as_json, number, result, say
 from discreet.errors import BudgetError, InvalidParameterError
-
-ZCDP = "zcdp"
+from discreet.release import Release
 
 app = typer.Typer(
     no_args_is_help=True, help="The ledger: what each data set may spend for its lifetime, and has spent."
@@ -54,12 +64,37 @@ def grant(
         account = book.grant(keys.pop(), epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)
         where = book.location
     if json_:
-        as_json("discreet/account@1", **_account(account))
+        as_json("discreet/account@1", **account_record(account))
     else:
-        result(f"{account.dataset} may spend {_cap(account)} for its lifetime.")
+        result(f"{account.dataset} may spend {cap(account)} for its lifetime.")
         if account.accounting == ZCDP:
-            result(f"{_converted(account).capitalize()}.")
+            result(f"{converts(account).capitalize()}.")
         say(f"Ledger: {where}")
+
+
+@app.command()
+def allot(
+    dataset: Annotated[str, typer.Argument(help="The data set's key.")],
+    project: Annotated[str, typer.Argument(help="The project.")],
+    epsilon: Annotated[str, typer.Option(help="The most it may spend, in nats: at most the data set's cap.")],
+    delta: Annotated[str, typer.Option(help="The most delta it may spend.")] = "0",
+    ledger: LedgerOption = None,
+    json_: Json = False,
+) -> None:
+    """Set what a project may spend of a data set's cap.
+
+    A ceiling, not a share set aside: the ceilings of several projects may add up to more than the cap.
+
+    \b
+    Example:
+      discreet budget allot rand-hie thesis --epsilon 1
+    """
+    with _existing(ledger) as book:
+        allotment = book.allot(dataset, project, epsilon, delta)
+    if json_:
+        as_json("discreet/allotment@1", **allotment_record(allotment))
+    else:
+        result(f"{project} may spend {cap(allotment)} of {dataset}.")
 
 
 @app.command()
@@ -76,14 +111,18 @@ def show(
     """
     with _existing(ledger) as book:
         accounts = book.accounts() if dataset is None else [book.account(dataset)]
+        allotments = {account.dataset: book.allotments(account.dataset) for account in accounts}
         where = book.location
     if json_:
-        as_json("discreet/accounts@1", accounts=[_account(account) for account in accounts])
+        records = [account_record(account, allotments[account.dataset]) for account in accounts]
+        as_json("discreet/accounts@1", accounts=records)
         return
     if not accounts:
         say(f"No data set has a cap yet in {where}. Set one: discreet budget grant DATASET --epsilon E")
     for account in accounts:
-        result(_bar(account))
+        result(account_line(account))
+        for allotment in allotments[account.dataset]:
+            result(allotment_line(allotment))
 
 
 @app.command()
@@ -101,20 +140,16 @@ def history(
     with _existing(ledger) as book:
         entries = book.history(dataset)
     if json_:
-        as_json("discreet/history@1", entries=[_entry(entry) for entry in entries])
+        as_json("discreet/history@1", entries=[entry_record(entry) for entry in entries])
         return
     for entry in entries:
-        state = f" ({entry.state})" if entry.state else ""
-        amount = f"epsilon {number(entry.epsilon)}" if entry.epsilon else ""
-        amount = amount if entry.rho is None else f"rho {number(entry.rho)}"
-        result(
-            f"{entry.seq:>5}  {entry.time}  {entry.kind + state:<20} {entry.dataset:<20} {amount:<16} {entry.hash[:12]}"
-        )
+        result(entry_line(entry))
 
 
 @app.command()
 def verify(
     releases: Annotated[list[Path] | None, typer.Argument(help="Releases to find in the ledger.")] = None,
+    witness: Annotated[Path | None, typer.Option(help="The witness: tells an older copy of the ledger.")] = None,
     ledger: LedgerOption = None,
     json_: Json = False,
 ) -> None:
@@ -125,9 +160,11 @@ def verify(
     \b
     Example:
       discreet budget verify release.json
+      discreet budget verify --witness ledger.witness
     """
     with _existing(ledger) as book:
         found = workflow.verify(book, releases or [])
+        book.check_witness(witness)
         fits = found.ledger
         concentrated = [account for account in book.accounts() if account.accounting == ZCDP]
     if json_:
@@ -145,81 +182,46 @@ def verify(
             result(f"{path}: computed from the release of entry {entry}, which is in the ledger; it spent nothing.")
         for account in concentrated:
             spent = f"rho {number(account.rho_spent)} of {number(account.rho_cap)} is spent"
-            result(f"{account.dataset}: {spent}, and {_converted(account)}.")
+            result(f"{account.dataset}: {spent}, and {converts(account)}.")
 
 
-def _existing(location: str | None) -> workflow.Ledger:
-    """Open a ledger to look at it: a mistyped path must not look like an empty ledger."""
+@app.command()
+def reconcile(
+    witness: Annotated[Path | None, typer.Option(help="The witness that saw what was charged.")] = None,
+    release: Annotated[list[Path] | None, typer.Option(help="A release that was charged; may be repeated.")] = None,
+    ledger: LedgerOption = None,
+    json_: Json = False,
+) -> None:
+    """Charge again what was charged after the backup that was put back.
+
+    \b
+    Example:
+      discreet budget reconcile --witness ledger.witness
+      discreet budget reconcile --release first.json --release second.json
+    """
+    if witness is None and not release:
+        raise InvalidParameterError("A witness or a release is needed to reconcile from. Give --witness or --release.")
+    with _existing(ledger, witness=witness) as book:
+        made = book.reconcile(witness, releases=[Release.read(path) for path in release or []])
+    if json_:
+        as_json("discreet/reconciliation@1", entries=[entry_record(entry) for entry in made])
+        return
+    for entry in made:
+        result(entry_line(entry))
+    for dataset in sorted({entry.dataset for entry in made if _lost_caps(entry)}):
+        say(f"{dataset}: its cap or an allotment was set since. It is as in the backup; set it again.")
+    if not made:
+        say("Nothing was lost: the ledger holds all of it.")
+
+
+def _lost_caps(entry: workflow.Entry) -> bool:
+    return any(lost["kind"] in ("grant", "allot") for lost in entry.facts.get("lost", ()))
+
+
+def _existing(location: str | None, *, witness: Path | None = None) -> workflow.Ledger:
+    """Open a ledger to look at it: a mistyped path must not look like an empty ledger, nor like an empty witness."""
     if location is not None and "://" not in location and not Path(location).exists():
         raise BudgetError(f"The ledger must exist to be shown, but {location[:300]} does not. Check --ledger.")
-    return workflow.Ledger(location)
-
-
-def _account(account: workflow.Account) -> dict[str, Any]:
-    return {
-        "dataset": account.dataset,
-        "unit": account.unit,
-        "neighboring": account.neighboring,
-        "epsilon": {
-            "cap": float(account.epsilon_cap),
-            "spent": float(account.epsilon_spent),
-            "left": float(account.epsilon_left),
-        },
-        "delta": {
-            "cap": float(account.delta_cap),
-            "spent": float(account.delta_spent),
-            "left": float(account.delta_left),
-        },
-        "accounting": account.accounting,
-        "rho": _rho(account) if account.accounting == ZCDP else None,
-        "releases": account.n_releases,
-    }
-
-
-def _rho(account: workflow.Account) -> dict[str, Any]:
-    return {
-        "cap": float(account.rho_cap),
-        "spent": float(account.rho_spent),
-        "left": float(account.rho_left),
-        "failure": {"cap": float(account.failure_cap), "spent": float(account.failure_spent)},
-    }
-
-
-def _entry(entry: workflow.Entry) -> dict[str, Any]:
-    fields = {
-        name: getattr(entry, name) for name in ("seq", "time", "kind", "dataset", "request", "unit", "hash", "state")
-    }
-    return {
-        **fields,
-        "neighboring": entry.neighboring,
-        "epsilon": float(entry.epsilon),
-        "delta": float(entry.delta),
-        "rho": None if entry.rho is None else float(entry.rho),
-        "failure": None if entry.failure is None else float(entry.failure),
-        "facts": entry.facts,
-    }
-
-
-def _bar(account: workflow.Account) -> str:
-    filled = round(30 * float(account.share_spent))
-    bar = f"{account.dataset:<20} [{'#' * filled}{'.' * (30 - filled)}]"
-    if account.accounting == ZCDP:
-        return (
-            f"{bar} rho {number(account.rho_spent)} of {number(account.rho_cap)} spent, {number(account.rho_left)} "
-            f"left, {account.n_releases} releases; {_converted(account)}"
-        )
-    return (
-        f"{bar} {number(account.epsilon_spent)} of {number(account.epsilon_cap)} spent, "
-        f"{number(account.epsilon_left)} left, {account.n_releases} releases"
-    )
-
-
-def _cap(account: workflow.Account) -> str:
-    if account.accounting != ZCDP:
-        return f"epsilon {number(account.epsilon_cap)}"
-    return f"rho {number(account.rho_cap)}"
-
-
-def _converted(account: workflow.Account) -> str:
-    """The cap's epsilon: that of the running rho would be no bound."""
-    return f"the cap converts to epsilon {number(account.epsilon_cap)} at delta {number(account.delta_cap)}"
+    if witness is not None and not witness.is_file():
+        raise InvalidParameterError(f"The witness must be a file, but {str(witness)[:300]} is none. Check --witness.")
+    return workflow.Ledger(location, witness=witness)

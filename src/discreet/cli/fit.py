@@ -1,11 +1,13 @@
 """``discreet fit``: coefficients with intervals, privately."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from discreet import workflow
+from discreet.cli.asked import Asked, sharing
 from discreet.cli.console import given_options
 from discreet.cli.spend import (
     Book,
@@ -41,8 +43,34 @@ FREE = ("from_", "columns", "family", "confidence", "out", "json_", "yes", "quie
 """What can be asked of noisy moments; the rest was settled when they were bought."""
 
 
-def fit(
-    context: typer.Context,
+@dataclass(frozen=True)
+class FitAsked:
+    """What a fit asks, perhaps of an earlier release."""
+
+    target: str
+    columns: tuple[str, ...] | None
+    earlier: Release | None
+    read: Path | None
+    family: str
+    parameters: dict[str, Any]
+
+    def free(self, context: typer.Context, *known: str) -> Release | None:
+        """Return what the noisy moments of the earlier release answer, or None when the fit must be bought."""
+        if self.earlier is None or self.earlier.moments is None or self.family != "linear":
+            return None
+        _check_free(context, self.earlier, self.earlier.moments, known)
+        return workflow.fit_from(self.earlier, self.columns, self.parameters["confidence"])
+
+    def asked(self) -> Asked:
+        """Return what is asked of the rows."""
+        among = self.columns or (self.earlier.selected if self.earlier is not None else None)
+        if among is None or not self.target:
+            raise InvalidParameterError("A model is needed: give --target and --columns COL,COL, or --from RELEASE.")
+        reads = () if self.read is None else (self.read,)
+        return Asked(self.family, self.target, among, self.parameters, reads=reads)
+
+
+def question(
     target: Annotated[str | None, typer.Option(help="The response. Default: that of --from.")] = None,
     columns: Annotated[
         list[str] | None, typer.Option(help="Columns of the model: COL,COL. Default: those that --from selected.")
@@ -58,9 +86,6 @@ def fit(
             "intervals."
         ),
     ] = 0.0,
-    metadata: Annotated[Path | None, typer.Option(help="What is public about the table (YAML or JSON).")] = None,
-    data: Data = None,
-    targets: Targets = None,
     family: Annotated[str, typer.Option(help="linear, logistic or poisson.")] = "linear",
     confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     y_bound: Annotated[float | None, typer.Option(help="Linear: clip the target to this far from its center.")] = None,
@@ -70,6 +95,30 @@ def fit(
     ] = None,
     intercept: Annotated[bool, typer.Option(help="A constant in the model.")] = True,
     solver: Annotated[str | None, typer.Option(help="Default: what the plan finds best.")] = None,
+) -> FitAsked:
+    """What a fit asks."""
+    earlier = Release.read(from_) if from_ is not None else None
+    response = target or (str(earlier.request.get("target", "")) if earlier is not None else "")
+    parameters = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "confidence": confidence,
+        "y_bound": y_bound,
+        "y_center": y_center,
+        "row_norm": row_norm,
+        "fit_intercept": intercept,
+        "solver": number_or_word(solver),
+    }
+    return FitAsked(response, names(columns), earlier, from_, family, parameters)
+
+
+@sharing(question)
+def fit(
+    fitted: FitAsked,
+    context: typer.Context,
+    metadata: Annotated[Path | None, typer.Option(help="What is public about the table (YAML or JSON).")] = None,
+    data: Data = None,
+    targets: Targets = None,
     table: Of = None,
     ledger: Book = None,
     out: Out = None,
@@ -81,40 +130,25 @@ def fit(
 ) -> None:
     """Spend budget to learn the coefficients of a regression of TARGET, with intervals."""
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
-    earlier = Release.read(from_) if from_ is not None else None
-    if earlier is not None and earlier.moments is not None and family == "linear":
-        _check_free(context, earlier, earlier.moments)
-        if out is not None:
-            writable(out)
-        deliver(workflow.fit_from(earlier, names(columns), confidence), how)
+    if out is not None:
+        writable(out)
+    derived = fitted.free(context)
+    if derived is not None:
+        deliver(derived, how)
         return
-    among = names(columns) or (earlier.selected if earlier is not None else None)
-    response = target or (str(earlier.request.get("target", "")) if earlier is not None else "")
-    if among is None or not response:
-        raise InvalidParameterError("A model is needed: give --target and --columns COL,COL, or --from RELEASE.")
-    if metadata is None or epsilon is None:
+    asked = fitted.asked()
+    if metadata is None or asked.parameters["epsilon"] is None:
         raise InvalidParameterError("A fit spends budget: give --epsilon and --metadata. Only noisy moments are free.")
-    chosen = workflow.method_of(
-        family,
-        epsilon=epsilon,
-        delta=delta,
-        confidence=confidence,
-        y_bound=y_bound,
-        y_center=y_center,
-        row_norm=row_norm,
-        fit_intercept=intercept,
-        solver=number_or_word(solver),
-    )
-    spend(chosen, metadata, response, among, how, from_)
+    spend(asked.chosen(), metadata, asked.target, asked.candidates, how, *asked.reads)
 
 
-def _check_free(context: typer.Context, release: Release, moments: MomentsRecord) -> None:
+def _check_free(context: typer.Context, release: Release, moments: MomentsRecord, known: tuple[str, ...]) -> None:
     """Refuse options that ask noisy moments for something else than was bought."""
     bought = {"target": release.request.get("target"), "intercept": None in moments.owners}
     asked = [
         written
         for name, value, written in given_options(context)
-        if name not in FREE and not (name in bought and bought[name] == value)
+        if name not in (*FREE, *known) and not (name in bought and bought[name] == value)
     ]
     if asked:
         raise InvalidParameterError(

@@ -1,12 +1,14 @@
 """``discreet hybrid``: an estimate on public records that the private rows weight."""
 
 import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from discreet import workflow
+from discreet.cli.asked import Asked, sharing
 from discreet.cli.console import differ, given_options, say, spare
 from discreet.cli.select import named_numbers, other_parameters
 from discreet.cli.spend import Book, Data, Fresh, How, Json, Of, Out, Quiet, Yes, names, spend
@@ -35,11 +37,31 @@ Simulated = Annotated[
 ]
 
 
-def hybrid(
-    context: typer.Context,
-    metadata: Annotated[Path, typer.Option(help="What is public about the table, and which file is public.")],
-    public: Open = None,
-    data: Data = None,
+@dataclass(frozen=True)
+class HybridAsked:
+    """What an estimate asks; target and epsilon are not needed where a release was paid for."""
+
+    method: str
+    target: str | None
+    candidates: tuple[str, ...] | None
+    parameters: dict[str, Any]
+    quantile: float | None
+    twins: int | None
+
+    def asked(self) -> Asked:
+        """Return what is asked of the rows."""
+        if self.target is None or self.parameters.get("epsilon") is None:
+            raise InvalidParameterError("An estimate spends budget: give --target and --epsilon, or --from RELEASE.")
+        given = self.parameters
+        _check_options(self.method, given.get("contrast"), self.quantile, given.get("ridge"))
+        twins = self.twins
+        if twins is None and self.method != "histogram":
+            twins = 0 if given.get("as_published") else TWINS
+        simulated = {} if twins is None else {"twins": twins}
+        return Asked(self.method, self.target, self.candidates, {**given, **simulated})
+
+
+def question(
     target: Annotated[
         str | None, typer.Option(help="The response, or the column whose mean or quantile is asked.")
     ] = None,
@@ -109,6 +131,34 @@ def hybrid(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, as JSON.")
     ] = None,
+) -> HybridAsked:
+    """What an estimate asks."""
+    named = {
+        "epsilon": epsilon,
+        "contrast": contrast,
+        "quantile": quantile,
+        "measure": measure,
+        "n_points": _points(points),
+        "sizes": _numbers(sizes, "--sizes N,N, such as 50,100", int),
+        "ridge": ridge,
+        "ridges": _numbers(ridges, "--ridges R,R, such as 0,0.1", float),
+        "loss": loss,
+        "shares": named_numbers(share, "--share STEP=PART, such as validation=0.15"),
+        "fit_intercept": intercept,
+        "n0": n0,
+        "as_published": as_published or None,
+    }
+    given = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
+    return HybridAsked(method, target, names(candidates), given, quantile, twins)
+
+
+@sharing(question)
+def hybrid(
+    estimate: HybridAsked,
+    context: typer.Context,
+    metadata: Annotated[Path, typer.Option(help="What is public about the table, and which file is public.")],
+    public: Open = None,
+    data: Data = None,
     table: Of = None,
     public_table: Annotated[str | None, typer.Option(help="Which table of a public database file.")] = None,
     from_: Annotated[
@@ -139,42 +189,22 @@ def hybrid(
         opened = workflow.open_public(str(public), declared, public_table)
         _write(weighted_out, Release.read(from_), declared, opened, quiet)
         return
-    if target is None or epsilon is None:
-        raise InvalidParameterError("An estimate spends budget: give --target and --epsilon, or --from RELEASE.")
-    _check_options(method, contrast, quantile, ridge)
-    named = {
-        "epsilon": epsilon,
-        "contrast": contrast,
-        "quantile": quantile,
-        "measure": measure,
-        "n_points": _points(points),
-        "sizes": _numbers(sizes, "--sizes N,N, such as 50,100", int),
-        "ridge": ridge,
-        "ridges": _numbers(ridges, "--ridges R,R, such as 0,0.1", float),
-        "loss": loss,
-        "shares": named_numbers(share, "--share STEP=PART, such as validation=0.15"),
-        "fit_intercept": intercept,
-        "n0": n0,
-        "as_published": as_published or None,
-    }
-    given = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
-    among, records = names(candidates), None
-    if method == "histogram":
+    asked, records = estimate.asked(), None
+    if asked.method == "histogram":
         _check_alone(public, public_table, weighted_out)
-        given |= {} if twins is None else {"twins": twins}
     else:
-        if as_published and weighted_out is not None:
+        if asked.parameters.get("as_published") and weighted_out is not None:
             raise InvalidParameterError(
                 "Weighted public records must come with a guarantee, but --as-published gives none. Leave one out."
             )
         records = _opened(public, declared, public_table, data)
-        usual = 0 if as_published else TWINS
-        given |= {"public": records, "twins": usual if twins is None else twins}
-    chosen = workflow.method_of(_known(method), **given)
+        asked = replace(asked, parameters={**asked.parameters, "public": records})
+    chosen = asked.chosen()
     if records is not None:
-        records.points(declared, target, among)  # what is wrong with them is told before the ledger is opened
+        # What is wrong with them is told before the ledger is opened.
+        records.points(declared, asked.target, asked.candidates)
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, weighted=weighted_out)
-    release = spend(chosen, metadata, target, among, how, public)
+    release = spend(chosen, metadata, asked.target, asked.candidates, how, public)
     if release is not None and records is not None:
         _write(weighted_out, release, declared, records, quiet)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import budget, metadata
+from discreet.cli import budget, metadata, remote
 from discreet.cli import fit as fitting
 from discreet.cli import hybrid as weighting
 from discreet.cli import plan as planning
@@ -24,19 +24,23 @@ from discreet.errors import (
     ForbiddenError,
     InvalidParameterError,
     MetadataError,
+    NotFoundError,
     NotSignedInError,
     PolicyError,
     VerificationError,
+    WaitingError,
 )
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (InvalidParameterError, 2),
+    (NotFoundError, 2),
     (MetadataError, 3),
     (BudgetError, 4),
     (DataMismatchError, 5),
     (ComputationFailedError, 5),
     (NotSignedInError, 6),
     (ForbiddenError, 6),
+    (WaitingError, 7),
     (VerificationError, 8),
     (PolicyError, 9),
     (DiscreetError, 1),
@@ -62,6 +66,7 @@ app.command(epilog=running.EXAMPLE)(running.run)
 app.add_typer(budget.app, name="budget")
 app.command()(report)
 app.command(epilog=reproducing.EXAMPLE)(reproducing.reproduce)
+app.add_typer(remote.app, name="remote")
 app.command(epilog=serving.SERVE_EXAMPLE)(serving.serve)
 app.command(epilog=serving.WORKER_EXAMPLE)(serving.worker)
 

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
+from discreet.cli.asked import sharing
 from discreet.cli.console import as_json, progress, result, say, spare
 from discreet.cli.plan_text import page, shown
 from discreet.cli.select import other_parameters
@@ -34,8 +36,19 @@ MEASURES = {"right": "right", "p": "right", "overlap": "overlap", "explained": "
 FIT = "a linear fit of the right columns"
 
 
-def plan(
-    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
+@dataclass(frozen=True)
+class PlanAsked:
+    """What a plan asks, but for the table's metadata."""
+
+    fields: dict[str, Any]
+    compare: bool
+
+    def of(self, public: workflow.Metadata) -> workflow.Question:
+        """Return the whole question."""
+        return workflow.Question(metadata=public, **self.fields)
+
+
+def question(
     target: Annotated[str, typer.Option(help="The response: a numeric column.")],
     candidates: Annotated[
         list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")
@@ -73,6 +86,35 @@ def plan(
     ] = None,
     draws: Annotated[int, typer.Option(help="Draws of noise on each table.")] = 1,
     seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
+) -> PlanAsked:
+    """What a plan asks."""
+    asked = _asked(goal)
+    if compare and asked:
+        raise InvalidParameterError("--compare rates methods at an epsilon that --goal is to find. Leave one out.")
+    if draws != 1 and asked:
+        raise InvalidParameterError("A goal takes each table once. Leave out --draws, or give more --tables.")
+    epsilons = numbers_of(epsilon, "--epsilon E,E", "0.1,1,10") or ()
+    fields = {
+        "target": target,
+        "candidates": names(candidates),
+        "epsilons": epsilons[:1] if compare else epsilons,
+        "delta": delta,
+        "n_rows": _counts(n_rows),
+        "supposed": supposed(effect, n_true, r_squared, noise_sd, correlation, times, like),
+        "methods": tuple(method or ()),
+        "parameters": other_parameters(set_),
+        "goal": asked,
+        "n_tables": tables,
+        "n_draws": draws,
+        "seed": seed,
+    }
+    return PlanAsked(fields, compare)
+
+
+@sharing(question)
+def plan(
+    asked: PlanAsked,
+    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
     out: Annotated[
         Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
     ] = None,
@@ -80,43 +122,33 @@ def plan(
     quiet: Quiet = False,
 ) -> None:
     """Tell how well each selection can be expected to do, by simulation. No data are opened and nothing is spent."""
-    public = workflow.Metadata.read(metadata)
-    if out is not None:
-        if out.suffix.lower() not in (".csv", ".html", ".htm"):
-            raise InvalidParameterError(
-                f"Figures are written as CSV or as a page, but --out is {out}. Give a name that ends in .csv or .html."
-            )
-        writable(out)
-        spare(out, metadata, like)
-    asked = _asked(goal)
-    if compare and asked:
-        raise InvalidParameterError("--compare rates methods at an epsilon that --goal is to find. Leave one out.")
-    if draws != 1 and asked:
-        raise InvalidParameterError("A goal takes each table once. Leave out --draws, or give more --tables.")
-    epsilons = numbers_of(epsilon, "--epsilon E,E", "0.1,1,10") or ()
-    question = workflow.Question(
-        metadata=public,
-        target=target,
-        candidates=names(candidates),
-        epsilons=epsilons[:1] if compare else epsilons,
-        delta=delta,
-        n_rows=_counts(n_rows),
-        supposed=supposed(effect, n_true, r_squared, noise_sd, correlation, times, like),
-        methods=tuple(method or ()),
-        parameters=other_parameters(set_),
-        goal=asked,
-        n_tables=tables,
-        n_draws=draws,
-        seed=seed,
-    )
+    check_out(out, metadata, asked.fields["supposed"].get("like"))
+    expect(asked, workflow.Metadata.read(metadata), out, json_, quiet)
+
+
+def check_out(out: Path | None, *read: Path | None) -> None:
+    """Refuse a file for figures that could not be written, or that the command reads."""
+    if out is None:
+        return
+    if out.suffix.lower() not in (".csv", ".html", ".htm"):
+        raise InvalidParameterError(
+            f"Figures are written as CSV or as a page, but --out is {out}. Give a name that ends in .csv or .html."
+        )
+    writable(out)
+    spare(out, *read)
+
+
+def expect(asked: PlanAsked, public: workflow.Metadata, out: Path | None, json_: bool, quiet: bool) -> None:
+    """Simulate, print, and write where it was asked for."""
+    whole = asked.of(public)
     with progress(quiet) as told:
-        found = workflow.expect(question, PROCESSES, told)
+        found = workflow.expect(whole, PROCESSES, told)
     if out is not None:
-        write_whole(out, _csv(found) if out.suffix.lower() == ".csv" else page(question, found))
+        write_whole(out, _csv(found) if out.suffix.lower() == ".csv" else page(whole, found))
     if json_:
-        as_json(**found.record(question))
+        as_json(**found.record(whole))
     else:
-        result("\n".join(shown(question, found, compare)))
+        result("\n".join(shown(whole, found, asked.compare)))
     if out is not None:
         say(f"Figures written to {out}.", quiet)
 

@@ -11,8 +11,8 @@ from discreet.errors import InvalidParameterError
 from discreet.files import writable, write_whole
 from discreet.release import Release
 
-_FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json"}
-_FORMATS |= {".csv": "csv", ".pdf": "pdf"}
+FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json"}
+FORMATS |= {".csv": "csv", ".pdf": "pdf"}
 
 
 def report(
@@ -27,10 +27,10 @@ def report(
     Example:
       discreet report release.json --out report.html
     """
-    chosen: Any = format_ or (_FORMATS.get(out.suffix.lower()) if out is not None else "text")
+    chosen: Any = format_ or (FORMATS.get(out.suffix.lower()) if out is not None else "text")
     if chosen is None:
         raise InvalidParameterError(
-            f"The report's format must be told: end --out in {', '.join(_FORMATS)}, or give --format."
+            f"The report's format must be told: end --out in {', '.join(FORMATS)}, or give --format."
         )
     if out is not None:
         writable(out)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
+from discreet.cli.asked import Asked, sharing
 from discreet.cli.console import progress, say
 from discreet.cli.spend import (
     Book,
@@ -43,12 +44,9 @@ Example:
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
 
 
-def select(
+def question(
     target: Annotated[str, typer.Option(help="The response: a numeric column; for sis and two-stage also a category.")],
     epsilon: Annotated[float, typer.Option(help="Privacy loss to spend, in nats. Common: 0.1 to 3.")],
-    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
-    data: Data = None,
-    targets: Targets = None,
     candidates: Names = None,
     method: Annotated[
         str,
@@ -118,16 +116,8 @@ def select(
     correlation: Correlation = None,
     times: Times = None,
     like: Like = None,
-    table: Of = None,
-    ledger: Book = None,
-    out: Out = None,
-    fresh: Fresh = False,
-    dry_run: DryRun = False,
-    json_: Json = False,
-    yes: Yes = False,
-    quiet: Quiet = False,
-) -> None:
-    """Spend budget to learn which variables belong in the regression of TARGET."""
+) -> Asked:
+    """What a selection asks."""
     named = {
         "epsilon": epsilon,
         "delta": delta,
@@ -148,45 +138,74 @@ def select(
         "as_published": as_published or None,
     }
     given = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
     stated = supposed(effect, n_true, r_squared, noise_sd, correlation, times, like)
     if method == "auto":
-        _auto(given, metadata, target, names(candidates), how, stated)
-        return
-    if stated:
+        _check_auto(given)
+    elif stated:
         raise InvalidParameterError(
             f"What is supposed of the table is for the method auto, but {next(iter(stated))} is given with {method}. "
             "Leave that out, or ask `discreet plan`."
         )
-    spend(workflow.method_of(method, **given), metadata, target, names(candidates), how, models)
+    reads = tuple(path for path in (models, like) if path is not None)
+    return Asked(method, target, names(candidates), given, stated, reads)
 
 
-def _auto(
-    given: dict[str, Any],
-    metadata: Path,
-    target: str,
-    candidates: tuple[str, ...] | None,
-    how: How,
-    stated: dict[str, Any],
+@sharing(question)
+def select(
+    asked: Asked,
+    metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
+    data: Data = None,
+    targets: Targets = None,
+    table: Of = None,
+    ledger: Book = None,
+    out: Out = None,
+    fresh: Fresh = False,
+    dry_run: DryRun = False,
+    json_: Json = False,
+    yes: Yes = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Let a plan choose the method, from public facts alone, and run it."""
+    """Spend budget to learn which variables belong in the regression of TARGET."""
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
+    if asked.method != "auto":
+        spend(asked.chosen(), metadata, asked.target, asked.candidates, how, *asked.reads)
+        return
+    public, private = workflow.Metadata.read(metadata), None
+    if asked.supposed.get("like") is not None and data is not None:
+        private = workflow.open_table(data, public, table, targets)
+    chosen, facts = auto_of(asked, public, quiet, private)
+    spend(chosen, metadata, asked.target, asked.candidates, how, *asked.reads, chosen=facts)
+
+
+def auto_of(asked: Asked, public: workflow.Metadata, quiet: bool, private: Any = None) -> tuple[Any, dict[str, Any]]:
+    """Let a plan choose the method, from public facts alone, and say what it chose."""
+    given = asked.parameters
+    with progress(quiet) as told:
+        chosen, facts = workflow.auto_method(
+            public,
+            asked.target,
+            asked.candidates,
+            given["epsilon"],
+            given.get("delta") or 0.0,
+            given.get("n0"),
+            progress=told,
+            supposed=asked.supposed,
+            private=private,
+        )
+    say(
+        f"Of {facts['among']} selections a plan chose: {facts['selection']}. On simulated tables its columns and the "
+        f"right ones overlapped by {facts['expected_overlap']:.0%}.",
+        quiet,
+    )
+    return chosen, facts
+
+
+def _check_auto(given: dict[str, Any]) -> None:
     extra = sorted(given.keys() - {"epsilon", "delta", "n0"})
     if extra:
         raise InvalidParameterError(
             f"The method auto chooses its tuning itself, but {extra[0]} is given. Leave that out, or name a method."
         )
-    public, private = workflow.Metadata.read(metadata), None
-    if stated.get("like") is not None and how.data is not None:
-        private = workflow.open_table(how.data, public, how.table, how.targets)
-    with progress(how.quiet) as told:
-        asked = (public, target, candidates, given["epsilon"], given.get("delta") or 0.0, given.get("n0"))
-        chosen, facts = workflow.auto_method(*asked, progress=told, supposed=stated, private=private)
-    say(
-        f"Of {facts['among']} selections a plan chose: {facts['selection']}. On simulated tables its columns and the "
-        f"right ones overlapped by {facts['expected_overlap']:.0%}.",
-        how.quiet,
-    )
-    spend(chosen, metadata, target, candidates, how, stated.get("like"), chosen=facts)
 
 
 def named_numbers(given: list[str] | None, form: str) -> dict[str, float] | None:

@@ -33,6 +33,9 @@ DEMO = Path("discreet-service")
 def serve(
     config: Config = None,
     init: Annotated[Path | None, typer.Option(help="Set a service up in this folder, and leave.")] = None,
+    database: Annotated[
+        str | None, typer.Option(help="Of --init: postgresql://USER@HOST/NAME. Default: an SQLite file there.")
+    ] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Try it: a table, four accounts, a server and a worker, on this machine.")
     ] = False,
@@ -44,7 +47,7 @@ def serve(
     if sum((config is not None, init is not None, demo)) != 1:
         raise InvalidParameterError("One of --config FILE, --init FOLDER and --demo is needed.")
     if init is not None:
-        _init(init)
+        _init(init, database)
         return
     listener = _listen(host, port)
     if demo:
@@ -68,8 +71,9 @@ def worker(
         _service("worker.loop").work(context, until=lambda: bool(stopping), once=once)
 
 
-def _init(folder: Path) -> None:
-    made = _service("setup").set_up(folder)
+def _init(folder: Path, database: str | None) -> None:
+    setup = _service("setup")
+    made = setup.set_up(folder, database=database or setup.DATABASE)
     say(
         f"Service file: {made.file}. Read it before you start.\n"
         f"Account admin, password {made.passwords['admin']} (shown this once).\n"

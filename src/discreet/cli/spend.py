@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from discreet import workflow
 from discreet.cli.console import as_json, number, progress, result, say, spare
 from discreet.errors import InvalidParameterError
 from discreet.files import writable
-from discreet.release import Release, TwinRecord
+from discreet.release import NoiseRecord, Release, StepRecord, TwinRecord
 from discreet.report.words import count
 
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
@@ -96,7 +96,7 @@ def spend(
         planned = workflow.plan(method, public, target, candidates, header)
         with progress(how.quiet) as told:
             expected = workflow.expected_errors(method, public, target, candidates, told)
-        show_plan(planned, how.json, expected)
+        show_plan(planned.record(), how.json, expected)
         return None
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE, or --dry-run to see the cost alone.")
@@ -114,7 +114,7 @@ def spend(
             ledger=book,
             fresh=how.fresh,
             progress=told,
-            confirm=None if how.yes or not _interactive() else _ask,
+            confirm=None if how.yes or not interactive() else _ask,
             chosen=chosen,
         )
     if answer.stored:
@@ -256,33 +256,32 @@ def number_or_word(text: str | None) -> Any:
         return text
 
 
-def show_plan(plan: workflow.Plan, json_: bool, expected: Sequence[TwinRecord] = ()) -> None:
+def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRecord] = ()) -> None:
     """Print what a request would cost.
 
     Parameters
     ----------
-    plan : Plan
-        The plan.
+    record : mapping
+        The plan, of the schema ``discreet/plan@1``.
     json_ : bool
         As JSON.
     expected : sequence of TwinRecord
         What errors to expect, where they were simulated.
     """
-    cost = plan.guarantee
     if json_:
         errors = {"expected_errors": [one.model_dump(mode="json") for one in expected]} if expected else {}
-        as_json(**(plan.record() | errors))
+        as_json(**{**record, **errors})
         return
-    named = plan.noise.n_candidates if plan.noise.mechanism not in SCREENINGS else None
-    models = f", {count(named)} {'estimates' if 'measure' in plan.parameters else 'models'}" if named else ""
-    spent = "no guarantee"
-    if cost is not None:
-        spent = f"epsilon {number(cost.epsilon)}"
-        spent += (f", delta {number(cost.delta)}" if cost.delta else "") + f", {cost.neighboring}"
-    lines = [f"Plan for {plan.target} on {count(len(plan.candidates))} candidates{models}", f"  cost         {spent}"]
-    for step in plan.steps:
+    noise, given, among = NoiseRecord.model_validate(record["noise"]), record["parameters"], record["candidates"]
+    named = noise.n_candidates if noise.mechanism not in SCREENINGS else None
+    models = f", {count(named)} {'estimates' if 'measure' in given else 'models'}" if named else ""
+    n_candidates = among["count"] if isinstance(among, Mapping) else len(among)
+    lines = [
+        f"Plan for {record['target']} on {count(n_candidates)} candidates{models}",
+        f"  cost         {cost(record)}",
+    ]
+    for step in map(StepRecord.model_validate, record["steps"]):
         lines.append(f"    {step.name:<24} {_price(step.event)}, noise of scale {number(step.noise.scale)}")
-    noise = plan.noise
     lines += [
         f"  mechanism    {noise.mechanism} ({noise.noise} noise of scale {number(noise.scale)})",
         f"  sensitivity  {number(noise.sensitivity)} = {noise.formula}",
@@ -299,11 +298,31 @@ def show_plan(plan: workflow.Plan, json_: bool, expected: Sequence[TwinRecord] =
         "sizes": "sizes",
         "n_cells": "cells",
     }
-    given = {word: plan.parameters[key] for key, word in shown.items() if plan.parameters.get(key) not in (None, [])}
-    lines += [f"  {word:<12} {_plain(value)}" for word, value in given.items()]
+    told = {word: given[key] for key, word in shown.items() if given.get(key) not in (None, [])}
+    lines += [f"  {word:<12} {_plain(value)}" for word, value in told.items()]
     lines.append(f"  numerics     {noise.numerics}")
-    opened = "No private data were opened" if "public" in plan.parameters else "No data were opened"
+    opened = "No private data were opened" if "public" in given else "No data were opened"
     result("\n".join([*lines, *_expected(expected), f"{opened} and nothing was spent."]))
+
+
+def cost(record: Mapping[str, Any]) -> str:
+    """Return what a plan says that it would spend.
+
+    Parameters
+    ----------
+    record : mapping
+        The plan, of the schema ``discreet/plan@1``.
+
+    Returns
+    -------
+    str
+        In a few words.
+    """
+    spent = record["cost"]
+    if spent is None:
+        return "no guarantee"
+    delta = f", delta {number(spent['delta'])}" if spent["delta"] else ""
+    return f"epsilon {number(spent['epsilon'])}{delta}, {record['neighboring']}"
 
 
 def _expected(errors: Sequence[TwinRecord]) -> list[str]:
@@ -336,14 +355,32 @@ def _ask(plan: workflow.Plan, account: workflow.Account | None) -> None:
         return  # nothing to spend, or the ledger will refuse
     if account.accounting == "basic" and plan.guarantee.epsilon > account.epsilon_left:
         return
-    cost, left = number(plan.guarantee.epsilon), f"the {number(account.epsilon_left)} left"
+    spent, left = number(plan.guarantee.epsilon), f"the {number(account.epsilon_left)} left"
     if account.accounting != "basic":
         left = f"what is left of rho {float(account.rho_cap):.3g}"
-    say(f"This will spend epsilon {cost} of {left} for {account.dataset} and cannot be undone.")
+    say(f"This will spend epsilon {spent} of {left} for {account.dataset} and cannot be undone.")
+    confirmed()
+
+
+def confirmed() -> None:
+    """Ask whether to go on.
+
+    Raises
+    ------
+    Abort
+        Unless the answer is yes.
+    """
     typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise typer.Abort
 
 
-def _interactive() -> bool:
+def interactive() -> bool:
+    """Tell whether somebody could answer a question.
+
+    Returns
+    -------
+    bool
+        Both ends are a terminal.
+    """
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -9,12 +9,14 @@ from sqlalchemy import Connection, RowMapping, select
 
 from discreet.errors import VerificationError
 from discreet.ledger import costs
-from discreet.ledger.chain import BEFORE, GENESIS, entry_hash, text_sha256
+from discreet.ledger.chain import BEFORE, GENESIS, entry_hash, lost_hashes, text_sha256
+from discreet.ledger.costs import AMOUNTS
 from discreet.ledger.records import Accounting, Verification
-from discreet.ledger.schema import accounts, entries, head, releases
+from discreet.ledger.schema import accounts, allotments, entries, head, releases
 
-_AMOUNTS = ("epsilon", "delta", "rho", "failure")
-_SUMS = ("unit", "neighboring", "accounting", *(f"{name}_{of}" for name in _AMOUNTS for of in ("cap", "spent")))
+_SUMS = ("accounting", *(f"{name}_{of}" for name in AMOUNTS for of in ("cap", "spent")))
+_TERMS = ("unit", "neighboring")
+_CHARGES = ("reserve", "reconcile")
 
 
 @dataclass
@@ -27,8 +29,12 @@ class Replay:
         Place of the last entry.
     hashes : list of str
         The genesis and the hash of every entry so far.
+    lost : list of str
+        Hashes of entries that reconcile entries stand for.
     accounts : dict
         Each data set's columns.
+    allotments : dict
+        Of each data set and project, its columns.
     reservations : dict
         Of each reserve entry, the kind of its latest step and its row.
     digests : dict
@@ -37,7 +43,9 @@ class Replay:
 
     last: int = 0
     hashes: list[str] = field(default_factory=lambda: [GENESIS])
+    lost: list[str] = field(default_factory=list)
     accounts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    allotments: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     reservations: dict[int, tuple[str, RowMapping]] = field(default_factory=dict)
     digests: dict[int, tuple[str, str]] = field(default_factory=dict)
 
@@ -69,6 +77,7 @@ def audit(connection: Connection, heads: Iterable[str]) -> Verification:
             _apply(replay, row)
         _check_head(connection, replay)
         _check_accounts(connection, replay)
+        _check_allotments(connection, replay)
         _check_releases(connection, replay)
     except (AttributeError, KeyError, TypeError, ValueError):
         # SQLite holds any type in any column, so a foreign hand can leave text where a number belongs.
@@ -104,26 +113,50 @@ def _hash_fits(row: RowMapping) -> bool:
 
 
 def _apply(replay: Replay, row: RowMapping) -> None:
+    if row["kind"] == "reconcile":
+        replay.lost += lost_hashes(row["facts"])
     if row["kind"] == "grant":
         _apply_grant(replay, row)
+    elif row["kind"] == "reconcile" and row["request"] is None:
+        if any(row[name] for name in AMOUNTS):
+            raise _misfit(f"entry {row['seq']} charges without a request")
     elif row["dataset"] not in replay.accounts:
         raise _misfit(f"entry {row['seq']} spends from a data set that has no cap before it")
-    elif row["kind"] == "reserve":
-        replay.reservations[row["seq"]] = ("reserve", row)
+    elif row["kind"] == "allot":
+        _apply_allotment(replay, row)
+    elif row["kind"] in _CHARGES:
+        replay.reservations[row["seq"]] = (row["kind"], row)
         _charge(replay, row)
     else:
         _apply_step(replay, row)
 
 
 def _apply_grant(replay: Replay, row: RowMapping) -> None:
-    fresh = dict.fromkeys(_SUMS) | {f"{name}_spent": 0 for name in _AMOUNTS}
-    account = replay.accounts.setdefault(row["dataset"], fresh)
+    account = replay.accounts.setdefault(row["dataset"], dict.fromkeys(_TERMS) | _nothing())
     if account["epsilon_spent"]:
         _check_accounting(account, row)
-    if row["rho"] is not None and not costs.follows(dict(row)):
-        raise _misfit(f"entry {row['seq']} has a cap on rho that its epsilon and delta do not allow")
-    account |= {"accounting": _accounting(row).value} | {f"{name}_cap": row[name] or 0 for name in _AMOUNTS}
+    _set_cap(account, row)
     _settle(account, row)
+
+
+def _apply_allotment(replay: Replay, row: RowMapping) -> None:
+    account = replay.accounts[row["dataset"]]
+    _check_accounting(account, row)
+    if any((row[name] or 0) > account[f"{name}_cap"] for name in ("epsilon", "delta")):
+        raise _misfit(f"entry {row['seq']} allots more than the cap")
+    allotment = replay.allotments.setdefault((row["dataset"], row["project"]), _nothing())
+    _set_cap(allotment, row)
+    _check_cap(allotment, row, "allotment")
+
+
+def _nothing() -> dict[str, Any]:
+    return dict.fromkeys(_SUMS) | {f"{name}_spent": 0 for name in AMOUNTS}
+
+
+def _set_cap(sums: dict[str, Any], row: RowMapping) -> None:
+    if row["rho"] is not None and not costs.follows(row):
+        raise _misfit(f"entry {row['seq']} has a cap on rho that its epsilon and delta do not allow")
+    sums |= {"accounting": costs.accounting_of(row).value} | {f"{name}_cap": row[name] or 0 for name in AMOUNTS}
 
 
 def _apply_step(replay: Replay, row: RowMapping) -> None:
@@ -131,7 +164,7 @@ def _apply_step(replay: Replay, row: RowMapping) -> None:
     if reserved is None or BEFORE.get(row["kind"]) != kind or not _same(row, reserved):
         raise _misfit(f"entry {row['seq']} ({row['kind']}) is no step that its reservation could take")
     refund = -1 if row["kind"] == "cancel" else 0
-    if any((row[name] or 0) != refund * (reserved[name] or 0) for name in _AMOUNTS):
+    if any((row[name] or 0) != refund * (reserved[name] or 0) for name in AMOUNTS):
         raise _misfit(f"entry {row['seq']} ({row['kind']}) does not give back what was reserved")
     replay.reservations[row["reservation"]] = (row["kind"], reserved)
     if row["kind"] == "release":
@@ -140,35 +173,46 @@ def _apply_step(replay: Replay, row: RowMapping) -> None:
 
 
 def _same(row: RowMapping, reserved: RowMapping) -> bool:
-    return all(row[name] == reserved[name] for name in ("dataset", "request"))
+    return all(row[name] == reserved[name] for name in ("dataset", "project", "request"))
 
 
 def _charge(replay: Replay, row: RowMapping) -> None:
     account = replay.accounts[row["dataset"]]
-    if row["kind"] == "reserve":
-        _check_accounting(account, row)
-    for name in _AMOUNTS:
-        account[f"{name}_spent"] += row[name] or 0
+    _add(account, row)
     _settle(account, row)
+    if row["project"] is None:
+        return
+    allotment = replay.allotments.get((row["dataset"], row["project"]))
+    if allotment is None:
+        raise _misfit(f"entry {row['seq']} spends from an allotment that was not made before it")
+    _add(allotment, row)
+    _check_cap(allotment, row, "allotment")
 
 
-def _accounting(row: RowMapping) -> Accounting:
-    return Accounting.BASIC if row["rho"] is None else Accounting.ZCDP
+def _add(sums: dict[str, Any], row: RowMapping) -> None:
+    if row["kind"] in _CHARGES:
+        _check_accounting(sums, row)
+    for name in AMOUNTS:
+        sums[f"{name}_spent"] += row[name] or 0
 
 
 def _check_accounting(account: dict[str, Any], row: RowMapping) -> None:
-    if account["accounting"] != _accounting(row):
+    if account["accounting"] != costs.accounting_of(row):
         raise _misfit(f"entry {row['seq']} adds up another amount than its data set")
 
 
 def _settle(account: dict[str, Any], row: RowMapping) -> None:
-    for name in ("unit", "neighboring"):
+    for name in _TERMS:
         if row[name] is not None and account[name] not in (None, row[name]):
             raise _misfit(f"entry {row['seq']} is under another {name} than its data set")
         account[name] = account[name] or row[name]
-    held = ("rho", "failure") if account["accounting"] == Accounting.ZCDP else ("epsilon", "delta")
-    if any(account[f"{name}_spent"] > account[f"{name}_cap"] for name in held):
-        raise _misfit(f"entry {row['seq']} spends more than the cap")
+    _check_cap(account, row, "cap")
+
+
+def _check_cap(sums: dict[str, Any], row: RowMapping, noun: str) -> None:
+    held = ("rho", "failure") if sums["accounting"] == Accounting.ZCDP else ("epsilon", "delta")
+    if any(sums[f"{name}_spent"] > sums[f"{name}_cap"] for name in held):
+        raise _misfit(f"entry {row['seq']} spends more than the {noun}")
 
 
 def _check_head(connection: Connection, replay: Replay) -> None:
@@ -182,9 +226,17 @@ def _check_accounts(connection: Connection, replay: Replay) -> None:
     for name in sorted(rows.keys() | replay.accounts.keys()):
         if name not in rows or name not in replay.accounts:
             raise _misfit(f"dataset={name!r} has an account without entries, or entries without an account")
-        for column in _SUMS:
+        for column in (*_TERMS, *_SUMS):
             if rows[name][column] != replay.accounts[name][column]:
                 raise _misfit(f"the account of dataset={name!r} differs from its entries in {column}")
+
+
+def _check_allotments(connection: Connection, replay: Replay) -> None:
+    rows = {(row["dataset"], row["project"]): row for row in connection.execute(select(allotments)).mappings()}
+    for key in sorted(rows.keys() | replay.allotments.keys()):
+        row, replayed = rows.get(key), replay.allotments.get(key)
+        if row is None or replayed is None or any(row[column] != replayed[column] for column in _SUMS):
+            raise _misfit(f"the allotment of project={key[1]!r} of dataset={key[0]!r} differs from its entries")
 
 
 def _check_releases(connection: Connection, replay: Replay) -> None:
@@ -198,7 +250,7 @@ def _check_releases(connection: Connection, replay: Replay) -> None:
 
 
 def _check_heads(replay: Replay, heads: Iterable[str]) -> None:
-    known = frozenset(replay.hashes)
+    known = frozenset(replay.hashes) | frozenset(replay.lost)
     for value in heads:
         if value not in known:
             raise VerificationError(

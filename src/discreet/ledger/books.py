@@ -8,11 +8,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, or_, select
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.errors import VerificationError
-from discreet.ledger.chain import STATES, text_sha256
+from discreet.errors import BudgetError, VerificationError
+from discreet.ledger.chain import STATES, lost_hashes, text_sha256
 from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN, as_decimal
-from discreet.ledger.records import Account, Accounting, Entry
-from discreet.ledger.schema import accounts, entries, releases
+from discreet.ledger.records import Account, Accounting, Allotment, Entry
+from discreet.ledger.schema import accounts, allotments, entries, releases
 
 
 def find_account(connection: Connection, dataset: str) -> Account | None:
@@ -50,6 +50,45 @@ def all_accounts(connection: Connection) -> list[Account]:
     return [_account(row) for row in connection.execute(_accounts().order_by(accounts.c.dataset)).mappings()]
 
 
+def find_allotment(connection: Connection, dataset: str, project: str) -> Allotment | None:
+    """Return what a project is allotted of a data set's cap, or None when it is nothing.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    dataset, project : str
+        Their names.
+
+    Returns
+    -------
+    Allotment or None
+        As it stands.
+    """
+    where = allotments.c.dataset == dataset, allotments.c.project == project
+    row = connection.execute(select(allotments).where(*where)).mappings().one_or_none()
+    return None if row is None else _allotment(row)
+
+
+def all_allotments(connection: Connection, dataset: str) -> list[Allotment]:
+    """Return what projects are allotted of a data set's cap.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    dataset : str
+        The data set.
+
+    Returns
+    -------
+    list of Allotment
+        By the name of the project.
+    """
+    query = select(allotments).where(allotments.c.dataset == dataset).order_by(allotments.c.project)
+    return [_allotment(row) for row in connection.execute(query).mappings()]
+
+
 def all_entries(connection: Connection, dataset: str | None) -> list[Entry]:
     """Return the entries in order.
 
@@ -71,12 +110,12 @@ def all_entries(connection: Connection, dataset: str | None) -> list[Entry]:
     rows = connection.execute(query).mappings().all()
     latest: dict[int, str] = {}
     for row in rows:
-        if row["kind"] != "grant":
+        if row["kind"] in STATES:
             latest[row["reservation"] or row["seq"]] = STATES[row["kind"]]
     return [_entry(row, latest.get(row["seq"])) for row in rows]
 
 
-def find_reservation(connection: Connection, entry: int) -> tuple[RowMapping, str] | None:
+def find_reservation(connection: Connection, entry: int) -> tuple[RowMapping, str]:
     """Return a reserve entry and the kind of its latest step.
 
     Parameters
@@ -88,14 +127,63 @@ def find_reservation(connection: Connection, entry: int) -> tuple[RowMapping, st
 
     Returns
     -------
-    tuple of RowMapping and str, or None
-        None when there is no such reserve entry.
+    tuple of RowMapping and str
+        The row, and the kind of the newest entry that belongs to it.
+
+    Raises
+    ------
+    BudgetError
+        When there is no such reserve entry.
     """
     query = select(entries).where(or_(entries.c.seq == entry, entries.c.reservation == entry))
     rows = connection.execute(query.order_by(entries.c.seq)).mappings().all()
     if not rows or rows[0]["kind"] != "reserve":
-        return None
+        raise BudgetError(
+            f"A reservation must be in the ledger, but entry={entry} is not. The ledger was replaced under a "
+            "running computation: check it with `discreet budget verify`."
+        )
     return rows[0], rows[-1]["kind"]
+
+
+def charge_states(connection: Connection) -> dict[str, str]:
+    """Return what has become of every charge.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+
+    Returns
+    -------
+    dict of str to str
+        By the hash of its reserve entry the state; "reconciled" for a lost one that was charged again.
+    """
+    rows = connection.execute(select(entries).order_by(entries.c.seq)).mappings().all()
+    hashes, states = {row["seq"]: row["hash"] for row in rows}, {}
+    for row in rows:
+        if row["kind"] in STATES:
+            states[hashes[row["reservation"] or row["seq"]]] = STATES[row["kind"]]
+    again = (lost_hashes(row["facts"]) for row in rows if row["kind"] == "reconcile" and row["request"] is not None)
+    return states | {digest: "reconciled" for (digest,) in again}
+
+
+def known_hashes(connection: Connection) -> set[str]:
+    """Return the hashes of all entries, and of lost ones that were reconciled.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+
+    Returns
+    -------
+    set of str
+        64 hexadecimal digits each.
+    """
+    found = set(connection.execute(select(entries.c.hash)).scalars())
+    for facts in connection.execute(select(entries.c.facts).where(entries.c.kind == "reconcile")).scalars():
+        found.update(lost_hashes(facts))
+    return found
 
 
 def newest_release(connection: Connection, request: str) -> str | None:
@@ -173,30 +261,40 @@ def _accounts() -> Select[Any]:
 
 
 def _account(row: RowMapping) -> Account:
-    epsilon_spent, delta_spent = row["epsilon_spent"], row["delta_spent"]
-    if epsilon_spent > row["epsilon_cap"] or delta_spent > row["delta_cap"]:
-        # Under zCDP the sums may outgrow the cap, which is then the better bound, as a pair.
-        epsilon_spent, delta_spent = row["epsilon_cap"], row["delta_cap"]
     return Account(
         dataset=row["dataset"],
         unit=row["unit"],
         neighboring=_relation(row),
-        epsilon_cap=row["epsilon_cap"] * EPSILON_GRAIN,
-        epsilon_spent=epsilon_spent * EPSILON_GRAIN,
-        delta_cap=row["delta_cap"] * DELTA_GRAIN,
-        delta_spent=delta_spent * DELTA_GRAIN,
         n_releases=row["n_releases"],
-        accounting=Accounting(row["accounting"]),
-        rho_cap=row["rho_cap"] * RHO_GRAIN,
-        rho_spent=row["rho_spent"] * RHO_GRAIN,
-        failure_cap=row["failure_cap"] * DELTA_GRAIN,
-        failure_spent=row["failure_spent"] * DELTA_GRAIN,
+        **_sums(row),
     )
+
+
+def _allotment(row: RowMapping) -> Allotment:
+    return Allotment(dataset=row["dataset"], project=row["project"], **_sums(row))
+
+
+def _sums(row: RowMapping) -> dict[str, Any]:
+    epsilon_spent, delta_spent = row["epsilon_spent"], row["delta_spent"]
+    if epsilon_spent > row["epsilon_cap"] or delta_spent > row["delta_cap"]:
+        # Under zCDP the sums may outgrow the cap, which is then the better bound, as a pair.
+        epsilon_spent, delta_spent = row["epsilon_cap"], row["delta_cap"]
+    return {
+        "epsilon_cap": row["epsilon_cap"] * EPSILON_GRAIN,
+        "epsilon_spent": epsilon_spent * EPSILON_GRAIN,
+        "delta_cap": row["delta_cap"] * DELTA_GRAIN,
+        "delta_spent": delta_spent * DELTA_GRAIN,
+        "accounting": Accounting(row["accounting"]),
+        "rho_cap": row["rho_cap"] * RHO_GRAIN,
+        "rho_spent": row["rho_spent"] * RHO_GRAIN,
+        "failure_cap": row["failure_cap"] * DELTA_GRAIN,
+        "failure_spent": row["failure_spent"] * DELTA_GRAIN,
+    }
 
 
 def _entry(row: RowMapping, state: str | None) -> Entry:
     return Entry(
-        **{name: row[name] for name in ("seq", "time", "kind", "dataset", "request", "reservation", "unit")},
+        **{name: row[name] for name in ("seq", "time", "kind", "dataset", "project", "request", "reservation", "unit")},
         neighboring=_relation(row),
         epsilon=_decimal(row["epsilon"], EPSILON_GRAIN),
         delta=_decimal(row["delta"], DELTA_GRAIN),

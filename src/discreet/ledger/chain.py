@@ -26,7 +26,7 @@ STATES = {
 BEFORE = {"touch": "reserve", "cancel": "reserve", "release": "touch", "lost": "touch"}
 """The kind of entry that each step must follow."""
 
-_LATER = ("rho", "failure")
+_LATER = ("rho", "failure", "project")
 """Columns that entries of the first schema do not have: they are hashed where they hold something."""
 
 _HASHED = tuple(column.name for column in entries.columns if column.name not in ("hash", *_LATER))
@@ -63,6 +63,23 @@ def facts_text(facts: Mapping[str, Any]) -> str:
         JSON in ASCII, keys sorted.
     """
     return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def lost_hashes(facts: str) -> list[str]:
+    """Return the hashes that a reconcile entry stands for.
+
+    Parameters
+    ----------
+    facts : str
+        The entry's facts.
+
+    Returns
+    -------
+    list of str
+        Of the charge that it makes again, or of all that it names.
+    """
+    found = json.loads(facts)
+    return [found["lost_hash"]] if "lost_hash" in found else [one["hash"] for one in found["lost"]]
 
 
 def text_sha256(text: str) -> str:

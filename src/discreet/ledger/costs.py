@@ -1,6 +1,8 @@
 """Caps and costs in whole grains, in the unit that an account adds up."""
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
@@ -10,6 +12,8 @@ from discreet.errors import InvalidParameterError
 from discreet.ledger import terms
 from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN, as_text, charged, granted
 from discreet.ledger.records import Accounting
+
+AMOUNTS = ("epsilon", "delta", "rho", "failure")
 
 Amounts = dict[str, int | None]
 """Grains of epsilon, delta, rho and failure; the last two are None where epsilon and delta are what adds up."""
@@ -104,7 +108,40 @@ def cost_of(accounting: Accounting, guarantee: Guarantee, event: Event | None) -
     return amounts
 
 
-def follows(amounts: Amounts) -> bool:
+def accounting_of(amounts: Mapping[Any, Any]) -> Accounting:
+    """Return what amounts add to.
+
+    Parameters
+    ----------
+    amounts : mapping
+        Grains, as an entry holds them.
+
+    Returns
+    -------
+    Accounting
+        ``ZCDP`` where there is a rho.
+    """
+    return Accounting.BASIC if amounts["rho"] is None else Accounting.ZCDP
+
+
+def numbers(amounts: Mapping[Any, Any]) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    """Return amounts as the numbers that they stand for.
+
+    Parameters
+    ----------
+    amounts : mapping
+        Grains of epsilon, delta, rho and failure.
+
+    Returns
+    -------
+    tuple of Fraction
+        In this order; 0 for None.
+    """
+    epsilon, delta, rho, failure = (amounts[name] or 0 for name in AMOUNTS)
+    return epsilon * EPSILON_GRAIN, delta * DELTA_GRAIN, rho * RHO_GRAIN, failure * DELTA_GRAIN
+
+
+def follows(amounts: Mapping[Any, Any]) -> bool:
     """Tell whether the rho of a cap is no more than its epsilon and delta allow.
 
     Parameters
@@ -117,8 +154,7 @@ def follows(amounts: Amounts) -> bool:
     bool
         True also for what another machine's logarithms would round to the next steps.
     """
-    epsilon, delta, rho, failure = (amounts[name] or 0 for name in ("epsilon", "delta", "rho", "failure"))
+    epsilon, delta, rho, failure = numbers(amounts)
     if not 0 < failure * FAILURE_SHARE <= delta or rho <= 0:
         return False
-    found = epsilon_of_rho(rho * RHO_GRAIN, (delta - failure) * DELTA_GRAIN)
-    return found <= (epsilon + 10) * EPSILON_GRAIN
+    return epsilon_of_rho(rho, delta - failure) <= epsilon + 10 * EPSILON_GRAIN

@@ -1,9 +1,9 @@
 """The ledger: what each data set may spend, what it has spent, and on what."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -11,14 +11,18 @@ from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError
-from discreet.ledger import audit, books, chain, costs, postings, refusals, terms
+from discreet.ledger import books, chain, costs, postings, refusals, terms
 from discreet.ledger.grains import RHO_GRAIN
-from discreet.ledger.records import Account, Accounting, Entry, Verification
-from discreet.ledger.reservation import Reservation
-from discreet.ledger.store import Store
+from discreet.ledger.reading import Reader
+from discreet.ledger.reconcile import reconcile
+from discreet.ledger.records import Account, Accounting, Allotment, Entry
+from discreet.ledger.remembered import charge_of, charges_of
+from discreet.ledger.reservation import Reservation, Within
+from discreet.ledger.witness import Witness, lines_since
+from discreet.release import Release
 
 
-class Ledger:
+class Ledger(Reader):
     """The durable record of what each data set has spent, and its lifetime cap.
 
     Parameters
@@ -27,11 +31,17 @@ class Ledger:
         A file, or an SQLAlchemy URL of SQLite or PostgreSQL; created when it does not exist. None is the
         place that the environment variable DISCREET_LEDGER names, else ``discreet.sqlite`` in the user's data
         folder.
+    pooled : bool
+        Keep connections open between transactions, for a process that serves for long and never forks.
+    witness : str, Path or None
+        A file outside the database's backups, to which every entry is written before the method that made it returns;
+        created when it does not exist, with what the ledger holds. It tells an older copy of the ledger from the
+        newest.
 
     Raises
     ------
     BudgetError
-        When no ledger can be opened there: nothing is computed without one.
+        When no ledger can be opened there, or the witness cannot be written: nothing is computed without one.
 
     Notes
     -----
@@ -46,31 +56,13 @@ class Ledger:
     Fraction(1, 1)
     """
 
-    def __init__(self, location: str | Path | None = None) -> None:
-        self._store = Store(location)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    def __init__(
+        self, location: str | Path | None = None, *, pooled: bool = False, witness: str | Path | None = None
     ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the database; nothing is pending, as every method commits."""
-        self._store.close()
-
-    @property
-    def location(self) -> str:
-        """Where the ledger is, as it was given, without a password."""
-        return self._store.shown
-
-    @property
-    def head(self) -> str:
-        """Hash of the last entry; 64 zeros while there is none."""
-        with self._store.read() as connection:
-            return chain.read_head(connection)[1]
+        super().__init__(location, pooled=pooled, witness=witness)
+        if self._witness is not None and self._witness.prepare():
+            with self._store.read() as connection:
+                self._witness.add(lines_since(connection, 0))
 
     def grant(
         self,
@@ -81,6 +73,7 @@ class Ledger:
         unit: str | None = None,
         neighboring: NeighboringRelation | str | None = None,
         accounting: Accounting | str | None = None,
+        within: Within | None = None,
     ) -> Account:
         """Set a data set's lifetime cap, or change it; each change is an entry of its own.
 
@@ -100,6 +93,8 @@ class Ledger:
             "basic" adds up epsilon and delta. "zcdp" adds up rho below the one that converts to this epsilon at nine
             tenths of this delta, and keeps a tenth for bounds that may fail. Fixed once something is spent. None keeps
             what the account has, at first "basic".
+        within : callable or None
+            The caller's own part of the transaction, as in `reserve`.
 
         Returns
         -------
@@ -121,14 +116,59 @@ class Ledger:
             "unit": None if unit is None else terms.check_unit(unit),
             "neighboring": None if relation is None else relation.value,
         }
-        with self._store.write() as connection:
-            chain.lock(connection)
+        with self._writing(within) as connection:
             before = books.find_account(connection, dataset)
             kind = kind or (before.accounting if before else Accounting.BASIC)
             amounts = costs.cap_of(kind, epsilon, delta)
             if postings.set_cap(connection, wanted, relation, kind, amounts):
                 chain.append(connection, kind="grant", **amounts, **wanted)
             return self._account(connection, dataset)
+
+    def allot(
+        self, dataset: str, project: str, epsilon: Number, delta: Number = 0, *, within: Within | None = None
+    ) -> Allotment:
+        """Set what a project may spend of a data set's cap, or change it; each change is an entry of its own.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set; it has a cap.
+        project : str
+            The project.
+        epsilon : float, int, str, Decimal or Fraction
+            The ceiling in nats, at most the cap; rounded down to whole grains.
+        delta : float, int, str, Decimal or Fraction
+            The ceiling on delta, in [0, 1), at most the cap; rounded down to whole grains.
+        within : callable or None
+            The caller's own part of the transaction, as in `reserve`.
+
+        Returns
+        -------
+        Allotment
+            The project's sums under the new ceiling.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a value is outside its range, above the cap, or below what the project spent.
+        BudgetError
+            When the data set has no cap, or the ledger cannot be reached.
+
+        Notes
+        -----
+        A ceiling, not a share set aside: the sum over projects may be above the cap, which holds in any case. Under
+        zcdp it converts as the cap does.
+        """
+        terms.check_dataset(dataset)
+        terms.check_project(project)
+        with self._writing(within) as connection:
+            account = self._account(connection, dataset)
+            amounts = costs.cap_of(account.accounting, epsilon, delta)
+            if postings.set_allotment(connection, account, project, amounts):
+                chain.append(connection, kind="allot", dataset=dataset, project=project, **amounts)
+            return refusals.check_allotted(
+                self._store, account, books.find_allotment(connection, dataset, project), project
+            )
 
     def reserve(
         self,
@@ -140,6 +180,8 @@ class Ledger:
         guarantee: Guarantee,
         facts: dict[str, Any],
         event: Event | None = None,
+        project: str | None = None,
+        within: Within | None = None,
     ) -> Reservation:
         """Take a cost from a data set's budget, before its data are opened.
 
@@ -160,6 +202,11 @@ class Ledger:
         event : Event or None
             What the computation does to the data, whose guarantee this is: it tells the rho that an account under zcdp
             is charged. None has a pure guarantee charged as the worst mechanism of its epsilon.
+        project : str or None
+            Who asks: its allotment is charged together with the account.
+        within : callable or None
+            Called with the connection once the entry is written, in the same transaction: what it writes stands
+            together with the charge, and whatever it raises undoes both. It may open no transaction of its own.
 
         Returns
         -------
@@ -169,9 +216,10 @@ class Ledger:
         Raises
         ------
         BudgetExceededError
-            When it costs more than what is left.
+            When it costs more than what is left of the cap, or of the project's allotment.
         BudgetError
-            When the data set has no cap, its unit or relation is another, or the ledger cannot be reached.
+            When the data set has no cap or the project no allotment, the unit or relation is another, or the ledger
+            cannot be reached.
         InvalidParameterError
             When a parameter is malformed, or an account under zcdp needs an event.
         """
@@ -183,67 +231,40 @@ class Ledger:
             )
         values: dict[str, Any] = {
             "dataset": terms.check_dataset(dataset),
+            "project": None if project is None else terms.check_project(project),
             "request": terms.check_request(request),
             "unit": terms.check_unit(unit),
             "neighboring": relation.value,
             "facts": terms.check_facts(facts),
         }
-        with self._store.write() as connection:
-            chain.lock(connection)
-            account = books.find_account(connection, dataset)
-            if account is None:
-                raise refusals.no_cap(self._store, dataset, guarantee)
+        with self._writing(within) as connection:
+            account = self._account(connection, dataset, guarantee)
             refusals.check_terms(account, unit, relation)
-            cost = costs.cost_of(account.accounting, guarantee, event)
-            values |= cost
-            if not postings.charge(connection, account.accounting, values):
-                raise refusals.exceeded(self._store, account, guarantee, cost)
-            entry, head = chain.append(connection, kind="reserve", **values)
-            return Reservation(
-                entry, head, self._account(connection, dataset), (cost["rho"] or 0) * RHO_GRAIN, self._move
-            )
+            values |= costs.cost_of(account.accounting, guarantee, event)
+            postings.charge(self._store, connection, account, values)
+            chain.append(connection, kind="reserve", **values)
+            return self._reservation(connection, chain.read_head(connection)[0])
 
-    def stored(self, request: str) -> str | None:
-        """Return the newest release of a request; asking again is free.
-
-        Parameters
-        ----------
-        request : str
-            SHA-256 of the request.
-
-        Returns
-        -------
-        str or None
-            The text that was stored; None when there is none.
-
-        Raises
-        ------
-        VerificationError
-            When the text is not the one that was recorded.
-        """
-        with self._store.read() as connection:
-            return books.newest_release(connection, terms.check_request(request))
-
-    def recorded(self, entry: int) -> str | None:
-        """Return the release that a reservation ended with.
+    def reservation(self, entry: int) -> Reservation:
+        """Return a handle on a cost that was reserved before, by any process.
 
         Parameters
         ----------
         entry : int
-            Place of the reserve entry, as the release shows it.
+            Place of the reserve entry.
 
         Returns
         -------
-        str or None
-            The text that was stored; None when there is none.
+        Reservation
+            With the account as it stands now; `state` tells which steps it can still take.
 
         Raises
         ------
-        VerificationError
-            When the text is not the one that was recorded.
+        BudgetError
+            When the ledger has no such reserve entry.
         """
         with self._store.read() as connection:
-            return books.release_of(connection, entry)
+            return self._reservation(connection, entry)
 
     def recover(self, older_than_s: float | None) -> list[int]:
         """Mark computations that will never end as lost; their charge stands.
@@ -268,89 +289,77 @@ class Ledger:
             raise InvalidParameterError(
                 f"older_than_s must be 0 or more, but older_than_s={older_than_s}. Give seconds, or None for all."
             )
-        with self._store.write() as connection:
-            chain.lock(connection)
+        with self._writing() as connection:
             lost = postings.touched_before(connection, older_than_s)
             for entry in lost:
                 postings.step(connection, entry, "lost", None)
             return lost
 
-    def account(self, dataset: str) -> Account:
-        """Return the account of one data set.
+    def reconcile(self, witness: str | Path | None = None, *, releases: Iterable[Release] = ()) -> list[Entry]:
+        """Charge again what was charged after the copy that was put back: restoring a backup restores no budget.
 
         Parameters
         ----------
-        dataset : str
-            The data set.
-
-        Returns
-        -------
-        Account
-            As it stands.
-
-        Raises
-        ------
-        BudgetError
-            When it has no lifetime cap; the text gives the command that sets one.
-        """
-        with self._store.read() as connection:
-            return self._account(connection, terms.check_dataset(dataset))
-
-    def accounts(self) -> list[Account]:
-        """Return the accounts of all data sets.
-
-        Returns
-        -------
-        list of Account
-            By name.
-        """
-        with self._store.read() as connection:
-            return books.all_accounts(connection)
-
-    def history(self, dataset: str | None = None) -> list[Entry]:
-        """Return the entries in the order in which they were made.
-
-        Parameters
-        ----------
-        dataset : str or None
-            Only this data set's.
+        witness : str, Path or None
+            The file that saw the entries.
+        releases : iterable of Release
+            Releases that were charged, for when there is no witness.
 
         Returns
         -------
         list of Entry
-            From the first to the last.
-        """
-        with self._store.read() as connection:
-            return books.all_entries(connection, None if dataset is None else terms.check_dataset(dataset))
-
-    def verify(self, heads: Iterable[str] = ()) -> Verification:
-        """Recompute the chain, the accounts and the releases' digests, and compare.
-
-        Parameters
-        ----------
-        heads : iterable of str
-            Heads that releases show: one that is not in the chain tells of a restored backup.
-
-        Returns
-        -------
-        Verification
-            What was checked.
+            Those made: one for each charge, and one without request or cost for each data set of which something else
+            was lost. None when nothing was, so that it may be called twice.
 
         Raises
         ------
+        BudgetError
+            When the caps do not hold what was lost; the text gives the command that makes room. Nothing is charged
+            then.
         VerificationError
-            At the first entry that does not fit.
+            When the witness is damaged.
+        InvalidParameterError
+            When it cannot be read, or a release was charged to no ledger.
+
+        Notes
+        -----
+        A charge that was given back is left out; one whose data were opened is charged even where the restored copy
+        gives it back, and can no longer be given back where it stands. Caps and allotments that were set since are
+        named, not set: that is the owner's.
+
+        References
+        ----------
+        Privacy specification 7.3.5.
         """
-        with self._store.write() as connection:
-            return audit.audit(connection, heads)
+        lines = [] if witness is None else Witness(witness).lines()
+        charges = [*map(charge_of, releases), *charges_of(lines)]
+        with self._writing() as connection:
+            last, _ = chain.read_head(connection)
+            reconcile(self._store, connection, charges, lines)
+            made = books.all_entries(connection, None)[last:]
+            return [entry for entry in made if entry.kind == "reconcile"]
 
-    def _account(self, connection: Connection, dataset: str) -> Account:
-        account = books.find_account(connection, dataset)
-        if account is None:
-            raise refusals.no_cap(self._store, dataset)
-        return account
+    def _reservation(self, connection: Connection, entry: int) -> Reservation:
+        row, _ = books.find_reservation(connection, entry)
+        account = self._account(connection, row["dataset"])
+        return Reservation(entry, row["hash"], account, (row["rho"] or 0) * RHO_GRAIN, self._move)
 
-    def _move(self, entry: int, kind: str, text: str | None) -> None:
-        with self._store.write() as connection:
-            chain.lock(connection)
+    def _move(self, entry: int, kind: str, text: str | None, within: Within | None) -> None:
+        with self._writing(within) as connection:
             postings.step(connection, entry, kind, text)
+
+    @contextmanager
+    def _writing(self, within: Within | None = None) -> Iterator[Connection]:
+        """Hold the end of the chain; the caller's own part is the last of the transaction, the witness follows it."""
+        lines = []
+        if self._witness is not None:
+            self._witness.check()
+        with self._store.write() as connection:
+            last, _ = chain.lock(connection)
+            yield connection
+            if within is not None:
+                within(connection)
+            if self._witness is not None:
+                lines = lines_since(connection, last)
+        if self._witness is not None and lines:
+            self._witness.add(lines)

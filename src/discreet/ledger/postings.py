@@ -3,17 +3,17 @@
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func, insert, select, update
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError
 from discreet.ledger import books, chain, refusals
-from discreet.ledger.costs import Amounts
-from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN
-from discreet.ledger.records import Account, Accounting
-from discreet.ledger.schema import accounts, entries, releases
+from discreet.ledger.costs import AMOUNTS, Amounts, numbers
+from discreet.ledger.records import Account, Accounting, Allotment
+from discreet.ledger.schema import accounts, allotments, entries, releases
+from discreet.ledger.store import Store
 
-_SPENT = ("epsilon", "delta", "rho", "failure")
+_NOTHING = {f"{name}_spent": 0 for name in AMOUNTS}
 
 
 def set_cap(
@@ -51,10 +51,10 @@ def set_cap(
         When the unit, the relation or the accounting is another than that of what is spent.
     """
     dataset = str(wanted["dataset"])
-    cap = {"accounting": accounting.value} | {f"{name}_cap": amounts[name] or 0 for name in _SPENT}
+    cap = _cap(accounting, amounts)
     before = books.find_account(connection, dataset)
     if before is None:
-        connection.execute(insert(accounts).values(**wanted, **cap, **{f"{name}_spent": 0 for name in _SPENT}))
+        connection.execute(insert(accounts).values(**wanted, **cap, **_NOTHING))
         return True
     refusals.check_terms(before, wanted["unit"], relation)
     if before.accounting is not accounting and before.epsilon_spent:
@@ -65,42 +65,79 @@ def set_cap(
     return books.find_account(connection, dataset) != before
 
 
-def charge(connection: Connection, accounting: Accounting, values: dict[str, Any]) -> bool:
-    """Add a cost to what is spent, in one conditional update.
+def set_allotment(connection: Connection, account: Account, project: str, amounts: Amounts) -> bool:
+    """Write what a project may spend of a data set's cap.
 
     Parameters
     ----------
     connection : Connection
-        In a writing transaction.
-    accounting : Accounting
-        What adds up, as the account says.
-    values : dict
-        Columns of the reserve entry.
+        Holding the head.
+    account : Account
+        The data set's account.
+    project : str
+        The project.
+    amounts : dict
+        The ceiling in grains.
 
     Returns
     -------
     bool
-        False when the account does not allow it; then nothing changed.
+        False when all of it stood already.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the ceiling is below what the project spent, or above the cap.
     """
-    held = ("rho", "failure") if accounting is Accounting.ZCDP else ("epsilon", "delta")
-    costs = {name: values[name] or 0 for name in _SPENT}
-    allowed = and_(
+    epsilon, delta, _, _ = numbers(amounts)
+    if epsilon > account.epsilon_cap or delta > account.delta_cap:
+        raise refusals.above_cap(account, amounts)
+    of = {"dataset": account.dataset, "project": project}
+    cap = _cap(account.accounting, amounts)
+    before = books.find_allotment(connection, **of)
+    if before is None:
+        connection.execute(insert(allotments).values(**of, **cap, **_NOTHING))
+        return True
+    _check_covers(before, amounts)
+    connection.execute(update(allotments).where(_allotment_of(of)).values(**cap))
+    return books.find_allotment(connection, **of) != before
+
+
+def charge(store: Store, connection: Connection, account: Account, values: dict[str, Any]) -> None:
+    """Add a cost to what is spent, of the account and of the project's allotment, by one conditional update each.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger, which commands must name.
+    connection : Connection
+        In a writing transaction, which an error must undo.
+    account : Account
+        The data set's account.
+    values : dict
+        Columns of the entry.
+
+    Raises
+    ------
+    BudgetExceededError
+        When it costs more than what is left.
+    BudgetError
+        When the project is allotted nothing.
+    """
+    project = values["project"]
+    if project is not None:
+        found = books.find_allotment(connection, account.dataset, project)
+        allotment = refusals.check_allotted(store, account, found, project)
+    of = and_(
         accounts.c.dataset == values["dataset"],
-        accounts.c.accounting == accounting.value,
-        *(accounts.c[f"{name}_spent"] + costs[name] <= accounts.c[f"{name}_cap"] for name in held),
         func.coalesce(accounts.c.unit, values["unit"]) == values["unit"],
         func.coalesce(accounts.c.neighboring, values["neighboring"]) == values["neighboring"],
     )
-    done = connection.execute(
-        update(accounts)
-        .where(allowed)
-        .values(
-            **{f"{name}_spent": accounts.c[f"{name}_spent"] + costs[name] for name in _SPENT},
-            unit=values["unit"],
-            neighboring=values["neighboring"],
-        )
-    )
-    return done.rowcount == 1
+    terms = {name: values[name] for name in ("unit", "neighboring")}
+    if not _take(connection, accounts, of, account.accounting, values, **terms):
+        raise refusals.exceeded(store, account, values)
+    if project is not None and not _take(connection, allotments, _allotment_of(values), account.accounting, values):
+        raise refusals.exceeded(store, allotment, values)
 
 
 def step(connection: Connection, entry: int, kind: str, text: str | None = None) -> None:
@@ -120,21 +157,15 @@ def step(connection: Connection, entry: int, kind: str, text: str | None = None)
     Raises
     ------
     BudgetError
-        When the reservation is not in the state before this step.
+        When the reservation is not there, or not in the state before this step.
     """
-    found = books.find_reservation(connection, entry)
-    if found is None:
-        raise BudgetError(
-            f"A reservation must be in the ledger, but entry={entry} is not. The ledger was replaced under a "
-            "running computation: check it with `discreet budget verify`."
-        )
-    reserved, latest = found
+    reserved, latest = books.find_reservation(connection, entry)
     if latest != chain.BEFORE[kind]:
         raise BudgetError(
             f"Step {kind!r} must follow state={chain.STATES[chain.BEFORE[kind]]!r}, but entry={entry} has "
             f"state={chain.STATES[latest]!r}. What is charged stays charged; make a new request."
         )
-    row = {"kind": kind, "reservation": entry, "dataset": reserved["dataset"], "request": reserved["request"]}
+    row = {"kind": kind, "reservation": entry} | {name: reserved[name] for name in ("dataset", "project", "request")}
     if kind == "cancel":
         _give_back(connection, reserved, row)
     elif kind == "release":
@@ -167,22 +198,46 @@ def touched_before(connection: Connection, older_than_s: float | None) -> list[i
     return [row.reservation for row in connection.execute(query.order_by(entries.c.reservation))]
 
 
-def _check_covers(account: Account, amounts: Amounts) -> None:
-    epsilon, delta, rho, failure = (amounts[name] or 0 for name in _SPENT)
-    if account.accounting is Accounting.ZCDP:
-        if rho * RHO_GRAIN < account.rho_spent or failure * DELTA_GRAIN < account.failure_spent:
-            raise refusals.below_spent_rho(account, rho * RHO_GRAIN, failure * DELTA_GRAIN)
-    elif epsilon * EPSILON_GRAIN < account.epsilon_spent or delta * DELTA_GRAIN < account.delta_spent:
-        raise refusals.below_spent(account, epsilon * EPSILON_GRAIN, delta * DELTA_GRAIN)
+def _cap(accounting: Accounting, amounts: Amounts) -> dict[str, Any]:
+    return {"accounting": accounting.value} | {f"{name}_cap": amounts[name] or 0 for name in AMOUNTS}
 
 
-def _give_back(connection: Connection, reserved: Any, row: dict[str, Any]) -> None:
-    back = {name: None if reserved[name] is None else -reserved[name] for name in _SPENT}
-    connection.execute(
-        update(accounts)
-        .where(accounts.c.dataset == reserved["dataset"])
-        .values(**{f"{name}_spent": accounts.c[f"{name}_spent"] + (back[name] or 0) for name in _SPENT})
+def _allotment_of(values: dict[str, Any]) -> ColumnElement[bool]:
+    return and_(allotments.c.dataset == values["dataset"], allotments.c.project == values["project"])
+
+
+def _take(
+    connection: Connection,
+    sums: Table,
+    of: ColumnElement[bool],
+    accounting: Accounting,
+    values: dict[str, Any],
+    **fixed: str,
+) -> bool:
+    held = ("rho", "failure") if accounting is Accounting.ZCDP else ("epsilon", "delta")
+    fits = [sums.c[f"{name}_spent"] + (values[name] or 0) <= sums.c[f"{name}_cap"] for name in held]
+    done = connection.execute(
+        update(sums)
+        .where(of, sums.c.accounting == accounting.value, *fits)
+        .values(**{f"{name}_spent": sums.c[f"{name}_spent"] + (values[name] or 0) for name in AMOUNTS}, **fixed)
     )
+    return done.rowcount == 1
+
+
+def _check_covers(sums: Account | Allotment, amounts: Amounts) -> None:
+    epsilon, delta, rho, failure = numbers(amounts)
+    if sums.accounting is Accounting.ZCDP:
+        if rho < sums.rho_spent or failure < sums.failure_spent:
+            raise refusals.below_spent_rho(sums, amounts)
+    elif epsilon < sums.epsilon_spent or delta < sums.delta_spent:
+        raise refusals.below_spent(sums, amounts)
+
+
+def _give_back(connection: Connection, reserved: RowMapping, row: dict[str, Any]) -> None:
+    back = {name: None if reserved[name] is None else -reserved[name] for name in AMOUNTS}
+    for sums, of in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
+        less = {f"{name}_spent": sums.c[f"{name}_spent"] + (back[name] or 0) for name in AMOUNTS}
+        connection.execute(update(sums).where(of).values(**less))
     chain.append(connection, **row, **back)
 
 

@@ -23,8 +23,49 @@ class Accounting(StrEnum):
     ZCDP = "zcdp"
 
 
+class Sums:
+    """What is left of caps, for whatever has them: an account or an allotment."""
+
+    accounting: Accounting
+    epsilon_cap: Fraction
+    epsilon_spent: Fraction
+    delta_cap: Fraction
+    delta_spent: Fraction
+    rho_cap: Fraction
+    rho_spent: Fraction
+    failure_cap: Fraction
+    failure_spent: Fraction
+
+    @property
+    def epsilon_left(self) -> Fraction:
+        """Epsilon that can still be spent, in nats; under zCDP by a pure request of any kind, many take less."""
+        if self.accounting is Accounting.ZCDP:
+            return pure_of_rho(self.rho_left)
+        return self.epsilon_cap - self.epsilon_spent
+
+    @property
+    def delta_left(self) -> Fraction:
+        """Delta that can still be spent; under zCDP by bounds that may fail, as Gaussian noise spends none."""
+        if self.accounting is Accounting.ZCDP:
+            return self.failure_cap - self.failure_spent
+        return self.delta_cap - self.delta_spent
+
+    @property
+    def rho_left(self) -> Fraction:
+        """Rho that can still be spent."""
+        return self.rho_cap - self.rho_spent
+
+    @property
+    def share_spent(self) -> Fraction:
+        """Part of the cap that is spent, in [0, 1]: of rho under zCDP, else of epsilon."""
+        spent, cap = (self.epsilon_spent, self.epsilon_cap)
+        if self.accounting is Accounting.ZCDP:
+            spent, cap = (self.rho_spent, self.rho_cap)
+        return spent / cap if cap else Fraction(1)
+
+
 @dataclass(frozen=True)
-class Account:
+class Account(Sums):
     """What one data set may spend in its lifetime, and has spent.
 
     Parameters
@@ -64,32 +105,38 @@ class Account:
     failure_cap: Fraction = Fraction(0)
     failure_spent: Fraction = Fraction(0)
 
-    @property
-    def epsilon_left(self) -> Fraction:
-        """Epsilon that can still be spent, in nats; under zCDP by a pure request of any kind, many take less."""
-        if self.accounting is Accounting.ZCDP:
-            return pure_of_rho(self.rho_left)
-        return self.epsilon_cap - self.epsilon_spent
 
-    @property
-    def delta_left(self) -> Fraction:
-        """Delta that can still be spent; under zCDP by bounds that may fail, as Gaussian noise spends none."""
-        if self.accounting is Accounting.ZCDP:
-            return self.failure_cap - self.failure_spent
-        return self.delta_cap - self.delta_spent
+@dataclass(frozen=True)
+class Allotment(Sums):
+    """What one project may spend of a data set's cap, and has spent: a ceiling inside the cap, not a share set aside.
 
-    @property
-    def rho_left(self) -> Fraction:
-        """Rho that can still be spent."""
-        return self.rho_cap - self.rho_spent
+    Parameters
+    ----------
+    dataset, project : str
+        Their names in the ledger.
+    epsilon_cap, epsilon_spent : Fraction
+        In nats; as in `Account`.
+    delta_cap, delta_spent : Fraction
+        Probabilities.
+    accounting : Accounting
+        What adds up, the same as for the data set.
+    rho_cap, rho_spent : Fraction
+        Under zCDP, else 0.
+    failure_cap, failure_spent : Fraction
+        Under zCDP the part of delta for bounds that may fail, else 0.
+    """
 
-    @property
-    def share_spent(self) -> Fraction:
-        """Part of the cap that is spent, in [0, 1]: of rho under zCDP, else of epsilon."""
-        spent, cap = (self.epsilon_spent, self.epsilon_cap)
-        if self.accounting is Accounting.ZCDP:
-            spent, cap = (self.rho_spent, self.rho_cap)
-        return spent / cap if cap else Fraction(1)
+    dataset: str
+    project: str
+    epsilon_cap: Fraction
+    epsilon_spent: Fraction
+    delta_cap: Fraction
+    delta_spent: Fraction
+    accounting: Accounting
+    rho_cap: Fraction
+    rho_spent: Fraction
+    failure_cap: Fraction
+    failure_spent: Fraction
 
 
 @dataclass(frozen=True)
@@ -103,20 +150,22 @@ class Entry:
     time : str
         UTC in ISO 8601, to the second.
     kind : str
-        "grant", "reserve", "touch", "release", "lost" or "cancel".
+        "grant", "allot", "reserve", "touch", "release", "lost", "cancel" or "reconcile".
     dataset : str
         The data set it concerns.
+    project : str or None
+        Whose allotment it concerns too.
     request : str or None
-        Digest of the request; None for a grant.
+        Digest of the request; None where there is none.
     reservation : int or None
-        The reserve entry that it moves on; None for a grant and for a reserve entry itself.
+        The reserve entry that it moves on; None for an entry of any other kind.
     unit : str or None
         Who is protected, where the entry says so.
     neighboring : NeighboringRelation or None
         The relation, where the entry says so.
     epsilon, delta : Decimal
-        For a grant the new cap. Else what it adds to the sum spent: the cost when reserved, its negative when
-        cancelled, 0 otherwise.
+        For a grant or an allotment the new cap. Else what it adds to the sum spent: the cost when reserved or
+        reconciled, its negative when cancelled, 0 otherwise.
     rho, failure : Decimal or None
         The same under zCDP; None where nothing of the kind is added.
     facts : dict
@@ -132,6 +181,7 @@ class Entry:
     time: str
     kind: str
     dataset: str
+    project: str | None
     request: str | None
     reservation: int | None
     unit: str | None

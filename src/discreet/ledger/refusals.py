@@ -2,23 +2,26 @@
 
 import shlex
 from fractions import Fraction
+from pathlib import Path
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.errors import BudgetError, BudgetExceededError, InvalidParameterError
-from discreet.ledger.costs import Amounts
-from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, RHO_GRAIN, as_text, charged
-from discreet.ledger.records import Account, Accounting
+from discreet.errors import BudgetError, BudgetExceededError, InvalidParameterError, VerificationError
+from discreet.ledger.costs import Amounts, accounting_of, numbers
+from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, as_text, charged
+from discreet.ledger.records import Account, Accounting, Allotment
 from discreet.ledger.store import Store
 
 
-def no_cap(store: Store, dataset: str, guarantee: Guarantee | None = None) -> BudgetError:
-    """Return the error for a data set without a lifetime cap.
+def check_granted(store: Store, account: Account | None, dataset: str, guarantee: Guarantee | None = None) -> Account:
+    """Refuse a data set without a lifetime cap.
 
     Parameters
     ----------
     store : Store
         The ledger, which the command must name.
+    account : Account or None
+        The data set's account, if there is one.
     dataset : str
         The data set.
     guarantee : Guarantee or None
@@ -26,14 +29,57 @@ def no_cap(store: Store, dataset: str, guarantee: Guarantee | None = None) -> Bu
 
     Returns
     -------
+    Account
+        The account.
+
+    Raises
+    ------
     BudgetError
         Its text holds the command that sets a cap.
     """
-    epsilon, delta = _cost(guarantee) if guarantee else (Fraction(0), Fraction(0))
-    command = _grant_command(store, dataset, max(epsilon, Fraction(1)), delta)
-    return BudgetError(
+    if account is not None:
+        return account
+    epsilon, delta = Fraction(1), Fraction(0)
+    if guarantee is not None:
+        epsilon = max(epsilon, charged(guarantee.epsilon, EPSILON_GRAIN) * EPSILON_GRAIN)
+        delta = charged(guarantee.delta, DELTA_GRAIN) * DELTA_GRAIN
+    command = _command(store, "grant", dataset, epsilon=as_text(epsilon), delta=as_text(delta))
+    raise BudgetError(
         f"A data set must have a lifetime cap in the ledger, but dataset={dataset!r} has none. "
         f"The owner of the data sets it with `{command}`."
+    )
+
+
+def check_allotted(store: Store, account: Account, allotment: Allotment | None, project: str) -> Allotment:
+    """Refuse a project that is allotted nothing.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger, which the command must name.
+    account : Account
+        The data set's account.
+    allotment : Allotment or None
+        The project's allotment, if there is one.
+    project : str
+        The project.
+
+    Returns
+    -------
+    Allotment
+        The allotment.
+
+    Raises
+    ------
+    BudgetError
+        Its text holds the command that allots.
+    """
+    if allotment is not None and allotment.accounting is account.accounting:
+        return allotment
+    command = _command(store, "allot", account.dataset, project, epsilon="E", delta=as_text(account.delta_cap))
+    raise BudgetError(
+        f"A project must be allotted a part of the cap of dataset={account.dataset!r}, kept in "
+        f"{account.accounting.value}, but project={project!r} is not. The owner of the data allots it with `{command}`."
     )
 
 
@@ -106,120 +152,223 @@ def other_accounting(account: Account, found: Accounting) -> BudgetError:
     )
 
 
-def exceeded(store: Store, account: Account, guarantee: Guarantee, cost: Amounts) -> BudgetExceededError:
-    """Return the error for a cost that does not fit below the cap.
+def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
+    """Return the error for an allotment above the cap that it is a part of.
+
+    Parameters
+    ----------
+    account : Account
+        The data set's account.
+    amounts : dict
+        The allotment asked for, in grains.
+
+    Returns
+    -------
+    InvalidParameterError
+        Its text holds the cap.
+    """
+    epsilon, delta, _, _ = numbers(amounts)
+    return InvalidParameterError(
+        f"An allotment must be within the {_called(account.dataset)}, epsilon={as_text(account.epsilon_cap)} and "
+        f"delta={as_text(account.delta_cap)}, but epsilon={as_text(epsilon)} and delta={as_text(delta)}. "
+        "Allot at most that, or grant the data set more first."
+    )
+
+
+def exceeded(store: Store, sums: Account | Allotment, cost: Amounts) -> BudgetExceededError:
+    """Return the error for a cost that does not fit below a cap.
 
     Parameters
     ----------
     store : Store
         The ledger, which the command must name.
-    account : Account
-        The data set's account.
-    guarantee : Guarantee
-        What was asked for.
+    sums : Account or Allotment
+        What has the cap.
     cost : dict
-        Its amounts in grains.
+        What was asked for, in grains.
 
     Returns
     -------
     BudgetExceededError
         Its text holds what was asked, what is left and the cap.
     """
-    epsilon, delta = _cost(guarantee)
-    if account.accounting is Accounting.ZCDP:
-        parts, command = _too_much_rho(cost, account), _grant_more(store, account)
-    else:
-        parts = [
-            *_too_much("epsilon", epsilon, account.epsilon_left, account.epsilon_cap),
-            *_too_much("delta", delta, account.delta_left, account.delta_cap),
-        ]
-        command = _grant_command(
-            store,
-            account.dataset,
-            max(account.epsilon_cap, account.epsilon_spent + epsilon),
-            max(account.delta_cap, account.delta_spent + delta),
-        )
     return BudgetExceededError(
-        f"A request must fit in what is left of the lifetime cap of dataset={account.dataset!r}, but "
-        f"{' and '.join(parts)}. Ask for less; only the owner of the data may raise the cap: `{command}`.",
-        epsilon,
-        account.epsilon_left,
+        f"A request must fit in what is left of the {_called(*_names(sums))}, but {_too_much_of(sums, cost)}. "
+        f"Ask for less; only the owner of the data may raise the {_noun(sums)}: `{_raise(store, sums, cost)}`.",
+        numbers(cost)[0],
+        sums.epsilon_left,
     )
 
 
-def below_spent(account: Account, epsilon: Fraction, delta: Fraction) -> InvalidParameterError:
+def lost(
+    store: Store, names: tuple[str, str | None], limit: Account | Allotment | None, cost: Amounts, cap: Amounts | None
+) -> BudgetError:
+    """Return the error for lost charges that do not fit below the cap of a restored copy.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger, which the command must name.
+    names : tuple of str and str or None
+        Data set and project.
+    limit : Account, Allotment or None
+        What has the cap, if it is there.
+    cost : dict
+        What was lost, in grains.
+    cap : dict or None
+        The newest cap that the witness saw, in grains.
+
+    Returns
+    -------
+    BudgetError
+        Its text holds the command that makes room.
+    """
+    accounting, (dataset, project) = accounting_of(cost), names
+    problem = "there is none"
+    if limit is not None:
+        other = f"it is kept in {limit.accounting.value}, and what was lost in {accounting.value}"
+        problem = _too_much_of(limit, cost) if limit.accounting is accounting else other
+    epsilon, delta = _room(limit, cost, cap)
+    if project is None:
+        command = _command(store, "grant", dataset, epsilon=epsilon, delta=delta, accounting=accounting.value)
+    else:
+        command = _command(store, "allot", dataset, project, epsilon=epsilon, delta=delta)
+    return BudgetError(
+        f"What was lost must fit in what is left of the {_called(dataset, project)}, but {problem}. "
+        f"Nothing was charged again; set the cap and reconcile once more: `{command}`."
+    )
+
+
+def restored(store: Store, witness: Path, first: int, count: int) -> VerificationError:
+    """Return the error for a ledger that lacks what its witness saw.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger, which the command must name.
+    witness : Path
+        The witness.
+    first : int
+        Place of the first entry that is missing.
+    count : int
+        Number of entries that are.
+
+    Returns
+    -------
+    VerificationError
+        Its text holds the command that charges them again.
+    """
+    command = _shell(store, "reconcile", "--witness", str(witness))
+    return VerificationError(
+        f"Every entry that the witness saw must be in the ledger's chain, but entry {first} is not, of {count} in all. "
+        f"This ledger is an older copy: spend nothing from it, and put back the newest, or `{command}`."
+    )
+
+
+def below_spent(sums: Account | Allotment, amounts: Amounts) -> InvalidParameterError:
     """Return the error for a cap below what is spent.
 
     Parameters
     ----------
-    account : Account
-        The data set's account.
-    epsilon, delta : Fraction
-        The cap asked for.
+    sums : Account or Allotment
+        What has the cap.
+    amounts : dict
+        The cap asked for, in grains.
 
     Returns
     -------
     InvalidParameterError
         Its text holds what is spent.
     """
+    epsilon, delta, _, _ = numbers(amounts)
     return InvalidParameterError(
-        f"The lifetime cap of dataset={account.dataset!r} must cover what is spent, "
-        f"epsilon={as_text(account.epsilon_spent)} and delta={as_text(account.delta_spent)}, "
+        f"The {_called(*_names(sums))} must cover what is spent, "
+        f"epsilon={as_text(sums.epsilon_spent)} and delta={as_text(sums.delta_spent)}, "
         f"but epsilon={as_text(epsilon)} and delta={as_text(delta)}. Give a cap of at least that."
     )
 
 
-def below_spent_rho(account: Account, rho: Fraction, failure: Fraction) -> InvalidParameterError:
+def below_spent_rho(sums: Account | Allotment, amounts: Amounts) -> InvalidParameterError:
     """Return the error for a cap under zCDP whose rho is below what is spent.
 
     Parameters
     ----------
-    account : Account
-        The data set's account.
-    rho, failure : Fraction
-        The cap asked for.
+    sums : Account or Allotment
+        What has the cap.
+    amounts : dict
+        The cap asked for, in grains.
 
     Returns
     -------
     InvalidParameterError
         Its text holds what is spent.
     """
+    _, _, rho, failure = numbers(amounts)
     return InvalidParameterError(
-        f"The lifetime cap of dataset={account.dataset!r} must cover what is spent, rho={as_text(account.rho_spent)} "
-        f"and failures of {as_text(account.failure_spent)}, but it converts to rho={as_text(rho)} and failures of "
+        f"The {_called(*_names(sums))} must cover what is spent, rho={as_text(sums.rho_spent)} "
+        f"and failures of {as_text(sums.failure_spent)}, but it converts to rho={as_text(rho)} and failures of "
         f"{as_text(failure)}. Give a larger epsilon or delta."
     )
+
+
+def _noun(sums: Account | Allotment) -> str:
+    return "cap" if isinstance(sums, Account) else "allotment"
+
+
+def _names(sums: Account | Allotment) -> tuple[str, ...]:
+    return (sums.dataset,) if isinstance(sums, Account) else (sums.dataset, sums.project)
+
+
+def _called(dataset: str, project: str | None = None) -> str:
+    return f"{'lifetime cap' if project is None else f'allotment of project={project!r}'} of dataset={dataset!r}"
+
+
+def _too_much_of(sums: Account | Allotment, cost: Amounts) -> str:
+    epsilon, delta, rho, failure = numbers(cost)
+    if sums.accounting is Accounting.ZCDP:
+        parts = _too_much("rho", rho, sums.rho_left, sums.rho_cap)
+        parts += _too_much("delta of failure", failure, sums.delta_left, sums.failure_cap)
+    else:
+        parts = _too_much("epsilon", epsilon, sums.epsilon_left, sums.epsilon_cap)
+        parts += _too_much("delta", delta, sums.delta_left, sums.delta_cap)
+    return " and ".join(parts)
 
 
 def _too_much(name: str, asked: Fraction, left: Fraction, cap: Fraction) -> list[str]:
     return [f"{name}={as_text(asked)} is asked, and {as_text(left)} of {as_text(cap)} is left"] if asked > left else []
 
 
-def _too_much_rho(cost: Amounts, account: Account) -> list[str]:
-    rho, failure = (cost["rho"] or 0) * RHO_GRAIN, (cost["failure"] or 0) * DELTA_GRAIN
-    return [
-        *_too_much("rho", rho, account.rho_left, account.rho_cap),
-        *_too_much("delta of failure", failure, account.delta_left, account.failure_cap),
-    ]
+def _raise(store: Store, sums: Account | Allotment, cost: Amounts) -> str:
+    verb = "grant" if isinstance(sums, Account) else "allot"
+    if sums.accounting is Accounting.ZCDP:
+        # Without its epsilon: the running rho is not to be converted.
+        return _command(store, verb, *_names(sums), epsilon="E", delta=as_text(sums.delta_cap))
+    epsilon, delta, _, _ = numbers(cost)
+    epsilon = max(sums.epsilon_cap, sums.epsilon_spent + epsilon)
+    delta = max(sums.delta_cap, sums.delta_spent + delta)
+    return _command(store, verb, *_names(sums), epsilon=as_text(epsilon), delta=as_text(delta))
 
 
-def _cost(guarantee: Guarantee) -> tuple[Fraction, Fraction]:
-    return (
-        charged(guarantee.epsilon, EPSILON_GRAIN) * EPSILON_GRAIN,
-        charged(guarantee.delta, DELTA_GRAIN) * DELTA_GRAIN,
-    )
+def _room(limit: Account | Allotment | None, cost: Amounts, cap: Amounts | None) -> tuple[str, str]:
+    """Epsilon and delta of a cap that holds what was lost: the newest that the witness saw, or the sum."""
+    seen = (Fraction(0), Fraction(0)) if cap is None else numbers(cap)[:2]
+    if accounting_of(cost) is Accounting.ZCDP:
+        is_enough = cap is not None and (limit is None or seen[0] > limit.epsilon_cap)
+        return (as_text(seen[0]), as_text(seen[1])) if is_enough else ("E", "D")
+    spent = (Fraction(0), Fraction(0)) if limit is None else (limit.epsilon_spent, limit.delta_spent)
+    epsilon, delta = (max(one, two + three) for one, two, three in zip(seen, spent, numbers(cost)[:2], strict=True))
+    return as_text(epsilon), as_text(delta)
 
 
-def _grant_more(store: Store, account: Account) -> str:
-    """The command without its epsilon: the running rho is not to be converted."""
-    words = ["discreet", "budget", "grant", account.dataset, "--epsilon", "E", "--delta", as_text(account.delta_cap)]
-    return shlex.join(words if store.is_default else [*words, "--ledger", store.shown])
+def _command(store: Store, verb: str, *names: str, epsilon: str, delta: str, accounting: str = "") -> str:
+    words = [*names, "--epsilon", epsilon]
+    if delta != "0":
+        words += ["--delta", delta]
+    if accounting:
+        words += ["--accounting", accounting]
+    return _shell(store, verb, *words)
 
 
-def _grant_command(store: Store, dataset: str, epsilon: Fraction, delta: Fraction) -> str:
-    words = ["discreet", "budget", "grant", dataset, "--epsilon", as_text(epsilon)]
-    if delta:
-        words += ["--delta", as_text(delta)]
-    if not store.is_default:
-        words += ["--ledger", store.shown]
-    return shlex.join(words)
+def _shell(store: Store, *words: str) -> str:
+    named = () if store.is_default else ("--ledger", store.shown)
+    return shlex.join(["discreet", "budget", *words, *named])

@@ -4,7 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from sqlalchemy import Connection
+
 from discreet.ledger.records import Account
+
+Within = Callable[[Connection], None]
+"""The caller's own part of a transaction: stands together with the ledger's, or not at all."""
 
 
 @dataclass(frozen=True)
@@ -27,55 +32,73 @@ class Reservation:
     Notes
     -----
     RESERVED -> TOUCHED -> RELEASED or LOST; RESERVED -> CANCELLED. Any other step raises `BudgetError`.
+    Each step is one transaction, which `within` may take part in, as in `Ledger.reserve`.
     """
 
     entry: int
     head: str
     account: Account
     rho: Fraction
-    _move: Callable[[int, str, str | None], None] = field(repr=False, compare=False)
+    _move: Callable[[int, str, str | None, Within | None], None] = field(repr=False, compare=False)
 
-    def touch(self) -> None:
+    def touch(self, *, within: Within | None = None) -> None:
         """Record that the data are about to be opened: from here on the charge stands.
+
+        Parameters
+        ----------
+        within : callable or None
+            The caller's own part of the transaction.
 
         Raises
         ------
         BudgetError
             When it is not RESERVED, or the ledger cannot be reached.
         """
-        self._move(self.entry, "touch", None)
+        self._move(self.entry, "touch", None, within)
 
-    def release(self, text: str) -> None:
+    def release(self, text: str, *, within: Within | None = None) -> None:
         """Store the release and record it, both or neither. Show it to nobody before this returns.
 
         Parameters
         ----------
         text : str
             The release as JSON.
+        within : callable or None
+            The caller's own part of the transaction.
 
         Raises
         ------
         BudgetError
             When it is not TOUCHED, or the ledger cannot be reached.
         """
-        self._move(self.entry, "release", text)
+        self._move(self.entry, "release", text, within)
 
-    def lose(self) -> None:
+    def lose(self, *, within: Within | None = None) -> None:
         """Record that the computation ended without a release; the charge stands.
 
+        Parameters
+        ----------
+        within : callable or None
+            The caller's own part of the transaction.
+
         Raises
         ------
         BudgetError
             When it is not TOUCHED, or the ledger cannot be reached.
         """
-        self._move(self.entry, "lost", None)
+        self._move(self.entry, "lost", None, within)
 
-    def cancel(self) -> None:
+    def cancel(self, *, within: Within | None = None) -> None:
         """Give the cost back; only while no byte of the data can have been read.
+
+        Parameters
+        ----------
+        within : callable or None
+            The caller's own part of the transaction.
 
         Raises
         ------
         BudgetError
             When it is not RESERVED, or the ledger cannot be reached.
         """
-        self._move(self.entry, "cancel", None)
+        self._move(self.entry, "cancel", None, within)

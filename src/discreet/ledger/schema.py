@@ -13,8 +13,37 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.schema import SchemaItem
 
 metadata = MetaData()
+
+
+def _sums() -> list[SchemaItem]:
+    """Return the columns of a cap and of what is spent of it, and what must hold between them."""
+    return [
+        Column("epsilon_cap", BigInteger, nullable=False),
+        Column("epsilon_spent", BigInteger, nullable=False),
+        Column("delta_cap", BigInteger, nullable=False),
+        Column("delta_spent", BigInteger, nullable=False),
+        Column("accounting", String(10), nullable=False),
+        Column("rho_cap", BigInteger, nullable=False),
+        Column("rho_spent", BigInteger, nullable=False),
+        Column("failure_cap", BigInteger, nullable=False),
+        Column("failure_spent", BigInteger, nullable=False),
+        CheckConstraint("epsilon_cap >= 0", name="epsilon_cap_not_negative"),
+        CheckConstraint("epsilon_spent >= 0", name="epsilon_spent_not_negative"),
+        # Under zCDP epsilon and delta only inform: rho and failures are what the cap holds.
+        CheckConstraint("accounting = 'zcdp' OR epsilon_spent <= epsilon_cap", name="epsilon_spent_within_cap"),
+        CheckConstraint("delta_cap >= 0", name="delta_cap_not_negative"),
+        CheckConstraint("delta_spent >= 0", name="delta_spent_not_negative"),
+        CheckConstraint("accounting = 'zcdp' OR delta_spent <= delta_cap", name="delta_spent_within_cap"),
+        CheckConstraint("accounting IN ('basic', 'zcdp')", name="accounting_is_known"),
+        CheckConstraint("rho_spent >= 0", name="rho_spent_not_negative"),
+        CheckConstraint("rho_spent <= rho_cap", name="rho_spent_within_cap"),
+        CheckConstraint("failure_spent >= 0", name="failure_spent_not_negative"),
+        CheckConstraint("failure_spent <= failure_cap", name="failure_spent_within_cap"),
+    ]
+
 
 accounts = Table(
     "accounts",
@@ -22,29 +51,18 @@ accounts = Table(
     Column("dataset", String(100), primary_key=True),
     Column("unit", String(100)),
     Column("neighboring", String(40)),
-    Column("epsilon_cap", BigInteger, nullable=False),
-    Column("epsilon_spent", BigInteger, nullable=False),
-    Column("delta_cap", BigInteger, nullable=False),
-    Column("delta_spent", BigInteger, nullable=False),
-    Column("accounting", String(10), nullable=False),
-    Column("rho_cap", BigInteger, nullable=False),
-    Column("rho_spent", BigInteger, nullable=False),
-    Column("failure_cap", BigInteger, nullable=False),
-    Column("failure_spent", BigInteger, nullable=False),
-    CheckConstraint("epsilon_cap >= 0", name="epsilon_cap_not_negative"),
-    CheckConstraint("epsilon_spent >= 0", name="epsilon_spent_not_negative"),
-    # Under zCDP epsilon and delta only inform: rho and failures are what the cap holds.
-    CheckConstraint("accounting = 'zcdp' OR epsilon_spent <= epsilon_cap", name="epsilon_spent_within_cap"),
-    CheckConstraint("delta_cap >= 0", name="delta_cap_not_negative"),
-    CheckConstraint("delta_spent >= 0", name="delta_spent_not_negative"),
-    CheckConstraint("accounting = 'zcdp' OR delta_spent <= delta_cap", name="delta_spent_within_cap"),
-    CheckConstraint("accounting IN ('basic', 'zcdp')", name="accounting_is_known"),
-    CheckConstraint("rho_spent >= 0", name="rho_spent_not_negative"),
-    CheckConstraint("rho_spent <= rho_cap", name="rho_spent_within_cap"),
-    CheckConstraint("failure_spent >= 0", name="failure_spent_not_negative"),
-    CheckConstraint("failure_spent <= failure_cap", name="failure_spent_within_cap"),
+    *_sums(),
 )
 """What each data set may spend and has spent: the sum of its entries, kept for the one conditional update."""
+
+allotments = Table(
+    "allotments",
+    metadata,
+    Column("dataset", String(100), ForeignKey("accounts.dataset", name="allotments_dataset"), primary_key=True),
+    Column("project", String(100), primary_key=True),
+    *_sums(),
+)
+"""What each project may spend of a data set's cap, and has spent."""
 
 entries = Table(
     "entries",
@@ -65,9 +83,11 @@ entries = Table(
     # Only where an account is kept in zCDP; the hash of an entry without them is that of the first schema.
     Column("rho", BigInteger),
     Column("failure", BigInteger),
+    # Only where an allotment is set or charged.
+    Column("project", String(100)),
     # One reservation is touched, released, lost or cancelled at most once each.
     UniqueConstraint("reservation", "kind", name="entries_once_each"),
-    Index("entries_dataset", "dataset"),
+    Index("entries_dataset", "dataset", "kind"),
 )
 """What happened, in order; rows are only ever added."""
 

@@ -36,12 +36,38 @@ def check_dataset(dataset: str) -> str:
     InvalidParameterError
         When metadata could not bear it.
     """
-    if not isinstance(dataset, str) or not re.fullmatch(DATASET_PATTERN[1:-1], dataset) or len(dataset) > 100:
+    if not _is_name(dataset):
         raise InvalidParameterError(
             "dataset must be at most 100 letters, digits, dots, hyphens and underscores, beginning with a "
             f"letter or digit, but dataset={str(dataset)[:40]!r}. Use the name in the metadata."
         )
     return dataset
+
+
+def check_project(project: str) -> str:
+    """Return the name of a project, or refuse it.
+
+    Parameters
+    ----------
+    project : str
+        Who asks, as a group.
+
+    Returns
+    -------
+    str
+        The same name.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a data set could not bear it.
+    """
+    if not _is_name(project):
+        raise InvalidParameterError(
+            "project must be at most 100 letters, digits, dots, hyphens and underscores, beginning with a "
+            f"letter or digit, but project={str(project)[:40]!r}. Give another name."
+        )
+    return project
 
 
 def check_unit(unit: str) -> str:
@@ -203,3 +229,7 @@ def check_cap(epsilon: Number, delta: Number) -> tuple[int, int]:
             f"but epsilon={epsilon}. Common caps are 1 to 10."
         )
     return granted(value, EPSILON_GRAIN), granted(exact_delta(delta), DELTA_GRAIN)
+
+
+def _is_name(name: str) -> bool:
+    return isinstance(name, str) and len(name) <= 100 and re.fullmatch(DATASET_PATTERN[1:-1], name) is not None

@@ -128,7 +128,8 @@ def read_settings(path: Path) -> Settings:
     Parameters
     ----------
     path : Path
-        YAML; its paths are relative to it. `pepper_file` names the file of the pepper.
+        YAML; its paths are relative to it. `pepper_file` names the file of the pepper, and in `sign_on`
+        `client_secret_file` that of the client's secret.
 
     Returns
     -------
@@ -151,6 +152,10 @@ def read_settings(path: Path) -> Settings:
     if not isinstance(pepper, str):
         raise InvalidParameterError(f"The service file must name a pepper_file, but {path} does not.")
     given["pepper"] = read_text(folder / pepper, "pepper").strip().encode()
+    sign_on = given.get("sign_on")
+    if isinstance(sign_on, dict) and isinstance(sign_on.get("client_secret_file"), str):
+        secret = read_text(folder / sign_on.pop("client_secret_file"), "client's secret")
+        given["sign_on"] = sign_on | {"client_secret": secret.strip()}
     for name in ("private", "public"):
         if isinstance(given.get(name), dict):
             given[name] = {key: folder / str(value) for key, value in given[name].items()}

@@ -1,6 +1,8 @@
 """Sets a service up: its folder with the service file, the pepper and the first admin; or all that one needs to try."""
 
+import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +17,13 @@ from discreet.service.settings import SCHEMA, read_settings
 from discreet.workflow import demo
 
 FILE_NAME = "service.yaml"
+DATABASE = "discreet.sqlite"
 SETUP = "setup"
 """The actor of what is done before anybody can sign in."""
 
 _FILE = f"""\
 schema: {SCHEMA}
-database: discreet.sqlite          # or postgresql://user@host/name: the ledger and the service's own tables
+database: DATABASE          # a file, or postgresql://user@host/name: the ledger and the service's own tables
 pepper_file: pepper                # the service's secret; back it up apart from the database
 witness: witness.jsonl             # tells a restored backup from the newest database; keep it on another disk
 private: {{tables: private}}         # folders of private tables: only a worker's account needs to read them
@@ -49,7 +52,7 @@ class SetUp:
     passwords: dict[str, str]
 
 
-def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True) -> SetUp:
+def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True, database: str = DATABASE) -> SetUp:
     """Write the service file and the pepper, make the folders, and the first admin.
 
     Parameters
@@ -60,6 +63,8 @@ def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True) -> SetUp:
         Length of a request's slot, in seconds.
     secure : bool
         Cookies over HTTPS alone.
+    database : str
+        A file in the folder, or a URL of PostgreSQL.
 
     Returns
     -------
@@ -83,7 +88,9 @@ def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True) -> SetUp:
         raise InvalidParameterError(f"The folder must be writable, but {folder}: {reason}.") from None
     with os.fdopen(handle, "w") as pepper:
         pepper.write(workflow.token(40) + "\n")
-    write_whole(file, _FILE.replace("SECURE", str(secure).lower()).replace("SLOT", str(slot_s)))
+    place = database if database == DATABASE else json.dumps(database)
+    values = {"DATABASE": place, "SECURE": str(secure).lower(), "SLOT": str(slot_s)}
+    write_whole(file, re.sub("|".join(values), lambda found: values[found[0]], _FILE))
     return SetUp(file, _add(file, {"admin": Role.ADMIN}))
 
 

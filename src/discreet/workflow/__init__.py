@@ -11,7 +11,7 @@ from discreet.workflow.delivery import Delivery
 from discreet.workflow.derive import fit_from, select_from
 from discreet.workflow.expect import Choice, Expectation, Question, expect
 from discreet.workflow.expectation import EPSILONS
-from discreet.workflow.expectation_page import expectation_page
+from discreet.workflow.expectation_page import accuracy_picture, expectation_page
 from discreet.workflow.hybrid import check_weighted, expected_errors, open_public, weighted_records, write_weighted
 from discreet.workflow.inquiry import Inquiry, inquire
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
@@ -38,6 +38,7 @@ __all__ = [
     "Reservation",
     "RunFile",
     "Verification",
+    "accuracy_picture",
     "answer",
     "auto_method",
     "candidates_record",

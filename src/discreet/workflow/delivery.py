@@ -26,6 +26,15 @@ class Delivery:
     def wait(self) -> None:
         """Return when the outcome may be recorded; called once the rows are done with, whatever came out."""
 
+    def touched(self, connection: Connection) -> None:
+        """Change further rows together with the step before the first row is read; whatever is raised stops it.
+
+        Parameters
+        ----------
+        connection : Connection
+            In the transaction that records it.
+        """
+
     def released(self, connection: Connection) -> None:
         """Change further rows together with the release.
 

@@ -9,7 +9,7 @@ from discreet.accounting.compose import guarantee_of
 from discreet.accounting.events import ComposedEvent, Event
 from discreet.accounting.guarantee import exact_delta
 from discreet.accounting.zcdp import rho_of
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.registry import method_of
 from discreet.report.price import price
 from discreet.report.studies import Heading, StudyTable, study_page, tabulated
@@ -79,6 +79,32 @@ def expectation_page(question: Question, found: Expectation, supposed: Sequence[
     )
     turned = {one.study.name: _by_epsilon(one) for one in shown if one.study.name in MEASURES}
     return study_page([*shown, _notes(notes)], drawn, heading, turned)
+
+
+def accuracy_picture(found: Expectation) -> str:
+    """Return the chance of exactly the right columns against epsilon, as a file of its own.
+
+    Parameters
+    ----------
+    found : Expectation
+        What was simulated, at several epsilons.
+
+    Returns
+    -------
+    str
+        A whole SVG document on white paper, from public facts alone.
+
+    Raises
+    ------
+    InvalidParameterError
+        When only one epsilon was asked: there is no curve then.
+    """
+    study = next((one for one in _accuracy(found) if one is not None), None)
+    if study is None:
+        raise InvalidParameterError("A curve must have several epsilons, but one was asked. Ask for more.")
+    drawing = importlib.import_module("discreet.report.study_pictures")  # Altair starts slowly
+    drawn: str = drawing.draw(study.study.pictures[0], study.rows, [way.name for way in study.study.columns])
+    return drawn.replace(">", '><rect width="100%" height="100%" fill="#ffffff"/>', 1)
 
 
 def _study(name: str, title: str, told: str, columns: Iterable[str], *pictures: Picture) -> Study:

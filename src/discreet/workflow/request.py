@@ -262,7 +262,7 @@ def fulfil(
     """
     try:
         with _uninterrupted():
-            reservation.touch()
+            reservation.touch(within=delivery.touched)
         try:
             outcome = _computed(inquiry.prepared, table, source or Source(), progress, delivery)
         finally:

@@ -1,20 +1,6 @@
-"""Run by Alembic: migrates over the connection that `discreet.ledger.migrate` holds."""
+"""Run by Alembic."""
 
-from alembic import context
-
-from discreet.ledger.migrate import VERSION_TABLE
-from discreet.ledger.schema import metadata
-
-
-def run() -> None:
-    context.configure(
-        connection=context.config.attributes["connection"],
-        target_metadata=metadata,
-        version_table=VERSION_TABLE,
-    )
-    # No transaction of its own: the caller's decides whether all of it stands.
-    context.run_migrations()
-
+from discreet.database.environment import run
 
 # Alembic gives the module this name; other tools may import it without a migration under way.
 if __name__ == "env_py":

@@ -14,12 +14,15 @@ from discreet.service.pages import (
     releases,
     requests,
     sign_in,
+    sign_on,
     users,
 )
+from discreet.service.pages.errors import worded as worded
 
 ROUTERS = (
     assets.router,
     sign_in.router,
+    sign_on.router,
     home.router,
     datasets.router,
     plans.router,

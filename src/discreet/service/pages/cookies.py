@@ -37,6 +37,22 @@ def form_cookie(settings: Settings) -> str:
     return _name(settings, "discreet-form")
 
 
+def sign_on_cookie(settings: Settings) -> str:
+    """Return the name of the cookie of somebody who was sent to sign in elsewhere.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the service.
+
+    Returns
+    -------
+    str
+        Of single sign-on alone.
+    """
+    return _name(settings, "discreet-sign-on")
+
+
 def _name(settings: Settings, name: str) -> str:
     return f"__Host-{name}" if settings.secure_cookies else name
 

@@ -150,7 +150,9 @@ def filled(model: type[M], **values: Any) -> M:
         return model.model_validate({name: value for name, value in values.items() if value not in (None, "")})
     except ValidationError as error:
         told = "; ".join(dict.fromkeys(f"{_place(one['loc'])}: {_problem(one)}" for one in error.errors()[:5]))
-        raise InvalidParameterError(f"The form must be filled in rightly, but {told}. Correct it and send it.") from None
+        raise InvalidParameterError(
+            f"The form must be filled in rightly, but {told}. Correct it and send it."
+        ) from None
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

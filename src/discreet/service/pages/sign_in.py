@@ -66,7 +66,7 @@ def sign_in(request: Request, form: Annotated[Form, Depends(read_form)]) -> Resp
         return _form(request, form, str(error), status_of(error)[0])
     response = go_back(form.get("next"))
     cookies.seat(response, context.settings, token)
-    _end(request)
+    end_earlier(request)
     return response
 
 
@@ -135,8 +135,14 @@ def _form(request: Request, form: Form, told: str | None = None, status: int = 2
     return response
 
 
-def _end(request: Request) -> None:
-    """A session that the browser had before is over."""
+def end_earlier(request: Request) -> None:
+    """End the session that the browser had before.
+
+    Parameters
+    ----------
+    request : Request
+        With its cookie.
+    """
     context = context_of(request)
     before = request.cookies.get(cookies.session_cookie(context.settings))
     if before:

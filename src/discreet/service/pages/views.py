@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from discreet.report.words import at_least, at_most, listed, number, setting, visible
 from discreet.service.pages.assets import asset
+from discreet.service.pages.plan_form import title_of
 
 POLICY = "; ".join(
     (
@@ -59,6 +60,7 @@ def _environment() -> Environment:
         "at_least": at_least,
         "listed": listed,
         "setting": setting,
+        "method": title_of,
     }
     environment.globals |= {"asset": asset}
     return environment

@@ -6,8 +6,10 @@ the rows are done with; its standard error, where anything could stand, is nowhe
 
 import json
 import resource
+import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -15,15 +17,16 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet import workflow
-from discreet.errors import ComputationFailedError, ConflictError, DataMismatchError, DiscreetError
-from discreet.service.clock import now, seconds_until
+from discreet.errors import BudgetError, ComputationFailedError, ConflictError, DataMismatchError, DiscreetError
+from discreet.service.access.secrecy import same
+from discreet.service.clock import seconds_until
 from discreet.service.context import Context, open_context
 from discreet.service.desk.decisions import seal_of
 from discreet.service.desk.inquiries import inquire, located
 from discreet.service.desk.requests import content_sha256
 from discreet.service.settings import Settings
 from discreet.service.store import audit, datasets, requests
-from discreet.service.store.requests import Request
+from discreet.service.store.requests import Decision, Request
 from discreet.service.worker import codes
 
 WORKER = "worker"
@@ -41,7 +44,23 @@ class AtSlotEnd(workflow.Delivery):
 
     def __init__(self, request: Request) -> None:
         self._request = request
+        self._slot_end = str(request.slot_end)
         self._detail = ""
+        self._is_late = False
+
+    def touched(self, connection: Connection) -> None:
+        """Open the rows within the slot alone, and only while no other worker has taken the request up.
+
+        Raises
+        ------
+        BudgetError
+            When the slot is over.
+        ConflictError
+            When the request runs in another slot.
+        """
+        if seconds_until(self._slot_end) < 0:
+            raise BudgetError("Rows must be opened within the slot, but it is over. Ask again with a longer one.")
+        requests.step(connection, self._request.id, requests.RUNNING, requests.RUNNING, in_slot=self._slot_end)
 
     def wait(self) -> None:
         """Sleep until the slot ends, so that no row decides when the outcome is recorded.
@@ -51,22 +70,33 @@ class AtSlotEnd(workflow.Delivery):
         ComputationFailedError
             When it has ended before: the outcome is late, and its time would tell of the rows.
         """
-        left_s = seconds_until(str(self._request.slot_end))
+        signal.setitimer(signal.ITIMER_REAL, 0)  # what `main` has set
+        left_s = seconds_until(self._slot_end)
         if left_s < 0:
-            self._detail = "The slot was too short for the computation, or the machine too slow."
+            self._is_late = True
             raise ComputationFailedError
-        print(".", flush=True)  # for the worker, which stops what has not come here in time
+        with suppress(OSError):  # the worker may be dead: what came out is recorded all the same, and no sooner
+            print(".", flush=True)  # for the worker, which stops what has not come here in time
         time.sleep(left_s)
 
     def released(self, connection: Connection) -> None:
         """Show the release with the transaction that records it."""
-        requests.step(connection, self._request.id, requests.RUNNING, requests.RELEASED, ended=now())
-        audit.note(connection, WORKER, "release", self._request.id)
+        slot, id_ = self._slot_end, self._request.id
+        requests.step(connection, id_, requests.RUNNING, requests.RELEASED, in_slot=slot, ended=slot)
+        audit.note_at(connection, slot, WORKER, "release", id_, {})
 
     def lost(self, connection: Connection) -> None:
-        """Show that there is none, whatever the cause."""
-        requests.fail(connection, self._request.id, requests.RUNNING, codes.NO_RESULT, self._detail)
-        audit.note(connection, WORKER, "fail", self._request.id, code=codes.NO_RESULT)
+        """Show that there is none, whatever the cause.
+
+        Raises
+        ------
+        BudgetError
+            When the slot is over: the worker records it then, at a time that no row decides.
+        """
+        if self._is_late:
+            raise BudgetError("An outcome must be recorded at the end of the slot, but that is past.")
+        requests.fail(connection, self._request, codes.NO_RESULT, self._detail, self._slot_end)
+        audit.note_at(connection, self._slot_end, WORKER, "fail", self._request.id, {"code": codes.NO_RESULT})
 
     def failed(self, error: BaseException) -> None:
         """Keep where it failed, without any text of the error."""
@@ -92,9 +122,16 @@ def places_of(error: BaseException) -> str:
         frames = [
             f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in extract_tb(seen.__traceback__)
         ]
-        lines.append(f"{type(seen).__name__}: {' > '.join(frames[-8:])}")
+        lines.append(f"{_kind_of(seen)}: {' > '.join(frames[-8:])}")
         seen = seen.__cause__ or seen.__context__
     return "\n".join(lines)
+
+
+def _kind_of(error: BaseException) -> str:
+    """Name a type that stands in the code; one that was made on the way could be called after a cell."""
+    kind = type(error)
+    stands = getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
+    return kind.__name__ if stands else "Exception"
 
 
 def run(context: Context, id_: str) -> None:
@@ -115,17 +152,23 @@ def run(context: Context, id_: str) -> None:
     with context.database.read() as connection:
         found = requests.find(connection, id_)
         decision = requests.decision_on(connection, id_)
-        dataset = datasets.find(connection, found.dataset, found.version)
-    seal = None if decision is None else seal_of(context, found, "approved", found.sha256, decision.by)
-    approved = decision is not None and decision.decision == "approved" and decision.seal == seal
-    if not approved or content_sha256(found.content, found.version) != found.sha256 or found.entry is None:
+    if not _is_as_approved(context, found, decision):
         raise ConflictError(f"A request must be as it was approved, but id={id_} is not.")
+    with context.database.read() as connection:
+        dataset = datasets.find(connection, found.dataset, found.version)
     inquiry = inquire(context, dataset, found.content)
     if inquiry.digest != found.question:
         raise ConflictError(f"A request must mean what it meant when it was approved, but id={id_} does not.")
     table = _opened(context, inquiry, dataset.source)
     workflow.check_table(inquiry, table, charged=True)
-    workflow.fulfil(inquiry, table, context.ledger.reservation(found.entry), delivery=AtSlotEnd(found))
+    workflow.fulfil(inquiry, table, context.ledger.reservation(int(str(found.entry))), delivery=AtSlotEnd(found))
+
+
+def _is_as_approved(context: Context, found: Request, decision: Decision | None) -> bool:
+    if decision is None or content_sha256(found.content, found.version) != found.sha256:
+        return False
+    seal = seal_of(context, found, "approved", decision.by, found.entry)
+    return decision.sha256 == found.sha256 and same(decision.seal, seal)
 
 
 def _opened(context: Context, inquiry: workflow.Inquiry, source: dict[str, Any]) -> Any:
@@ -136,10 +179,14 @@ def _opened(context: Context, inquiry: workflow.Inquiry, source: dict[str, Any])
         inquiry.metadata,
         data["table"],
         None if targets is None else located(private, targets),
+        None if targets is None else targets["table"],
     )
 
 
-def _limit(memory_mb: int, seconds: float) -> None:
+def _limit(memory_mb: int, slot_end: str) -> None:
+    seconds = max(0.001, seconds_until(slot_end))
+    # By the system itself, as the worker may be dead: without a handler, SIGALRM ends the process.
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a dump would hold rows
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
     most = int(seconds * 64) + 60  # of all cores together; the worker watches the clock
@@ -152,14 +199,35 @@ def main() -> int:
     Returns
     -------
     int
-        As `codes.EXITS` says; 0 once the outcome is recorded, whatever it is.
+        As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
     """
     job = json.load(sys.stdin)
     settings = Settings.model_validate(job["settings"])
-    _limit(settings.memory_mb, job["seconds"])
+    _limit(settings.memory_mb, job["slot_end"])
     try:
         with open_context(settings) as context:
-            run(context, job["request"])
+            return outcome(context, job["request"])
+    except DiscreetError:
+        return codes.exit_of(codes.NOT_STARTED)
+
+
+def outcome(context: Context, id_: str) -> int:
+    """Answer a request, and tell how it ended before any row was read.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    id_ : str
+        The request.
+
+    Returns
+    -------
+    int
+        As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
+    """
+    try:
+        run(context, id_)
     except DataMismatchError:
         return codes.exit_of(codes.DATA_MISMATCH)
     except ConflictError:

@@ -2,6 +2,7 @@
 
 import json
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -34,18 +35,19 @@ def work(context: Context, *, until: Callable[[], bool] = lambda: False, once: b
         Stop when the queue is empty.
     """
     while not until():
+        taken = None
         try:
             queue.recover(context)
             taken = queue.take(context)
+            if taken is not None:
+                answer(context, taken)
         except DiscreetError as error:  # such as a database that is being restarted
             log("waiting", kind=type(error).__name__)
-            taken = None
         if taken is not None:
-            answer(context, taken)
-        elif once:
+            continue
+        if once:
             return
-        else:
-            time.sleep(POLL_S)
+        time.sleep(POLL_S)
 
 
 def answer(context: Context, taken: Request) -> None:
@@ -62,17 +64,18 @@ def answer(context: Context, taken: Request) -> None:
     left_s = seconds_until(str(taken.slot_end))
     code, detail = _run(context, taken, left_s)
     time.sleep(max(0.0, seconds_until(str(taken.slot_end))))
-    queue.settle(context, taken.id, code, detail)
+    queue.settle(context, taken, code, detail)
     log("slot ended", request=taken.id)
 
 
 def _run(context: Context, taken: Request, left_s: float) -> tuple[str, str]:
-    job = {"request": taken.id, "settings": _settings(context), "seconds": left_s}
+    job = {"request": taken.id, "settings": _settings(context), "slot_end": taken.slot_end}
     with subprocess.Popen(
         [sys.executable, "-m", "discreet.service.worker.job"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the worker, which leaves when the slot is over
     ) as process:
         try:
             _send(process, json.dumps(job).encode())
@@ -83,7 +86,7 @@ def _run(context: Context, taken: Request, left_s: float) -> tuple[str, str]:
             done = False
         finally:
             process.kill()
-    if not done:
+    if not done or process.returncode == -signal.SIGALRM:
         return codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
     ended = f"The job ended by signal {-process.returncode}." if process.returncode < 0 else ""
     return codes.code_of(process.returncode), ended

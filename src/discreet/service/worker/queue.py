@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
-from discreet.errors import BudgetError, ConflictError
-from discreet.service.clock import now, slot_end
+from discreet.errors import BudgetError, ConflictError, NotFoundError
+from discreet.service.clock import now, seconds_until, slot_end
 from discreet.service.context import Context
 from discreet.service.store import audit, datasets, requests
 from discreet.service.store.requests import Request
@@ -40,21 +40,27 @@ def take(context: Context) -> Request | None:
         row = connection.execute(query.with_for_update(skip_locked=True)).one_or_none()
         if row is None:
             return None
-        length_s = datasets.find(connection, row.dataset, row.version).slot_s
-        end = slot_end(length_s, context.settings.tick_s)
+        end = slot_end(_length(context, connection, row.dataset, row.version), context.settings.tick_s)
         requests.step(connection, row.id, requests.APPROVED, requests.RUNNING, slot_end=end, attempts=row.attempts + 1)
         return requests.find(connection, row.id)
 
 
-def settle(context: Context, id_: str, code: str = codes.NOT_STARTED, detail: str = "") -> None:
+def _length(context: Context, connection: Connection, dataset: str, version: int) -> int:
+    try:
+        return datasets.find(connection, dataset, version).slot_s
+    except NotFoundError:  # the row was tampered with: the job refuses it, and the queue goes on
+        return context.settings.slot_s
+
+
+def settle(context: Context, taken: Request, code: str = codes.NOT_STARTED, detail: str = "") -> None:
     """End a running request whose job is over, by what the ledger says of it.
 
     Parameters
     ----------
     context : Context
         The service.
-    id_ : str
-        The request.
+    taken : Request
+        As it was taken up; one that runs in another slot is another worker's.
     code : str
         Why, where no row was read.
     detail : str
@@ -63,22 +69,31 @@ def settle(context: Context, id_: str, code: str = codes.NOT_STARTED, detail: st
     Notes
     -----
     RESERVED: no row was read, so the cost is given back. TOUCHED: it stays charged, and there will be no release: a job
-    that still ran could not record one. RELEASED or LOST: the row was changed with it.
+    that still ran could not record one. RELEASED or LOST: the row was changed with it, unless somebody recovered the
+    ledger by hand.
     """
-    with context.database.read() as connection:
-        found = requests.find(connection, id_)
-    if found.state != requests.RUNNING or found.entry is None:
-        return
-    reservation = context.ledger.reservation(found.entry)
-    touched = context.ledger.state(found.entry) == "touched"
-    final = codes.NO_RESULT if touched else code
+    with suppress(BudgetError, ConflictError):  # the job took its step meanwhile, or it is settled later
+        entry = _reserved_for(context, taken.id) if code == codes.CHANGED else taken.entry
+        state = "none" if entry is None else context.ledger.state(entry)
+        final = codes.NO_RESULT if state in ("touched", "lost") else code
+        ended = str(taken.slot_end) if seconds_until(str(taken.slot_end)) > -GRACE_S else now()
 
-    def end(connection: Connection) -> None:
-        requests.fail(connection, id_, requests.RUNNING, final, detail)
-        audit.note(connection, "worker", "fail", id_, code=final)
+        def end(connection: Connection) -> None:
+            requests.fail(connection, taken, final, detail, ended)
+            audit.note_at(connection, ended, "worker", "fail", taken.id, {"code": final})
 
-    with suppress(BudgetError, ConflictError):  # the job took its step meanwhile: settled when its slot is over
-        (reservation.lose if touched else reservation.cancel)(within=end)
+        if entry is None or state not in ("touched", "reserved"):
+            with context.database.write() as connection:
+                end(connection)
+        else:
+            reservation = context.ledger.reservation(entry)
+            (reservation.lose if state == "touched" else reservation.cancel)(within=end)
+
+
+def _reserved_for(context: Context, id_: str) -> int | None:
+    """Find what was reserved for a request whose own row is not to be believed."""
+    found = (one for one in context.ledger.history() if one.kind == "reserve" and one.facts.get("reference") == id_)
+    return next((one.seq for one in found), None)
 
 
 def recover(context: Context) -> None:
@@ -95,19 +110,17 @@ def recover(context: Context) -> None:
     """
     with context.database.read() as connection:
         query = select(rows.c.id).where(rows.c.state == requests.RUNNING, rows.c.slot_end < now(-GRACE_S))
-        stale = list(connection.execute(query).scalars())
-    for id_ in stale:
-        if not _queued_again(context, id_):
-            settle(context, id_)
+        stale = [requests.find(connection, id_) for id_ in connection.execute(query).scalars().all()]
+    for found in stale:
+        if not _queued_again(context, found):
+            settle(context, found)
 
 
-def _queued_again(context: Context, id_: str) -> bool:
-    with context.database.read() as connection:
-        found = requests.find(connection, id_)
-    if found.entry is None or context.ledger.state(found.entry) != "reserved" or found.attempts >= MOST_ATTEMPTS:
-        return False
-    with context.database.write() as connection:
-        again = update(rows).where(
-            rows.c.id == id_, rows.c.state == requests.RUNNING, rows.c.slot_end == found.slot_end
-        )
-        return connection.execute(again.values(state=requests.APPROVED, slot_end=None)).rowcount == 1
+def _queued_again(context: Context, found: Request) -> bool:
+    with suppress(BudgetError, ConflictError):  # an entry that is not there; or another worker was quicker
+        if found.entry is None or context.ledger.state(found.entry) != "reserved" or found.attempts >= MOST_ATTEMPTS:
+            return False
+        with context.database.write() as connection:
+            slot = found.slot_end
+            requests.step(connection, found.id, requests.RUNNING, requests.APPROVED, in_slot=slot, slot_end=None)
+    return True

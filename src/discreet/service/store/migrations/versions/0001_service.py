@@ -33,8 +33,10 @@ def _guards(dialect: str) -> list[str]:
         "CREATE FUNCTION service_is_append_only() RETURNS trigger LANGUAGE plpgsql AS "
         "'BEGIN RAISE EXCEPTION ''these rows are append-only''; END'"
     )
+    of = {"UPDATE": "ROW", "DELETE": "ROW", "TRUNCATE": "STATEMENT"}
+    refused += [(name, "TRUNCATE") for name in APPEND_ONLY]
     return [function] + [
         f"CREATE TRIGGER {name}_no_{deed.lower()} BEFORE {deed} ON {name} "
-        "FOR EACH ROW EXECUTE FUNCTION service_is_append_only()"
+        f"FOR EACH {of[deed]} EXECUTE FUNCTION service_is_append_only()"
         for name, deed in refused
     ]

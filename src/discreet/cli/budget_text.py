@@ -1,0 +1,100 @@
+"""What the ledger tells, as words and as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from discreet import workflow
+from discreet.cli.console import number
+
+ZCDP = "zcdp"
+
+
+def account_record(account: workflow.Account, allotments: Sequence[workflow.Allotment] = ()) -> dict[str, Any]:
+    """An account as JSON, with what projects are allotted of it."""
+    return {
+        "dataset": account.dataset,
+        "unit": account.unit,
+        "neighboring": account.neighboring,
+        **_sums(account),
+        "releases": account.n_releases,
+        "allotments": [allotment_record(allotment) for allotment in allotments],
+    }
+
+
+def allotment_record(allotment: workflow.Allotment) -> dict[str, Any]:
+    """An allotment as JSON."""
+    return {"dataset": allotment.dataset, "project": allotment.project, **_sums(allotment)}
+
+
+def entry_record(entry: workflow.Entry) -> dict[str, Any]:
+    """An entry as JSON."""
+    names = ("seq", "time", "kind", "dataset", "project", "request", "unit", "hash", "state")
+    return {
+        **{name: getattr(entry, name) for name in names},
+        "neighboring": entry.neighboring,
+        "epsilon": float(entry.epsilon),
+        "delta": float(entry.delta),
+        "rho": None if entry.rho is None else float(entry.rho),
+        "failure": None if entry.failure is None else float(entry.failure),
+        "facts": entry.facts,
+    }
+
+
+def account_line(account: workflow.Account) -> str:
+    """An account as a bar and its sums."""
+    converted = f"; {converts(account)}" if account.accounting == ZCDP else ""
+    return f"{_bar(account.dataset, account)}, {account.n_releases} releases{converted}"
+
+
+def allotment_line(allotment: workflow.Allotment) -> str:
+    """An allotment as a bar and its sums, below that of its data set."""
+    return _bar(f"  {allotment.project}", allotment)
+
+
+def entry_line(entry: workflow.Entry) -> str:
+    """An entry in one line."""
+    kind = f"{entry.kind} ({entry.state})" if entry.state else entry.kind
+    name = entry.dataset if entry.project is None else f"{entry.dataset} {entry.project}"
+    amount = f"epsilon {number(entry.epsilon)}" if entry.epsilon else ""
+    amount = amount if entry.rho is None else f"rho {number(entry.rho)}"
+    return f"{entry.seq:>5}  {entry.time}  {kind:<20} {name:<20} {amount:<16} {entry.hash[:12]}"
+
+
+def cap(sums: workflow.Account | workflow.Allotment) -> str:
+    """What may be spent."""
+    if sums.accounting != ZCDP:
+        return f"epsilon {number(sums.epsilon_cap)}"
+    return f"rho {number(sums.rho_cap)}"
+
+
+def converts(account: workflow.Account) -> str:
+    """The cap's epsilon: that of the running rho would be no bound."""
+    return f"the cap converts to epsilon {number(account.epsilon_cap)} at delta {number(account.delta_cap)}"
+
+
+def _bar(name: str, sums: workflow.Account | workflow.Allotment) -> str:
+    filled = round(30 * float(sums.share_spent))
+    bar = f"{name:<20} [{'#' * filled}{'.' * (30 - filled)}]"
+    if sums.accounting == ZCDP:
+        spent, whole, left = (number(value) for value in (sums.rho_spent, sums.rho_cap, sums.rho_left))
+        return f"{bar} rho {spent} of {whole} spent, {left} left"
+    spent, whole, left = (number(value) for value in (sums.epsilon_spent, sums.epsilon_cap, sums.epsilon_left))
+    return f"{bar} {spent} of {whole} spent, {left} left"
+
+
+def _sums(sums: workflow.Account | workflow.Allotment) -> dict[str, Any]:
+    return {
+        "epsilon": _part(sums, "epsilon"),
+        "delta": _part(sums, "delta"),
+        "accounting": sums.accounting,
+        "rho": None
+        if sums.accounting != ZCDP
+        else {
+            **_part(sums, "rho"),
+            "failure": {"cap": float(sums.failure_cap), "spent": float(sums.failure_spent)},
+        },
+    }
+
+
+def _part(sums: workflow.Account | workflow.Allotment, name: str) -> dict[str, float]:
+    return {of: float(getattr(sums, f"{name}_{of}")) for of in ("cap", "spent", "left")}

@@ -1,0 +1,118 @@
+"""``discreet remote plan``, ``select``, ``fit``, ``hybrid`` and ``run``: as on one's own table, asked of a service."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet import workflow
+from discreet.cli import fit as fitting
+from discreet.cli import hybrid as weighting
+from discreet.cli import plan as planning
+from discreet.cli import select as selecting
+from discreet.cli.asked import Asked, sharing
+from discreet.cli.remote_send import DatasetName, Json, Sending, send, sending, service
+from discreet.cli.spend import Quiet, deliver
+from discreet.errors import InvalidParameterError
+
+PLAN_EXAMPLE = """\b
+Example:
+  discreet remote plan rand-hie --target mdvis --epsilon 0.1,1
+"""
+SELECT_EXAMPLE = """\b
+Example:
+  discreet remote select rand-hie --target mdvis --epsilon 1 --l1-radius 4 \\
+    --y-center 5 --purpose "what drives visits" --out release.json
+  discreet remote select rand-hie --target mdvis --method auto --epsilon 1 \\
+    --no-wait
+"""
+FIT_EXAMPLE = """\b
+Example:
+  discreet remote fit rand-hie --target mdvis --columns lncoins,physlm \\
+    --epsilon 1 --delta 1e-6 --out fit.json
+  discreet remote fit --from moments.json --columns lncoins
+"""
+HYBRID_EXAMPLE = """\b
+Example:
+  discreet remote hybrid clinic --target sick --candidates age,site \\
+    --epsilon 1 --out release.json
+"""
+RUN_EXAMPLE = """\b
+Example:
+  discreet remote run rand-hie PLAN.yaml --out release.json
+"""
+
+
+@sharing(planning.question)
+def plan(
+    asked: planning.PlanAsked,
+    dataset: DatasetName,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
+    ] = None,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Tell how well selections can be expected to do: simulated here, from the service's metadata alone."""
+    planning.check_out(out, asked.fields["supposed"].get("like"))
+    with service() as remote:
+        public = remote.metadata(dataset)
+    planning.expect(asked, public, out, json_, quiet)
+
+
+@sharing(selecting.question, sending)
+def select(asked: Asked, sent: Sending, dataset: DatasetName) -> None:
+    """Ask which variables belong in the regression of TARGET."""
+    with service() as remote:
+        facts = None
+        if asked.method == "auto":
+            chosen, facts = selecting.auto_of(asked, remote.metadata(dataset), sent.how.quiet)
+            given = chosen.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            asked = replace(asked, method=chosen.name, parameters=given)
+        send(remote, dataset, asked, sent, facts)
+
+
+@sharing(fitting.question, sending)
+def fit(
+    fitted: fitting.FitAsked,
+    sent: Sending,
+    context: typer.Context,
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET", help="The data set. Default: that of --from.")
+    ] = None,
+) -> None:
+    """Ask for the coefficients of a regression of TARGET. From noisy moments they are free, and computed here."""
+    derived = fitted.free(context, "dataset")
+    if derived is not None:
+        deliver(derived, sent.how)
+        return
+    asked, earlier = fitted.asked(), fitted.earlier
+    name = dataset or (earlier.provenance.dataset if earlier is not None else None)
+    if name is None or asked.parameters["epsilon"] is None:
+        raise InvalidParameterError("A fit spends budget: give a data set and --epsilon. Only noisy moments are free.")
+    with service() as remote:
+        send(remote, name, asked, sent)
+
+
+@sharing(weighting.question, sending)
+def hybrid(estimate: weighting.HybridAsked, sent: Sending, dataset: DatasetName) -> None:
+    """Ask for an estimate on the data set's public records that the private rows weight."""
+    asked = estimate.asked()
+    with service() as remote:
+        send(remote, dataset, asked, sent)
+
+
+@sharing(sending)
+def run(
+    sent: Sending,
+    dataset: DatasetName,
+    plan: Annotated[Path, typer.Argument(help="The plan (YAML or JSON); the files that it names are not looked at.")],
+) -> None:
+    """Ask for the steps of a plan: one charge, one release."""
+    steps = workflow.read_run(plan)
+    steps.method()
+    parts = {"screen": steps.screen, "select": steps.select, "fit": steps.fit}
+    parameters = {"epsilon": steps.epsilon, "delta": steps.delta, **parts}
+    with service() as remote:
+        send(remote, dataset, Asked("run", steps.target, steps.candidates, parameters), sent)

@@ -1,0 +1,101 @@
+"""Where a service is, and whether a key may be sent there."""
+
+import ipaddress
+import re
+from urllib.parse import SplitResult, urlsplit
+
+from discreet.errors import InvalidParameterError
+
+_KEY = re.compile(r"[!-~]{1,200}")
+
+
+def checked_url(url: str, *, insecure: bool = False) -> str:
+    """Return the address of a service without its final slash, if a key may be sent there.
+
+    Parameters
+    ----------
+    url : str
+        Such as "https://statistics.example.org".
+    insecure : bool
+        Also over HTTP to another machine: whoever is on the way reads the key and all releases.
+
+    Returns
+    -------
+    str
+        To put paths after.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is no address, or not a safe one.
+
+    Examples
+    --------
+    >>> checked_url("http://127.0.0.1:8000/")
+    'http://127.0.0.1:8000'
+    """
+    parts = _split(url)
+    if parts.username is not None or parts.query or parts.fragment:
+        raise InvalidParameterError("A service's address must be a host and a path alone. Leave out name, query and #.")
+    if parts.scheme == "http" and not is_here(parts.hostname or "") and not insecure:
+        raise InvalidParameterError(
+            f"A key must be sent over HTTPS, but the address is http://{parts.hostname}. Give an https:// address, or "
+            "insecure (--insecure), which shows the key and all releases to whoever is on the way."
+        )
+    return url.strip().rstrip("/")
+
+
+def is_here(host: str) -> bool:
+    """Tell whether a host is this machine.
+
+    Parameters
+    ----------
+    host : str
+        A name or an address.
+
+    Returns
+    -------
+    bool
+        No name but localhost is trusted to be.
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def checked_key(key: str) -> str:
+    """Return a key as it can be sent.
+
+    Parameters
+    ----------
+    key : str
+        As a person or a file gave it.
+
+    Returns
+    -------
+    str
+        Without blanks around it.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it can be none; the message does not hold it.
+    """
+    found = key.strip()
+    if not _KEY.fullmatch(found):
+        raise InvalidParameterError("A key must be one word, as the service showed it, but this is none. Copy it anew.")
+    return found
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url.strip())
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or not url.strip().isprintable() or " " in url.strip():
+        raise InvalidParameterError(
+            f"A service's address must begin with https://, but url={url[:100]!r}. Ask who runs the service."
+        )
+    return parts

@@ -1,0 +1,267 @@
+"""What analysts do: plan, and ask."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.client.reading import Reading
+from discreet.client.requests import RemoteRequest
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import token
+from discreet.release import Release
+
+
+class Asking(Reading):
+    """An analyst's verbs."""
+
+    def plan(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        method: str = "pcls",
+        candidates: Sequence[str] | None = None,
+        **parameters: Any,
+    ) -> dict[str, Any]:
+        """Return what a request would cost and its noise; nothing is spent.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set.
+        target : str
+            The response.
+        method : str
+            As `ask` takes it.
+        candidates : sequence of str, optional
+            Columns that may be selected, or that the model has.
+        **parameters : Any
+            Of the method, such as epsilon.
+
+        Returns
+        -------
+        dict
+            Of the schema ``discreet/plan@1``.
+        """
+        body = _question(dataset, target, method, candidates, parameters)
+        found: dict[str, Any] = self._post("plans", body=body, repeatable=True)
+        return found
+
+    def expect(
+        self, dataset: str, *, target: str, candidates: Sequence[str] | None = None, **supposed: Any
+    ) -> dict[str, Any]:
+        """Return how well selections can be expected to do, simulated by the service from public facts.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set.
+        target : str
+            The response.
+        candidates : sequence of str, optional
+            Columns that may be selected.
+        **supposed : Any
+            epsilons, delta, n_rows, r_squared, n_true, correlation.
+
+        Returns
+        -------
+        dict
+            Of the schema ``discreet/expectation@1``. Takes seconds.
+        """
+        body = {"dataset": dataset, "target": target, "candidates": _listed(candidates), **supposed}
+        found: dict[str, Any] = self._post("expectations", body=body, repeatable=True)
+        return found
+
+    def ask(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        method: str = "pcls",
+        candidates: Sequence[str] | None = None,
+        project: str | None = None,
+        purpose: str = "",
+        chosen: Mapping[str, Any] | None = None,
+        **parameters: Any,
+    ) -> RemoteRequest:
+        """Make a request and do not wait. It is charged when a curator approves it.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set.
+        target : str
+            The response.
+        method : str
+            pcls, pcpl, moments, sis, two-stage, linear, logistic, poisson, run, hybrid, public-subset or histogram.
+        candidates : sequence of str, optional
+            Columns that may be selected, or that the model has.
+        project : str, optional
+            Yours that pays; may be left out when you have one.
+        purpose : str
+            Why, for who decides.
+        chosen : mapping, optional
+            How the method was chosen, from public facts.
+        **parameters : Any
+            Of the method, such as epsilon.
+
+        Returns
+        -------
+        RemoteRequest
+            Waiting; or released, when the same question was answered before.
+        """
+        body = _question(dataset, target, method, candidates, parameters)
+        body |= {"project": project or self._project(), "purpose": purpose, "chosen": chosen}
+        return self._request(self._post("requests", body=body, once=token()))
+
+    def select(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        method: str = "pcls",
+        candidates: Sequence[str] | None = None,
+        project: str | None = None,
+        purpose: str = "",
+        wait: bool | float = True,
+        **parameters: Any,
+    ) -> Release:
+        """Ask which variables belong in the regression of a target, and wait for the release.
+
+        Parameters
+        ----------
+        dataset, target, method : str
+            As `ask` takes them.
+        candidates : sequence of str, optional
+            Columns that may be selected.
+        project, purpose : str, optional
+            As `ask` takes them.
+        wait : bool or float
+            True: as long as it takes; False: only for what was answered before; or a number of seconds.
+        **parameters : Any
+            Of the method, such as epsilon.
+
+        Returns
+        -------
+        Release
+            As the service's ledger recorded it.
+
+        Raises
+        ------
+        WaitingError
+            When there is none yet; its text holds the id for `wait`. Nothing is lost.
+        PolicyError
+            When a curator rejected it.
+        """
+        asked = self.ask(
+            dataset,
+            target=target,
+            method=method,
+            candidates=candidates,
+            project=project,
+            purpose=purpose,
+            **parameters,
+        )
+        return self._outcome(asked, None if wait is True else float(wait))
+
+    def fit(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        columns: Sequence[str],
+        family: str = "linear",
+        **options: Any,
+    ) -> Release:
+        """Ask for the coefficients of a regression, and wait for the release.
+
+        Parameters
+        ----------
+        dataset, target : str
+            As `ask` takes them.
+        columns : sequence of str
+            Of the model.
+        family : {"linear", "logistic", "poisson"}
+            Of the response.
+        **options : Any
+            project, purpose and wait, as `select` takes them; and parameters, such as epsilon and delta.
+
+        Returns
+        -------
+        Release
+            With coefficients.
+        """
+        return self.select(dataset, target=target, method=family, candidates=columns, **options)
+
+    def run(self, dataset: str, *, target: str, **options: Any) -> Release:
+        """Ask for several steps as one priced unit, and wait for the release.
+
+        Parameters
+        ----------
+        dataset, target : str
+            As `ask` takes them.
+        **options : Any
+            project, purpose, candidates and wait, as `select` takes them; epsilon and delta of all steps; and the steps
+            screen, select and fit, each a dict with its method or family and parameters.
+
+        Returns
+        -------
+        Release
+            Of all steps.
+        """
+        return self.select(dataset, target=target, method="run", **options)
+
+    def hybrid(self, dataset: str, *, target: str, method: str = "public-subset", **options: Any) -> Release:
+        """Ask for an estimate on the data set's public records that the private rows weight, and wait for it.
+
+        Parameters
+        ----------
+        dataset, target : str
+            As `ask` takes them.
+        method : {"public-subset", "hybrid", "histogram"}
+            The best of several estimates, one estimate, or private rows alone in the cells of a grid.
+        **options : Any
+            project, purpose, candidates and wait, as `select` takes them; and parameters, such as epsilon.
+
+        Returns
+        -------
+        Release
+            With an estimate.
+        """
+        return self.select(dataset, target=target, method=method, **options)
+
+    def withdraw(self, id: str) -> RemoteRequest:
+        """Take back a request of yours that does not run yet; nothing stays charged.
+
+        Parameters
+        ----------
+        id : str
+            The request.
+
+        Returns
+        -------
+        RemoteRequest
+            As it stands.
+        """
+        return self._request(self._post("requests", id, "withdrawal"))
+
+    def _project(self) -> str:
+        """The one project there is."""
+        own = list(self._get("me").get("projects", []))
+        if len(own) != 1:
+            known = f"these are yours: {', '.join(own)}" if own else "you belong to none. Ask a curator"
+            raise InvalidParameterError(f"A request must name the project that pays, and {known}.")
+        return str(own[0])
+
+
+def _question(
+    dataset: str, target: str, method: str, candidates: Sequence[str] | None, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    given = {name: value for name, value in parameters.items() if value is not None}
+    known = {"dataset": dataset, "target": target, "method": method}
+    return {**known, "candidates": _listed(candidates), "parameters": given}
+
+
+def _listed(names: Sequence[str] | None) -> list[str] | None:
+    if isinstance(names, str):
+        raise InvalidParameterError(f"Columns must be a list of names, but there is {names!r}. Give [{names!r}].")
+    return None if names is None else list(names)

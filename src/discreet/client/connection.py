@@ -1,0 +1,189 @@
+"""Calls to a service: over TLS, with a key, and again where a call can be repeated without asking twice."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from discreet.client.address import checked_key, checked_url, is_here
+from discreet.client.problems import error_of
+from discreet.errors import InvalidParameterError, ServiceError
+
+try:
+    import httpx
+except ModuleNotFoundError:
+    raise InvalidParameterError("A service is asked with the package httpx: pip install 'discreet[remote]'.") from None
+
+MOST_TRIES = 5
+TIMEOUT_S = 120.0
+LONGEST_PAUSE_S = 60.0
+_BUSY = 429
+_PASSING = frozenset({502, 503, 504})
+"""Answers of a proxy whose server is away: whether the call arrived is not known."""
+
+
+class Answer(NamedTuple):
+    """What a service answered.
+
+    Parameters
+    ----------
+    content : bytes
+        As it came.
+    media_type : str
+        Without its parameters.
+    """
+
+    content: bytes
+    media_type: str
+
+
+class Connection:
+    """A way to a service.
+
+    Parameters
+    ----------
+    url : str
+        Of the service.
+    key : str or None
+        Whose key; None for what is open to everybody.
+    insecure : bool
+        Accept HTTP to another machine.
+    timeout_s : float
+        How long to wait for an answer, in seconds.
+    transport : httpx.BaseTransport, optional
+        Instead of the network, for tests.
+    pause : callable
+        Sleeps so many seconds.
+
+    Notes
+    -----
+    Redirections are not followed: a key is for one address.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        *,
+        insecure: bool = False,
+        timeout_s: float = TIMEOUT_S,
+        transport: httpx.BaseTransport | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.url = checked_url(url, insecure=insecure)
+        headers = {} if key is None else {"Authorization": f"Bearer {checked_key(key)}"}
+        here = is_here(httpx.URL(self.url).host)
+        self._client = httpx.Client(
+            base_url=f"{self.url}/v1/",
+            headers=headers | {"User-Agent": "discreet"},
+            timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
+            trust_env=not here,  # a proxy is for what is elsewhere
+            transport=transport,
+        )
+        self._pause = pause
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        query: Mapping[str, Any] | None = None,
+        once: str | None = None,
+        repeatable: bool | None = None,
+    ) -> Answer:
+        """Make a call, some times over if it does not get through.
+
+        Parameters
+        ----------
+        method : str
+            Of HTTP.
+        path : str
+            Below /v1, its parts quoted.
+        body : Any
+            To be sent as JSON; None for no body.
+        query : mapping, optional
+            Arguments; those that are None are left out.
+        once : str, optional
+            Idempotency key: the service does the same call once, however often it comes.
+        repeatable : bool, optional
+            Whether doing it twice does no harm; default what HTTP says of the method.
+
+        Returns
+        -------
+        Answer
+            Of a call that was done.
+
+        Raises
+        ------
+        DiscreetError
+            What the service answered, as the error of its kind.
+        ServiceError
+            When nobody answers, or not as a service does.
+        """
+        again = repeatable if repeatable is not None else method != "POST" or once is not None
+        request = self._request(method, path, body, query, once)
+        for tried in range(1, MOST_TRIES + 1):
+            pause_s = min(0.5 * 2.0 ** (tried - 1), LONGEST_PAUSE_S)
+            try:
+                response = self._client.send(request)
+            except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:  # nothing was sent
+                if tried == MOST_TRIES:
+                    raise self._unreachable(error) from None
+            except httpx.RequestError as error:
+                if tried == MOST_TRIES or not again:
+                    raise self._unreachable(error) from None
+            else:
+                status = response.status_code
+                if tried == MOST_TRIES or not (status == _BUSY or (again and status in _PASSING)):
+                    return self._answer(response)
+                pause_s = _asked_pause(response, pause_s)
+            self._pause(pause_s)
+        raise AssertionError  # the last try returns or raises
+
+    def _request(
+        self, method: str, path: str, body: Any, query: Mapping[str, Any] | None, once: str | None
+    ) -> httpx.Request:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        headers = {} if once is None else {"Idempotency-Key": once}
+        try:
+            return self._client.build_request(method, path, json=body, params=given or None, headers=headers)
+        except (TypeError, ValueError) as error:
+            raise InvalidParameterError(
+                f"A request must hold what JSON can, but {error}. Give numbers, words and lists."
+            ) from None
+
+    def _answer(self, response: httpx.Response) -> Answer:
+        media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if response.is_success:
+            return Answer(response.content, media_type)
+        if media_type.endswith("json") and not response.is_redirect:
+            raise error_of(_json(response), response.status_code)
+        raise ServiceError(
+            f"A service of Discreet must answer, but {self.url} gave {response.status_code} "
+            f"{media_type or 'without a type'}. Check the address; or the service may be down."
+        )
+
+    def _unreachable(self, error: httpx.RequestError) -> ServiceError:
+        kind = {"ConnectError": "no connection", "ConnectTimeout": "no connection in time"}.get(
+            type(error).__name__, "the connection broke or took too long"
+        )
+        if "CERTIFICATE" in str(error).upper():
+            kind = "its certificate is not one that this machine trusts (SSL_CERT_FILE names further ones)"
+        return ServiceError(f"The service must be reachable, but {self.url}: {kind}. Try again, or check the address.")
+
+
+def _json(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return None
+
+
+def _asked_pause(response: httpx.Response, usual_s: float) -> float:
+    """How long the service asks to be left alone, within reason."""
+    asked = response.headers.get("retry-after", "")
+    return min(float(asked), LONGEST_PAUSE_S) if asked.isascii() and asked.isdigit() else usual_s

@@ -1,0 +1,82 @@
+"""A service's problems (RFC 9457) as the errors that they were there."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import (
+    BudgetError,
+    BudgetExceededError,
+    ConflictError,
+    DataMismatchError,
+    DiscreetError,
+    ForbiddenError,
+    InvalidParameterError,
+    MetadataError,
+    NotFoundError,
+    NotSignedInError,
+    PolicyError,
+    ServiceError,
+    TooManyRequestsError,
+    VerificationError,
+)
+
+KINDS: dict[str, type[DiscreetError]] = {
+    "not-signed-in": NotSignedInError,
+    "forbidden": ForbiddenError,
+    "policy": PolicyError,
+    "not-found": NotFoundError,
+    "budget": BudgetError,
+    "budget-exceeded": BudgetError,
+    "conflict": ConflictError,
+    "data-mismatch": DataMismatchError,
+    "verification": VerificationError,
+    "invalid-parameter": InvalidParameterError,
+    "invalid-request": InvalidParameterError,
+    "metadata": MetadataError,
+    "too-large": InvalidParameterError,
+    "too-many-requests": TooManyRequestsError,
+}
+"""Names of kinds, and what they are on this side."""
+
+PREFIX = "urn:discreet:problem:"
+MOST_TEXT = 2000
+
+
+def error_of(value: Any, status: int) -> DiscreetError:
+    """Return the error that a service answered with.
+
+    Parameters
+    ----------
+    value : Any
+        The answer's body, read as JSON.
+    status : int
+        Of HTTP.
+
+    Returns
+    -------
+    DiscreetError
+        With the service's own text.
+    """
+    if not isinstance(value, Mapping) or not isinstance(value.get("detail"), str):
+        return ServiceError(f"A service must say what is wrong, but it answered {status} without. Ask who runs it.")
+    kind = str(value.get("type", "")).removeprefix(PREFIX)
+    text = _text(value)
+    if kind == "budget-exceeded" and {"requested", "remaining"} <= value.keys():
+        return BudgetExceededError(text, _amount(value["requested"]), _amount(value["remaining"]))
+    return KINDS.get(kind, ServiceError)(text)
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    """The service's words, and where a body was wrong."""
+    found = value.get("errors")
+    places = [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    told = "; ".join(f"{one.get('place')}: {one.get('problem')}" for one in places[:5])
+    return (str(value["detail"]) + (f" ({told})" if told else ""))[:MOST_TEXT]
+
+
+def _amount(value: Any) -> Fraction:
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        return Fraction(0)

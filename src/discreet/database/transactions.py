@@ -1,0 +1,182 @@
+"""An open database: reading and writing transactions."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+from sqlalchemy.pool import NullPool, QueuePool
+
+from discreet.database.location import Unreachable, resolve
+from discreet.database.revisions import Migrations
+
+BUSY_S = 60.0
+"""How long a transaction waits for others before it gives up, in seconds."""
+
+_OPTIONS: dict[bool, dict[str, Any]] = {
+    True: {"connect_args": {"timeout": BUSY_S}},
+    # Each statement sees what was committed before it: enough, as every writer first locks what it decides on.
+    False: {"isolation_level": "READ COMMITTED"},
+}
+_POOLS: dict[bool, dict[str, Any]] = {
+    # Nothing is held open that a forked child could share.
+    False: {"poolclass": NullPool},
+    # As many as a web server has threads; a connection that the server closed meanwhile is replaced.
+    True: {
+        "poolclass": QueuePool,
+        "pool_size": 8,
+        "max_overflow": 56,
+        "pool_timeout": BUSY_S,
+        "pool_pre_ping": True,
+    },
+}
+
+
+class Database:
+    """An open database, its tables at the newest revision.
+
+    Parameters
+    ----------
+    location : str or Path
+        A path, or an SQLAlchemy URL of SQLite or PostgreSQL; tables are created where there are none.
+    migrations : Migrations
+        The tables.
+    unreachable : callable
+        Makes the error that a database which cannot be used raises: from its place and a reason.
+    pooled : bool
+        Keep connections open between transactions, for a process that serves for long and never forks.
+
+    Raises
+    ------
+    DiscreetError
+        What `unreachable` makes, here and in every transaction.
+
+    Notes
+    -----
+    Threads may share it. A transaction may not open another one: on SQLite it would wait for itself.
+    """
+
+    def __init__(
+        self, location: str | Path, migrations: Migrations, *, unreachable: Unreachable, pooled: bool = False
+    ) -> None:
+        place = resolve(location, unreachable)
+        self.shown = place.shown
+        self._unreachable = unreachable
+        self._is_sqlite = place.url.get_backend_name() == "sqlite"
+        try:
+            self._engine = create_engine(place.url, **_OPTIONS[self._is_sqlite], **_POOLS[pooled])
+        except ImportError:
+            raise unreachable(self.shown, "it needs `pip install 'discreet[postgres]'`") from None
+        if self._is_sqlite:
+            _prepare_sqlite(self._engine)
+        self._bring_up_to_date(migrations)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a reading transaction, which sees one moment of the database.
+
+        Yields
+        ------
+        Connection
+            In a transaction.
+
+        Raises
+        ------
+        DiscreetError
+            What `unreachable` makes, when the database cannot be read.
+        """
+        with self._transaction(write=False) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a writing transaction, committed to disk at the end or undone by any exception.
+
+        Yields
+        ------
+        Connection
+            In a transaction; on SQLite no other can write meanwhile.
+
+        Raises
+        ------
+        DiscreetError
+            What `unreachable` makes, when the database cannot be written.
+        """
+        with self._transaction(write=True) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Iterator[Connection]:
+        try:
+            with self._begin(write=write) as connection:
+                yield connection
+                connection.commit()
+        except (DBAPIError, NoResultFound, NoFreeConnection) as error:
+            raise self._unreachable(self.shown, _reason(error)) from None
+
+    def _begin(self, *, write: bool) -> Connection:
+        deadline = time.monotonic() + BUSY_S
+        options: dict[str, Any] = {"discreet_write": write}
+        if not (write or self._is_sqlite):
+            # SQLite does so by itself.
+            options["isolation_level"] = "REPEATABLE READ"
+        while True:
+            try:
+                connection = self._engine.connect()
+                try:
+                    connection.execution_options(**options).begin()
+                except BaseException:
+                    connection.close()
+                    raise
+            except OperationalError as error:
+                # SQLite does not wait while another process recovers or removes the write-ahead log.
+                if "locked" not in str(error.orig) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+            else:
+                return connection
+
+    def _bring_up_to_date(self, migrations: Migrations) -> None:
+        with self.read() as connection:
+            if migrations.revision_of(connection) == migrations.head:
+                return
+        with self.write() as connection:
+            migrations.upgrade(connection, lambda reason: self._unreachable(self.shown, reason))
+        self._prefer_write_ahead_log()
+
+    def _prefer_write_ahead_log(self) -> None:
+        if not self._is_sqlite:
+            return
+        # Without it, as on some network folders, readers wait for writers; nothing else changes.
+        with suppress(SQLAlchemyError, sqlite3.Error), self._engine.connect() as connection:
+            connection.connection.cursor().execute("PRAGMA journal_mode=WAL")
+
+
+def _prepare_sqlite(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: Any) -> None:
+        # The driver would begin transactions by its own rules, and too late.
+        connection.isolation_level = None
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("discreet_write")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    if isinstance(error, NoResultFound):
+        return "a row that it needs is missing"
+    lines = str(getattr(error, "orig", None) or error).splitlines()
+    return lines[0][:200].rstrip(".") if lines else "it failed"

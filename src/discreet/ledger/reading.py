@@ -1,0 +1,248 @@
+"""What a ledger tells: reading alone."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection
+
+from discreet.accounting.guarantee import Guarantee
+from discreet.ledger import audit, books, chain, refusals, terms
+from discreet.ledger.records import Account, Allotment, Entry, Verification
+from discreet.ledger.store import Store
+from discreet.ledger.witness import Witness
+
+
+class Reader:
+    """An open ledger, as far as it is read.
+
+    Parameters
+    ----------
+    location : str, Path or None
+        As `Ledger` takes it.
+    pooled : bool
+        As `Ledger` takes it.
+    witness : str, Path or None
+        As `Ledger` takes it.
+    """
+
+    def __init__(
+        self, location: str | Path | None = None, *, pooled: bool = False, witness: str | Path | None = None
+    ) -> None:
+        self._store = Store(location, pooled=pooled)
+        self._witness = None if witness is None else Witness(witness)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database; nothing is pending, as every method commits."""
+        self._store.close()
+
+    @property
+    def location(self) -> str:
+        """Where the ledger is, as it was given, without a password."""
+        return self._store.shown
+
+    @property
+    def head(self) -> str:
+        """Hash of the last entry; 64 zeros while there is none."""
+        with self._store.read() as connection:
+            return chain.read_head(connection)[1]
+
+    def stored(self, request: str) -> str | None:
+        """Return the newest release of a request; asking again is free.
+
+        Parameters
+        ----------
+        request : str
+            SHA-256 of the request.
+
+        Returns
+        -------
+        str or None
+            The text that was stored; None when there is none.
+
+        Raises
+        ------
+        VerificationError
+            When the text is not the one that was recorded.
+        """
+        with self._store.read() as connection:
+            return books.newest_release(connection, terms.check_request(request))
+
+    def state(self, entry: int) -> str:
+        """Return where a reservation stands.
+
+        Parameters
+        ----------
+        entry : int
+            Place of the reserve entry.
+
+        Returns
+        -------
+        str
+            "reserved", "touched", "released", "lost" or "cancelled".
+
+        Raises
+        ------
+        BudgetError
+            When the ledger has no such reserve entry.
+        """
+        with self._store.read() as connection:
+            return chain.STATES[books.find_reservation(connection, entry)[1]]
+
+    def last_entry(self, connection: Connection) -> int:
+        """Return the place of the last entry: inside `within`, of the one that was just made.
+
+        Parameters
+        ----------
+        connection : Connection
+            What `within` was called with.
+
+        Returns
+        -------
+        int
+            Its place, from 1.
+        """
+        return chain.read_head(connection)[0]
+
+    def recorded(self, entry: int) -> str | None:
+        """Return the release that a reservation ended with.
+
+        Parameters
+        ----------
+        entry : int
+            Place of the reserve entry, as the release shows it.
+
+        Returns
+        -------
+        str or None
+            The text that was stored; None when there is none.
+
+        Raises
+        ------
+        VerificationError
+            When the text is not the one that was recorded.
+        """
+        with self._store.read() as connection:
+            return books.release_of(connection, entry)
+
+    def account(self, dataset: str) -> Account:
+        """Return the account of one data set.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set.
+
+        Returns
+        -------
+        Account
+            As it stands.
+
+        Raises
+        ------
+        BudgetError
+            When it has no lifetime cap; the text gives the command that sets one.
+        """
+        with self._store.read() as connection:
+            return self._account(connection, terms.check_dataset(dataset))
+
+    def accounts(self) -> list[Account]:
+        """Return the accounts of all data sets.
+
+        Returns
+        -------
+        list of Account
+            By name.
+        """
+        with self._store.read() as connection:
+            return books.all_accounts(connection)
+
+    def allotments(self, dataset: str) -> list[Allotment]:
+        """Return what projects are allotted of a data set's cap.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set.
+
+        Returns
+        -------
+        list of Allotment
+            By the name of the project.
+        """
+        with self._store.read() as connection:
+            return books.all_allotments(connection, terms.check_dataset(dataset))
+
+    def history(self, dataset: str | None = None) -> list[Entry]:
+        """Return the entries in the order in which they were made.
+
+        Parameters
+        ----------
+        dataset : str or None
+            Only this data set's.
+
+        Returns
+        -------
+        list of Entry
+            From the first to the last.
+        """
+        with self._store.read() as connection:
+            return books.all_entries(connection, None if dataset is None else terms.check_dataset(dataset))
+
+    def verify(self, heads: Iterable[str] = ()) -> Verification:
+        """Recompute the chain, the accounts and the releases' digests, and compare.
+
+        Parameters
+        ----------
+        heads : iterable of str
+            Heads that releases show: one that is not in the chain tells of a restored backup.
+
+        Returns
+        -------
+        Verification
+            What was checked.
+
+        Raises
+        ------
+        VerificationError
+            At the first entry that does not fit.
+        """
+        with self._store.read() as connection:
+            return audit.audit(connection, heads)
+
+    def check_witness(self, witness: str | Path | None = None) -> None:
+        """Check that the ledger still holds every entry that a witness saw.
+
+        Parameters
+        ----------
+        witness : str, Path or None
+            The file; None is the ledger's own. Without one there is nothing to check.
+
+        Raises
+        ------
+        VerificationError
+            When one is missing: a backup was put back.
+        InvalidParameterError
+            When the file cannot be read.
+        """
+        seen = self._witness if witness is None else Witness(witness)
+        if seen is None:
+            return
+        lines = seen.lines()  # before the chain, which may grow meanwhile
+        with self._store.read() as connection:
+            known = books.known_hashes(connection)
+        lost = {line.hash: line for line in lines if line.hash not in known}
+        if lost:
+            raise refusals.restored(self._store, seen.path, min(line.seq for line in lost.values()), len(lost))
+
+    def _account(self, connection: Connection, dataset: str, guarantee: Guarantee | None = None) -> Account:
+        return refusals.check_granted(self._store, books.find_account(connection, dataset), dataset, guarantee)

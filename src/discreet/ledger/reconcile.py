@@ -1,0 +1,109 @@
+"""After a backup was put back: what was charged since is charged again."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.ledger import books, chain, postings, refusals
+from discreet.ledger.costs import AMOUNTS, Amounts, accounting_of, numbers
+from discreet.ledger.records import Account, Accounting, Allotment
+from discreet.ledger.remembered import Charge
+from discreet.ledger.store import Store
+from discreet.ledger.witness import Line
+
+Caps = Mapping[tuple[str, str | None], Amounts]
+
+
+def reconcile(store: Store, connection: Connection, charges: Iterable[Charge], lines: Iterable[Line]) -> None:
+    """Charge again what is not in the chain, and name every other line that is not in it.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger, which commands must name.
+    connection : Connection
+        Holding the head.
+    charges : iterable of Charge
+        What is remembered.
+    lines : iterable of Line
+        The witness.
+
+    Raises
+    ------
+    BudgetError
+        When the caps do not hold what was lost; its text holds the command that sets one. Nothing is charged then.
+    """
+    states = books.charge_states(connection)
+    remembered = {charge.hash: charge for charge in charges if not charge.is_cancelled}.values()
+    lost = [charge for charge in remembered if _is_lost(charge, states.get(charge.hash))]
+    _check_fits(store, connection, lost, _caps(lines))
+    for charge in lost:
+        _charge_again(store, connection, charge)
+    for charge in remembered:
+        if charge.is_touched and states.get(charge.hash) == "reserved":
+            # Data were opened on its account, so it can no longer be given back.
+            postings.step(connection, charge.seq, "touch")
+    _name_the_rest(connection, lines)
+
+
+def _is_lost(charge: Charge, state: str | None) -> bool:
+    return state is None or (state == "cancelled" and charge.is_touched)
+
+
+def _caps(lines: Iterable[Line]) -> Caps:
+    set_by = [line for line in lines if line.kind in ("grant", "allot")]
+    return {(line.dataset, line.project): {name: getattr(line, name) for name in AMOUNTS} for line in set_by}
+
+
+def _check_fits(store: Store, connection: Connection, lost: Iterable[Charge], caps: Caps) -> None:
+    """Refuse before anything is charged, with all that one data set or project needs in one command."""
+    groups: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
+    for charge in lost:
+        dataset, project = charge.values["dataset"], charge.values["project"]
+        for key in dict.fromkeys([(dataset, None), (dataset, project)]):
+            groups.setdefault(key, []).append(charge.values)
+    for (dataset, project), group in groups.items():
+        cost = _sum(group)
+        limit: Account | Allotment | None = books.find_account(connection, dataset)
+        if project is not None:
+            limit = books.find_allotment(connection, dataset, project)
+        if limit is None or not _fits(limit, cost):
+            raise refusals.lost(store, (dataset, project), limit, cost, caps.get((dataset, project)))
+
+
+def _sum(group: Iterable[Mapping[str, Any]]) -> Amounts:
+    is_basic = any(values["rho"] is None for values in group)
+    sums: Amounts = {name: sum(values[name] or 0 for values in group) for name in AMOUNTS}
+    return sums | {"rho": None, "failure": None} if is_basic else sums
+
+
+def _fits(limit: Account | Allotment, cost: Amounts) -> bool:
+    epsilon, delta, rho, failure = numbers(cost)
+    if limit.accounting is not accounting_of(cost):
+        return False
+    if limit.accounting is Accounting.ZCDP:
+        return rho <= limit.rho_left and failure <= limit.delta_left
+    return epsilon <= limit.epsilon_left and delta <= limit.delta_left
+
+
+def _charge_again(store: Store, connection: Connection, charge: Charge) -> None:
+    values = charge.values
+    account = refusals.check_granted(store, books.find_account(connection, values["dataset"]), values["dataset"])
+    refusals.check_terms(account, values["unit"], NeighboringRelation(values["neighboring"]))
+    postings.charge(store, connection, account, values)
+    facts = chain.facts_text({"lost_seq": charge.seq, "lost_hash": charge.hash})
+    chain.append(connection, kind="reconcile", **values, facts=facts)
+
+
+def _name_the_rest(connection: Connection, lines: Iterable[Line]) -> None:
+    """Leave nothing of the witness unknown to the chain."""
+    known = books.known_hashes(connection)
+    rest: dict[str, dict[str, Line]] = {}
+    for line in lines:
+        if line.hash not in known:
+            rest.setdefault(line.dataset, {})[line.hash] = line
+    for dataset, found in rest.items():
+        named = [{"seq": line.seq, "hash": line.hash, "kind": line.kind} for line in found.values()]
+        chain.append(connection, kind="reconcile", dataset=dataset, facts=chain.facts_text({"lost": named}))

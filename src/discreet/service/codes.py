@@ -1,0 +1,14 @@
+"""Why a request may fail: a closed list. What happened after the rows were opened has one code, whatever it was."""
+
+NO_RESULT = "no_result"
+DATA_MISMATCH = "data_mismatch"
+CHANGED = "changed_after_approval"
+NOT_STARTED = "not_started"
+
+MEANING = {
+    NO_RESULT: "The computation ended without a result after the data were opened. What was charged stays charged.",
+    DATA_MISMATCH: "The table does not have the shape that its metadata declare. Nothing was charged; ask its curator.",
+    CHANGED: "The request is not what was approved. Nothing was charged; make it anew.",
+    NOT_STARTED: "The computation could not begin. Nothing was charged; try again, or ask who runs the service.",
+}
+"""What people read."""

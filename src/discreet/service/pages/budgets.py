@@ -1,0 +1,160 @@
+"""Budgets as pages show them: what is left for whom, and pictures of it in plain numbers for a template."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from discreet.errors import BudgetError, NotFoundError
+from discreet.service.desk import datasets
+from discreet.service.pages.visit import Visit
+from discreet.service.schemas import AllotmentOut, BudgetOut, EntryOut
+
+MOST_DRAWN = 5000
+"""Entries of the ledger that a picture is made of: the newest."""
+
+_CAPS = ("grant", "allot")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a request may spend.
+
+    Parameters
+    ----------
+    budget : BudgetOut
+        The data set's account.
+    part : AllotmentOut or None
+        The part of the project that asks.
+    """
+
+    budget: BudgetOut
+    part: AllotmentOut | None
+
+    @property
+    def left(self) -> float:
+        """Epsilon that the request may still cost, in nats."""
+        lefts = [self.budget.epsilon_left] + ([] if self.part is None else [self.part.epsilon_left])
+        return min(lefts)
+
+    def fits(self, epsilon: float) -> bool:
+        """Tell whether a cost is within what is left.
+
+        Parameters
+        ----------
+        epsilon : float
+            In nats.
+
+        Returns
+        -------
+        bool
+            True under zCDP, where the ledger alone can tell.
+        """
+        return self.budget.accounting != "basic" or epsilon <= self.left * (1 + 1e-12)
+
+
+def budget_of(visit: Visit, dataset: str) -> BudgetOut | None:
+    """Return a data set's account.
+
+    Parameters
+    ----------
+    visit : Visit
+        Who looks.
+    dataset : str
+        The data set.
+
+    Returns
+    -------
+    BudgetOut or None
+        None when it has no cap yet, or is not open to them any more.
+    """
+    try:
+        return datasets.budget(visit.context, visit.who, dataset)
+    except (BudgetError, NotFoundError):
+        return None
+
+
+def standing(visit: Visit, dataset: str, project: str) -> Standing | None:
+    """Return what a request of a project may spend.
+
+    Parameters
+    ----------
+    visit : Visit
+        Who looks.
+    dataset : str
+        Open to them.
+    project : str
+        Who asks.
+
+    Returns
+    -------
+    Standing or None
+        None when the data set has no cap yet.
+    """
+    budget = budget_of(visit, dataset)
+    if budget is None:
+        return None
+    return Standing(budget, next((one for one in budget.allotments if one.project == project), None))
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What was spent over time, as a picture 1000 wide and 100 high.
+
+    Parameters
+    ----------
+    spent, filled : str
+        Points of the line, and of the area below it.
+    currency : str
+        "epsilon" or "rho".
+    total, cap : float
+        What the line ends at, and the picture's top.
+    first, last : str
+        Times of its ends.
+    """
+
+    spent: str
+    filled: str
+    currency: str
+    total: float
+    cap: float
+    first: str
+    last: str
+
+
+def timeline(budget: BudgetOut, entries: Sequence[EntryOut], until: str) -> Timeline | None:
+    """Return a picture of what was spent of a cap over time.
+
+    Parameters
+    ----------
+    budget : BudgetOut
+        The account.
+    entries : sequence of EntryOut
+        The ledger's, the newest first.
+    until : str
+        Time at which the picture ends.
+
+    Returns
+    -------
+    Timeline or None
+        None when nothing was ever spent.
+    """
+    is_rho = budget.accounting != "basic"
+    spent, cap = (budget.rho_spent, budget.rho_cap) if is_rho else (budget.epsilon_spent, budget.epsilon_cap)
+    steps = [(one.time, (one.rho or 0.0) if is_rho else one.epsilon) for one in entries if one.kind not in _CAPS]
+    if not any(amount for _, amount in steps) or cap <= 0:
+        return None
+    first, last = entries[-1].time, max(until, entries[0].time)
+    total = spent - sum(amount for _, amount in steps)  # before the oldest entry that is looked at
+    points = [(0.0, total)]
+    for time, amount in reversed(steps):
+        if amount:
+            points += [(_share(first, time, last), total), (_share(first, time, last), total + amount)]
+            total += amount
+    points.append((1.0, total))
+    drawn = " ".join(f"{1000 * x:.1f},{100 - 98 * min(1.0, y / cap):.2f}" for x, y in points)
+    return Timeline(drawn, f"0,100 {drawn} 1000,100", "rho" if is_rho else "epsilon", total, cap, first, last)
+
+
+def _share(first: str, time: str, last: str) -> float:
+    start, at, end = (datetime.fromisoformat(one).timestamp() for one in (first, time, last))
+    return (at - start) / (end - start) if end > start else 1.0

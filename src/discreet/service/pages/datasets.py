@@ -1,0 +1,163 @@
+"""Data sets: what is public about them, what is left of their budgets, and how curators register and fund them."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Response
+
+from discreet import workflow
+from discreet.errors import DiscreetError, InvalidParameterError
+from discreet.service.access.roles import READERS, Role
+from discreet.service.clock import now
+from discreet.service.desk import datasets, people, sight
+from discreet.service.pages.budgets import MOST_DRAWN, budget_of, timeline
+from discreet.service.pages.forms import Form, filled
+from discreet.service.pages.home import with_budgets
+from discreet.service.pages.visit import Visit, anyone, go, seated
+from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, DatasetOut, Place, Source
+
+router = APIRouter()
+
+Reader = Annotated[Visit, anyone(READERS)]
+Curator = Annotated[Visit, seated(Role.CURATOR)]
+
+ENTRIES = 100
+MOST_COLUMNS = 500
+"""Of a table's columns, those that a page lists."""
+
+
+@router.get("/datasets")
+def list_datasets(visit: Reader) -> Response:
+    """List the data sets that are open."""
+    return visit.page("datasets", datasets=with_budgets(visit))
+
+
+@router.get("/datasets/{name}")
+def show_dataset(visit: Reader, name: str) -> Response:
+    """Show a data set: metadata, budget, and what the ledger says."""
+    return visit.page("dataset", **_facts(visit, name))
+
+
+@router.get("/register")
+def show_register(visit: Curator) -> Response:
+    """Show the form that registers a data set."""
+    return visit.page("register", **_registration(visit, Form(), None))
+
+
+@router.post("/register")
+def register(visit: Curator) -> Response:
+    """Register a data set; no private table is opened."""
+    try:
+        made = datasets.register(visit.context, visit.who, _dataset_in(visit.form))
+    except DiscreetError as error:
+        return visit.again(error, "register", **_registration(visit, visit.form, None))
+    return go(f"/datasets/{made.name}", said="registered")
+
+
+@router.get("/datasets/{name}/version")
+def show_version(visit: Curator, name: str) -> Response:
+    """Show the form that registers a further version, filled in with the newest."""
+    found = _shown(visit, name)
+    return visit.page("register", **_registration(visit, _form_of(found), found))
+
+
+@router.post("/datasets/{name}/version")
+def add_version(visit: Curator, name: str) -> Response:
+    """Register a further version: earlier ones stay, the budget is the same."""
+    found = _shown(visit, name)
+    try:
+        datasets.register(visit.context, visit.who, _dataset_in(visit.form), name)
+    except DiscreetError as error:
+        return visit.again(error, "register", **_registration(visit, visit.form, found))
+    return go(f"/datasets/{name}", said="version")
+
+
+@router.get("/datasets/{name}/cap")
+def show_cap(visit: Curator, name: str) -> Response:
+    """Show the form that sets a cap."""
+    return visit.page("cap", **_cap_facts(visit, name), cap=None)
+
+
+@router.post("/datasets/{name}/cap")
+def set_cap(visit: Curator, name: str) -> Response:
+    """Say what a cap means, and set it when that was confirmed."""
+    facts, form = _cap_facts(visit, name), visit.form
+    try:
+        given = {key: form.get(key) for key in ("epsilon", "delta", "accounting")}
+        cap = filled(CapIn, **given)
+        if "confirmed" not in form:
+            return visit.page("cap", **facts, cap=cap)
+        datasets.grant(visit.context, visit.who, name, cap)
+    except DiscreetError as error:
+        return visit.again(error, "cap", **facts, cap=None)
+    return go(f"/datasets/{name}", said="granted")
+
+
+@router.post("/datasets/{name}/allotments")
+def allot(visit: Curator, name: str) -> Response:
+    """Give a project a part of the cap."""
+    form = visit.form
+    try:
+        if not form.get("project"):
+            raise InvalidParameterError("A project must be chosen, but none is. Make one on the page Projects.")
+        part = filled(AllotmentIn, epsilon=form.get("epsilon"), delta=form.get("delta"))
+        datasets.allot(visit.context, visit.who, name, form.get("project"), part)
+    except DiscreetError as error:
+        return visit.again(error, "dataset", **_facts(visit, name))
+    return go(f"/datasets/{name}", said="allotted")
+
+
+def _shown(visit: Visit, name: str) -> DatasetOut:
+    return datasets.shown(sight.open_dataset(visit.context, visit.who, name), visit.who)
+
+
+def _facts(visit: Visit, name: str) -> dict[str, Any]:
+    found, budget = _shown(visit, name), budget_of(visit, name)
+    entries = datasets.history(visit.context, visit.who, name, limit=MOST_DRAWN)
+    columns = list(found.metadata["columns"].items())
+    return {
+        "dataset": found,
+        "columns": columns[:MOST_COLUMNS],
+        "n_unlisted": len(columns[MOST_COLUMNS:]),
+        "budget": budget,
+        "entries": entries[:ENTRIES],
+        "timeline": None if budget is None else timeline(budget, entries, now()),
+        "projects": people.projects(visit.context, visit.who),
+        "form": visit.form,
+    }
+
+
+def _cap_facts(visit: Visit, name: str) -> dict[str, Any]:
+    return {"dataset": _shown(visit, name), "budget": budget_of(visit, name), "form": visit.form}
+
+
+def _registration(visit: Visit, form: Form, dataset: DatasetOut | None) -> dict[str, Any]:
+    settings = visit.context.settings
+    roots = {"private": sorted(settings.private), "public": sorted(settings.public)}
+    return {"dataset": dataset, "form": form, "roots": roots, "slot_s": settings.slot_s}
+
+
+def _dataset_in(form: Form) -> DatasetIn:
+    text = form.get("file") or form.get("metadata")
+    if not text:
+        raise InvalidParameterError("Metadata must be given, as a file or as text, but both are empty.")
+    metadata = workflow.Metadata.from_text(text).to_dict()
+    places = {kind: _place(form, kind) for kind in ("data", "targets", "public")}
+    if places["data"] is None:
+        raise InvalidParameterError("The path of the private table must be given, but it is empty.")
+    return filled(DatasetIn, metadata=metadata, source=filled(Source, **places), slot_s=form.get("slot_s"))
+
+
+def _place(form: Form, kind: str) -> Place | None:
+    path = form.get(f"{kind}_path")
+    if not path:
+        return None
+    return filled(Place, root=form.get(f"{kind}_root"), path=path, table=form.get(f"{kind}_table"))
+
+
+def _form_of(found: DatasetOut) -> Form:
+    values = {"metadata": workflow.Metadata.from_value(found.metadata).to_yaml(), "slot_s": str(found.slot_s)}
+    for kind in ("data", "targets", "public"):
+        place = None if found.source is None else getattr(found.source, kind)
+        if place is not None:
+            values |= {f"{kind}_{name}": getattr(place, name) or "" for name in ("root", "path", "table")}
+    return Form({name: (value,) for name, value in values.items()})

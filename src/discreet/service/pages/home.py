@@ -1,0 +1,62 @@
+"""The first page: what each role looks for first."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Response
+
+from discreet.errors import DiscreetError
+from discreet.service.access.roles import READERS, Role
+from discreet.service.desk import datasets, oversight, people, requests, sight
+from discreet.service.pages.budgets import budget_of
+from discreet.service.pages.visit import Visit, anyone
+
+router = APIRouter()
+
+LATEST = 6
+MOST_WAITING = 200
+
+
+@router.get("/")
+def show_home(visit: Annotated[Visit, anyone()]) -> Response:
+    """Show what each role looks for first."""
+    context, who = visit.context, visit.who
+    facts: dict[str, Any] = {"datasets": [], "requests": [], "n_waiting": 0, "deeds": [], "head": "", "users": []}
+    facts |= {"me": people.me(context, who), "health": None}
+    if who.role in READERS:
+        facts["datasets"] = with_budgets(visit)
+        facts["requests"] = requests.listed(context, who, limit=LATEST)
+    if who.role is Role.CURATOR:
+        facts["n_waiting"] = len(requests.listed(context, who, state="waiting", limit=MOST_WAITING))
+    if who.role in (Role.AUDITOR, Role.ADMIN):
+        facts["deeds"] = oversight.deeds(context, None, LATEST)
+    if who.role is Role.AUDITOR:
+        facts["head"] = oversight.head(context)
+    if who.role is Role.ADMIN:
+        facts |= {"users": people.accounts(context), "health": _health(visit)}
+    return visit.page("home", **facts)
+
+
+def with_budgets(visit: Visit) -> list[dict[str, Any]]:
+    """Return the data sets that somebody sees, each with its account.
+
+    Parameters
+    ----------
+    visit : Visit
+        Who looks.
+
+    Returns
+    -------
+    list of dict
+        `dataset` and `budget`, which is None where there is no cap yet.
+    """
+    return [
+        {"dataset": datasets.shown(one, visit.who), "budget": budget_of(visit, one.name)}
+        for one in sight.open_datasets(visit.context, visit.who)
+    ]
+
+
+def _health(visit: Visit) -> str:
+    try:
+        return oversight.health(visit.context)["status"]
+    except DiscreetError as error:
+        return str(error)

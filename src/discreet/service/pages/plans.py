@@ -1,0 +1,165 @@
+"""The plan builder: what a request would cost, while it is being put together, from public facts alone."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+
+from discreet import workflow
+from discreet.errors import DiscreetError
+from discreet.service.access.roles import Role
+from discreet.service.desk import datasets, people, plans, sight
+from discreet.service.pages import plan_form
+from discreet.service.pages.budgets import budget_of, standing
+from discreet.service.pages.forms import Form, filled, query_form
+from discreet.service.pages.home import with_budgets
+from discreet.service.pages.visit import Visit, seated
+from discreet.service.schemas import ExpectIn
+
+router = APIRouter()
+
+Analyst = Annotated[Visit, seated(Role.ANALYST)]
+
+DEFAULTS = {"method": "pcls", "epsilon": "1"}
+
+
+@router.get("/plan")
+def show_plan(visit: Analyst, request: Request) -> Response:
+    """Show the form, filled in with what the address says."""
+    form = query_form(request)
+    if not form.get("dataset"):
+        return visit.page("plan_start", datasets=with_budgets(visit))
+    return plan_page(visit, form)
+
+
+@router.post("/plan")
+def check_plan(visit: Analyst) -> Response:
+    """Show what the form costs, or what to expect of it: what scripts do while one types."""
+    return plan_page(visit, visit.form, revises=visit.form.get("revises"))
+
+
+@router.post("/plan/cost")
+def show_cost(visit: Analyst) -> Response:
+    """Show what the form costs, as a part of its page."""
+    cost = _cost(visit, visit.form)
+    return visit.page("part_cost", 422 if cost["error"] else 200, cost=cost)
+
+
+@router.post("/plan/accuracy")
+def show_accuracy(visit: Analyst) -> Response:
+    """Show what to expect of the form's question, as a part of its page."""
+    found = _accuracy(visit, visit.form)
+    return visit.page("part_accuracy", 422 if found["error"] else 200, accuracy=found)
+
+
+@router.get("/plan/accuracy.svg")
+def draw_accuracy(visit: Analyst, request: Request) -> Response:
+    """Draw the accuracy that can be expected, against epsilon."""
+    _, found = plans.expect(visit.context, visit.who, _question(query_form(request)))
+    return Response(workflow.accuracy_picture(found), media_type="image/svg+xml")
+
+
+def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revises: str = "") -> Response:
+    """Return the page of a plan.
+
+    Parameters
+    ----------
+    visit : Visit
+        Who looks.
+    form : Form
+        What was filled in.
+    error : DiscreetError, optional
+        Why it was refused.
+    revises : str
+        The request that it changes; empty for a new one.
+
+    Returns
+    -------
+    Response
+        With the cost; 404 when the data set is not open.
+    """
+    dataset = datasets.shown(sight.open_dataset(visit.context, visit.who, form.get("dataset")), visit.who)
+    columns = dataset.metadata["columns"]
+    projects = _projects(visit, dataset.name)
+    form = _completed(form, dataset.metadata, projects)
+    facts: dict[str, Any] = {
+        "dataset": dataset,
+        "columns": columns,
+        "are_ticked": _are_ticked(dataset.metadata),
+        "ticked": form.every("candidates"),
+        "methods": plan_form.METHODS,
+        "applies": plan_form.APPLIES,
+        "projects": projects,
+        "form": form,
+        "nonce": form.get("nonce") or workflow.token(15),
+        "revises": revises,
+        "cost": _cost(visit, form),
+        "accuracy": _accuracy(visit, form) if form.get("show") == "accuracy" else None,
+    }
+    return visit.page("plan", **facts) if error is None else visit.again(error, "plan", **facts)
+
+
+def _are_ticked(metadata: dict[str, Any]) -> bool:
+    return len(metadata["columns"]) <= plan_form.MOST_TICKED and metadata.get("features") is None
+
+
+def _projects(visit: Visit, dataset: str) -> list[str]:
+    """One's own projects that may ask, and first of all those."""
+    budget = budget_of(visit, dataset)
+    allotted = [] if budget is None else [one.project for one in budget.allotments]
+    return allotted or people.me(visit.context, visit.who).projects
+
+
+def _completed(form: Form, metadata: dict[str, Any], projects: list[str]) -> Form:
+    """A form that was not filled in yet: usual values, and all columns that can be used."""
+    values = {name: (value,) for name, value in DEFAULTS.items()} | dict(form.values)
+    usable = [name for name, column in metadata["columns"].items() if is_usable(column)]
+    values.setdefault("target", tuple(usable[:1]))
+    values.setdefault("project", tuple(projects[:1]))
+    if not _are_ticked(metadata):
+        values.setdefault("typed", values.get("typed_names", ("\n".join(form.every("candidates")),)))
+    elif "sent" not in form and "candidates" not in form:
+        values["candidates"] = tuple(usable)
+    return Form(values)
+
+
+def is_usable(column: dict[str, Any]) -> bool:
+    """Tell whether a column has what a method needs.
+
+    Parameters
+    ----------
+    column : dict
+        As the metadata have it.
+
+    Returns
+    -------
+    bool
+        With levels, both bounds, or a wish to buy them.
+    """
+    bounds = column.get("lower") is not None and column.get("upper") is not None
+    return bool(column.get("levels")) or bounds or column.get("bounds") == "private"
+
+
+def _cost(visit: Visit, form: Form) -> dict[str, Any]:
+    try:
+        plan = plans.plan(visit.context, visit.who, plan_form.plan_in(form))
+    except DiscreetError as error:
+        return {"error": str(error)}
+    found = standing(visit, form.get("dataset"), form.get("project"))
+    return {"error": None, "plan": plan, "standing": found, "project": form.get("project")}
+
+
+def _question(form: Form) -> ExpectIn:
+    given = {"dataset": form.get("dataset"), "target": form.get("target"), "delta": form.get("delta")}
+    return filled(ExpectIn, **given, candidates=plan_form.candidates_of(form))
+
+
+def _accuracy(visit: Visit, form: Form) -> dict[str, Any]:
+    try:
+        asked = _question(form)
+        question, found = plans.expect(visit.context, visit.who, asked)
+    except DiscreetError as error:
+        return {"error": str(error)}
+    record = found.record(question)
+    query = [("dataset", asked.dataset), ("target", asked.target), ("delta", str(asked.delta))]
+    query += [("candidates", name) for name in asked.candidates or ()]
+    return {"error": None, "record": record, "rows": found.rows, "query": query, "epsilons": question.epsilons}

@@ -1,0 +1,76 @@
+"""A release as a page: what was found, what is promised, what it cost, in pictures and as files."""
+
+from functools import lru_cache
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Response
+
+from discreet import report
+from discreet.errors import NotFoundError
+from discreet.release import Release
+from discreet.report.escape import flow
+from discreet.report.facts import gather
+from discreet.report.render import environment
+from discreet.service.access.roles import READERS
+from discreet.service.desk import releases, requests, sight
+from discreet.service.pages.visit import Visit, anyone
+
+router = APIRouter()
+
+Reader = Annotated[Visit, anyone(READERS)]
+
+FILES: tuple[tuple[str, releases.Form, str], ...] = (
+    ("html", "html", "Report (HTML)"),
+    ("pdf", "pdf", "Report (PDF)"),
+    ("csv", "csv", "Results (CSV)"),
+    ("json", "json", "Release (JSON)"),
+    ("md", "markdown", "Report (Markdown)"),
+)
+"""Ending, form and name of what can be kept."""
+
+_SENTENCES = ("answer", "question", "promise", "person", "delta", "noise")
+
+
+@router.get("/requests/{id}/release")
+def show_release(visit: Reader, id: str) -> Response:
+    """Show the release of a request."""
+    release = releases.release_of(visit.context, visit.who, id)
+    asked = requests.shown(visit.context, sight.open_request(visit.context, visit.who, id))
+    return visit.page("release", asked=asked, files=FILES, **_facts(release))
+
+
+@router.get("/requests/{id}/release.{ending}")
+def keep_release(visit: Reader, id: str, ending: str, audience: str = "board") -> Response:
+    """Read the release of a request as a file."""
+    form = next((form for known, form, _ in FILES if known == ending), None)
+    if form is None or audience not in ("board", "analyst"):
+        raise NotFoundError(f"A release must be asked for as one of {', '.join(end for end, _, _ in FILES)}.")
+    return releases.response(visit.context, visit.who, id, form, cast(Any, audience))
+
+
+@router.get("/requests/{id}/pictures/{name}.svg")
+def show_picture(visit: Reader, id: str, name: str) -> Response:
+    """Read a picture of a release."""
+    found = _pictures(releases.release_of(visit.context, visit.who, id).to_json()).get(name)
+    if found is None:
+        raise NotFoundError("A picture of a release must be one that its page shows, but this one is not.")
+    return Response(found.svg, media_type="image/svg+xml")
+
+
+def _facts(release: Release) -> dict[str, Any]:
+    facts = gather(release, "analyst", None)
+    words = environment("text").get_template("sentences.j2").make_module({"facts": facts})
+    said = {name: str(flow(getattr(words, name)())) for name in _SENTENCES} if facts.promise else {}
+    return {
+        "release": release,
+        "facts": facts,
+        "say": {"answer": str(flow(words.answer()))} | said,  # type: ignore[attr-defined]
+        "pictures": _pictures(release.to_json()),
+        "columns": list(release.selected),
+    }
+
+
+@lru_cache(maxsize=32)
+def _pictures(text: str) -> dict[str, report.Picture]:
+    """A page shows several: they are drawn once."""
+    return report.pictures_of(Release.from_json(text))

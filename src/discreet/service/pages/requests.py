@@ -1,0 +1,142 @@
+"""Requests: listed, read, made anew, withdrawn; a request's page follows what becomes of it."""
+
+from typing import Annotated, Any, get_args
+
+from fastapi import APIRouter, Query, Response
+
+from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
+from discreet.release import canonical_sha256
+from discreet.service.access.roles import READERS, Role
+from discreet.service.api.paging import Cursor, cut, place_of
+from discreet.service.codes import MEANING
+from discreet.service.desk import requests, sight
+from discreet.service.pages import plan_form
+from discreet.service.pages.budgets import standing
+from discreet.service.pages.plans import plan_page
+from discreet.service.pages.visit import Visit, anyone, go, seated
+from discreet.service.schemas import RequestOut, State
+
+router = APIRouter()
+
+Reader = Annotated[Visit, anyone(READERS)]
+Analyst = Annotated[Visit, seated(Role.ANALYST)]
+
+STATES = get_args(State)
+OPEN = ("waiting", "approved", "running")
+"""States in which a request's page looks for news."""
+
+_LISTED = 50
+
+
+@router.get("/requests")
+def list_requests(visit: Reader, state: Annotated[str, Query(max_length=20)] = "", cursor: Cursor = None) -> Response:
+    """List the requests that are open, the newest first."""
+    if state not in ("", *STATES):
+        raise InvalidParameterError(f"state must be one of {', '.join(STATES)}. Leave it out for all.")
+    found = requests.listed(visit.context, visit.who, state=state or None, before=place_of(cursor), limit=_LISTED + 1)
+    items, following = cut(found, [one.seq for one in found], _LISTED)
+    return visit.page("requests", requests=items, state=state, states=STATES, following=following)
+
+
+@router.post("/requests")
+def make_request(visit: Analyst) -> Response:
+    """Make the request that a plan has become; the same form sent twice makes it once."""
+    try:
+        asked = plan_form.request_in(visit.form)
+        # One form stands for one request a text: sent twice it makes one, changed and sent again another.
+        key = f"{visit.form.get('nonce')[:40]}.{canonical_sha256(asked.model_dump(mode='json'))[:32]}"
+        made, _ = requests.submit(visit.context, visit.who, asked, key)
+    except NotFoundError:
+        raise
+    except DiscreetError as error:
+        return plan_page(visit, visit.form, error)
+    return go(f"/requests/{made.id}", said="asked")
+
+
+@router.get("/requests/{id}")
+def show_request(visit: Reader, id: str) -> Response:
+    """Show a request: its exact text, its cost, and what becomes of it."""
+    return visit.page("request", **request_facts(visit, id))
+
+
+@router.get("/requests/{id}/state")
+def follow_request(visit: Reader, id: str, seen: Annotated[str, Query(max_length=20)] = "") -> Response:
+    """Tell a page that is open whether it is still what it shows."""
+    found = sight.open_request(visit.context, visit.who, id)
+    return Response(status_code=204) if found.state == seen else Response(headers={"HX-Refresh": "true"})
+
+
+@router.post("/requests/{id}/withdrawal")
+def withdraw_request(visit: Analyst, id: str) -> Response:
+    """Take a request back that does not run yet."""
+    try:
+        requests.withdraw(visit.context, visit.who, id)
+    except NotFoundError:
+        raise
+    except DiscreetError as error:
+        return visit.again(error, "request", **request_facts(visit, id))
+    return go(f"/requests/{id}", said="withdrawn")
+
+
+@router.get("/requests/{id}/revision")
+def show_revision(visit: Analyst, id: str) -> Response:
+    """Show the plan of a request, to change it."""
+    found = sight.open_request(visit.context, visit.who, id)
+    return plan_page(visit, plan_form.form_of(found.content), revises=id)
+
+
+@router.post("/requests/{id}/revision")
+def revise_request(visit: Analyst, id: str) -> Response:
+    """Change a request that waits."""
+    try:
+        requests.revise(visit.context, visit.who, id, plan_form.request_in(visit.form))
+    except NotFoundError:
+        raise
+    except DiscreetError as error:
+        return plan_page(visit, visit.form, error, revises=id)
+    return go(f"/requests/{id}", said="revised")
+
+
+def request_facts(visit: Visit, id_: str) -> dict[str, Any]:
+    """Return what the page of a request shows.
+
+    Parameters
+    ----------
+    visit : Visit
+        Who looks.
+    id_ : str
+        The request.
+
+    Returns
+    -------
+    dict
+        For the template `request`.
+    """
+    found = requests.shown(visit.context, sight.open_request(visit.context, visit.who, id_))
+    is_curator = visit.who.role is Role.CURATOR
+    return {
+        "asked": found,
+        "text": plan_form.json_text(found.content),
+        "is_open": found.state in OPEN,
+        "is_own": found.by == visit.who.name,
+        "decides": is_curator and found.state == "waiting" and found.by != visit.who.name,
+        "meaning": MEANING.get(found.code or "", ""),
+        "detail": _detail(visit, found) if is_curator and found.state == "failed" else None,
+        "standing": standing(visit, found.dataset, found.project),
+        "slot_s": _slot_s(visit, found.dataset),
+        "form": visit.form,
+    }
+
+
+def _detail(visit: Visit, found: RequestOut) -> str | None:
+    try:
+        return requests.detail(visit.context, found.id)
+    except NotFoundError:
+        return None
+
+
+def _slot_s(visit: Visit, dataset: str) -> int | None:
+    try:
+        return sight.open_dataset(visit.context, visit.who, dataset).slot_s
+    except NotFoundError:  # not open any more to who asked then
+        return None

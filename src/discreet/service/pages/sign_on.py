@@ -1,0 +1,38 @@
+"""Single sign-on: to the organization's provider, and back."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from discreet.service.access import sign_on
+from discreet.service.access.guard import address_of, context_of, unguarded
+from discreet.service.pages import cookies
+from discreet.service.pages.sign_in import end_earlier, go_back, local
+
+router = APIRouter()
+
+
+@router.get("/sign-on")
+@unguarded
+def go_to_provider(request: Request, next: str = "/") -> Response:
+    """Send the browser to where its organization signs people in."""
+    request.app.state.limits.check(f"address {address_of(request)}")
+    context = context_of(request)
+    address, cookie = sign_on.begin(context, local(next))
+    response = RedirectResponse(address, 303)
+    cookies.keep(response, context.settings, cookies.sign_on_cookie(context.settings), cookie, sign_on.PATIENCE_S)
+    return response
+
+
+@router.get(sign_on.RETURN_PATH)
+@unguarded
+def come_back(request: Request) -> Response:
+    """Check what the organization says, and open a session with a new token."""
+    request.app.state.limits.check(f"address {address_of(request)}")
+    context = context_of(request)
+    name = cookies.sign_on_cookie(context.settings)
+    token, place = sign_on.finish(context, request.cookies.get(name, ""), request.query_params)
+    response = go_back(place)
+    cookies.seat(response, context.settings, token)
+    cookies.drop(response, context.settings, name)
+    end_earlier(request)
+    return response

@@ -1,0 +1,72 @@
+"""Accounts, for admins."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Response
+
+from discreet import workflow
+from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
+from discreet.service.access.roles import Role
+from discreet.service.desk import people
+from discreet.service.pages.forms import filled
+from discreet.service.pages.visit import Visit, go, seated
+from discreet.service.schemas import UserChange, UserIn, UserOut
+
+router = APIRouter()
+
+Admin = Annotated[Visit, seated(Role.ADMIN)]
+
+
+@router.get("/users")
+def list_users(visit: Admin) -> Response:
+    """List all accounts."""
+    return visit.page("users", **_facts(visit))
+
+
+@router.post("/users")
+def add_user(visit: Admin) -> Response:
+    """Make an account; its password is shown this once."""
+    try:
+        given = {name: visit.form.get(name) for name in ("name", "role", "shown", "subject")}
+        made = people.add_account(visit.context, visit.who.name, filled(UserIn, **given))
+    except DiscreetError as error:
+        return visit.again(error, "users", **_facts(visit))
+    return visit.page("users", 201, **_facts(visit, made))
+
+
+@router.post("/users/{name}")
+def change_user(visit: Admin, name: str) -> Response:
+    """Change an account's role, disable or enable it, or give it a new password that is shown this once."""
+    try:
+        change = _change(visit)
+        changed = people.change_account(visit.context, visit.who, name, change)
+    except NotFoundError:
+        raise
+    except DiscreetError as error:
+        return visit.again(error, "users", **_facts(visit))
+    if change.password is None:
+        return go("/users", said="changed")
+    return visit.page("users", **_facts(visit, changed.model_copy(update={"password": change.password})))
+
+
+def _change(visit: Visit) -> UserChange:
+    asked = visit.form.get("change")
+    if asked == "role":
+        return filled(UserChange, role=visit.form.get("role"))
+    changes: dict[str, dict[str, Any]] = {
+        "disable": {"disabled": True},
+        "enable": {"disabled": False},
+        "password": {"password": workflow.token()},
+    }
+    if asked not in changes:
+        raise InvalidParameterError(f"change must be role or one of {', '.join(changes)}, but it is another.")
+    return filled(UserChange, **changes[asked])
+
+
+def _facts(visit: Visit, made: UserOut | None = None) -> dict[str, Any]:
+    return {
+        "users": people.accounts(visit.context),
+        "roles": [role.value for role in Role],
+        "made": made,
+        "form": visit.form,
+    }
