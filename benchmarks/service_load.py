@@ -140,7 +140,7 @@ def main() -> None:
     given = parser.parse_args()
     for name, server in (("SQLite", nullcontext(None)), ("PostgreSQL", running_postgres(fsync=True))):
         with tempfile.TemporaryDirectory() as folder, server as fresh:
-            file = set_up(Path(folder) / "office", secure=False).file
+            file = set_up(Path(folder) / "office", is_demo=True).file
             text = file.read_text().replace("slot_s: 60", "slot_s: 60\nrate_per_minute: 10000000")
             if fresh is not None:
                 text = text.replace("database: discreet.sqlite", f"database: {fresh()}")

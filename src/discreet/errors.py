@@ -34,6 +34,10 @@ class BudgetError(DiscreetError, RuntimeError):
     """The ledger refuses: no cap, another unit or relation, or no ledger can be reached."""
 
 
+class UnreachableError(BudgetError):
+    """A database cannot be used: where it is and why is for whoever runs it, not for who calls a service."""
+
+
 class BudgetExceededError(BudgetError):
     """A request costs more than what is left of a data set's lifetime cap.
 

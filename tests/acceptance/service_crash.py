@@ -120,8 +120,7 @@ class ForkedJob:
             os.dup2(stdin, 0)
             os.dup2(stdout, 1)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            for handle in (stdin, stdout, self._in, self._out):
-                os.close(handle)
+            os.closerange(3, 1024)  # as Popen does: nobody waits for a job that outlives its worker
             _be_the_job(log, settings, fault, mischief)
         os.close(stdin)
         os.close(stdout)

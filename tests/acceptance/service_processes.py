@@ -47,36 +47,44 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def start(*words: object, log: Path, **more: str) -> "subprocess.Popen[bytes]":
-    """Start the command; what it says goes to a file."""
+    """Start the command in a session of its own, as from a terminal; what it says goes to a file."""
     with log.open("ab") as said:
         command = [sys.executable, "-m", "discreet", *map(str, words)]
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environment(**more))
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            env=environment(**more),
+            start_new_session=True,
+        )
+
+
+def serve(file: Path, log: Path) -> "tuple[subprocess.Popen[bytes], str]":
+    """Start a server and wait until it answers; the process and its URL."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    process = start("serve", "--config", file, "--port", port, log=log)
+    url = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(OSError), urllib.request.urlopen(f"{url}/v1/health", timeout=PATIENCE_S):  # noqa: S310 - ours
+            return process, url
+        time.sleep(0.1)
+    process.kill()
+    raise AssertionError(log.read_text())
 
 
 @contextmanager
 def server(file: Path, log: Path) -> Iterator[str]:
     """Run a server until the end of the block; its URL."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
-    process = start("serve", "--config", file, "--port", port, log=log)
+    process, url = serve(file, log)
     try:
-        url = f"http://127.0.0.1:{port}"
-        _wait_for(f"{url}/v1/health", process, log)
         yield url
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_S)
-
-
-def _wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline and process.poll() is None:
-        with suppress(OSError), urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
-            if answer.status == 200:
-                return
-        time.sleep(0.1)
-    raise AssertionError(log.read_text())
 
 
 Call = tuple[str, str, str, Any, dict[str, str]]

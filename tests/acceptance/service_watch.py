@@ -39,8 +39,6 @@ def main(folder: Path, who: str) -> None:
         if who == "elsewhere":
             command = [sys.executable, "-m", "discreet", "worker", "--config", file, "--once"]
             subprocess.run(command, check=True, capture_output=True)
-        elif who == "here":
-            office.work()
         private.rename(away)
         if who == "nowhere":
             office.work()

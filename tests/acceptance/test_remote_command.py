@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import discreet as dc
-from discreet.errors import ComputationFailedError, ForbiddenError, PolicyError, WaitingError
+from discreet.errors import ComputationFailedError, ForbiddenError, PolicyError, ServiceError, WaitingError
 from discreet.methods.pcls import PenalizedLeastSquares
 from discreet.service.app import create_app
 from discreet.service.context import Context
@@ -271,8 +271,7 @@ def test_an_approval_is_of_what_was_read(office, monkeypatch):
     assert "method: pcls" in done.err
     with office.remote("ann") as ann, office.remote("cora") as cora:
         read = ann.request(id_)
-        body = {name: read.content[name] for name in ("dataset", "project", "method", "target", "parameters")}
-        ann._put("requests", id_, body=body | {"purpose": "another"})
+        assert ann.revise(id_, purpose="another").content["purpose"] == "another"
         with pytest.raises(Exception, match="was changed"):
             cora.approve(id_, sha256=read.sha256)
         assert cora.request(id_).state == "waiting"
@@ -307,6 +306,31 @@ def test_interrupted_while_waiting(office, monkeypatch):
     assert f"Nothing is lost; go on with: discreet remote release {id_}" in done.err
     assert office.json("ann", "show", id_)["state"] == "waiting"
     office.run("ann", "withdraw", id_)
+
+
+def test_interrupted_while_sending(office, monkeypatch):
+    """Ctrl-C while a request is on its way says how to find out whether it arrived."""
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.client.asking.Asking.ask", interrupted)
+    done = office.run("ann", *SELECT, 0.18)
+    assert (done.code, done.out) == (7, "")
+    assert "`discreet remote requests` tells whether it was made" in done.err
+
+
+def test_a_service_that_goes_away_while_one_waits(office, monkeypatch):
+    """The request stands, and the error names it."""
+
+    def away(*_: Any, **__: Any) -> None:
+        raise ServiceError("The service must be reachable, but it is not.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.client.reading.Reading.wait", away)
+        done = office.run("ann", *SELECT, 0.19, "--quiet")
+    (id_,) = re.findall("The request stands: discreet remote release ([a-z0-9]+)", done.refused(1))
+    assert office.run("ann", "withdraw", id_).code == 0
 
 
 # ---- what curators and admins do

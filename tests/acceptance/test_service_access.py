@@ -177,7 +177,8 @@ def test_analysts_do_not_see_each_other(office):
 
 def test_a_dataset_without_an_allotment_looks_like_none(office):
     """Analysts see no data set that their projects have no part of: not in lists, not by name, not in plans."""
-    other = DATASET | {"metadata": METADATA | {"dataset": "hidden"}}
+    source = {"data": {"root": "tables", "path": "hidden.parquet"}}
+    other = {"metadata": METADATA | {"dataset": "hidden"}, "source": source}
     assert office.call("cora", "POST", "/datasets", json=other).status_code == 201
     assert "hidden" not in office.call("ann", "GET", "/datasets").text
     for method, path, body in (("GET", "/datasets/hidden", None), ("POST", "/plans", PLAN | {"dataset": "hidden"})):
@@ -187,6 +188,50 @@ def test_a_dataset_without_an_allotment_looks_like_none(office):
         )
         assert (hidden.status_code, nothing.status_code) == (404, 404)
         assert hidden.text.replace("hidden", "nosuch") == nothing.text
+
+
+def test_one_table_has_one_budget(office):
+    """The same table under a second name would have a second lifetime cap: it is refused, a further version is not."""
+    again = DATASET | {"metadata": METADATA | {"dataset": "toy-again"}}
+    refused = office.call("cora", "POST", "/datasets", json=again)
+    assert (refused.status_code, "'toy'" in refused.json()["detail"]) == (409, True)
+
+
+def test_a_project_without_a_part_asks_nothing(office):
+    """A part is the project's: who has one elsewhere cannot ask for another project, not even for free."""
+    office.call("cora", "PUT", "/projects/gamma", json={"members": ["ann"]})
+    for key, asked in (("key-gamma-1", QUESTION), ("key-gamma-2", QUESTION | {"parameters": {"epsilon": 0.125}})):
+        headers = {"Idempotency-Key": key}
+        answer = office.call("ann", "POST", "/requests", json=asked | {"project": "gamma"}, headers=headers)
+        assert answer.status_code == 403, answer.text
+
+
+def test_keys_made_by_a_key_end_with_it(office):
+    """A key cannot outlive itself through another one that it makes."""
+    short = office.call("abe", "POST", "/keys", json={"label": "short", "days": 1}).json()
+    headers = {"Authorization": f"Bearer {short['key']}"}
+    made = office.client.post("/v1/keys", json={"label": "long", "days": 700}, headers=headers).json()
+    assert made["expires"] <= short["expires"]
+
+
+def test_a_new_role_or_password_ends_keys(office):
+    """What an account could do before ends with the change: sessions and keys have to be made anew."""
+    for number, change in enumerate(({"role": "auditor"}, {"password": PASSWORD})):
+        name = f"eve{number}"
+        office.call("ada", "POST", "/users", json={"name": name, "role": "analyst", "password": PASSWORD})
+        key = people.make_key(office.context, Principal(name, Role.ANALYST), KeyIn(label="old")).key
+        headers = {"Authorization": f"Bearer {key}"}
+        assert office.client.get("/v1/me", headers=headers).status_code == 200
+        office.call("ada", "PATCH", f"/users/{name}", json=change)
+        assert office.client.get("/v1/me", headers=headers).status_code == 401
+
+
+def test_an_admin_sees_the_audit_of_accounts_alone(office):
+    """The audit shows an admin who made which account and key, and no data set and no request."""
+    seen = {one["action"] for one in office.call("ada", "GET", "/audit?limit=200").json()["items"]}
+    everything = {one["action"] for one in office.call("otto", "GET", "/audit?limit=200").json()["items"]}
+    assert "make key" in seen
+    assert {"request", "approve", "register"} <= everything - seen
 
 
 def test_where_tables_lie_is_for_curators(office):

@@ -1,11 +1,15 @@
 """Server, worker and job are killed at every step: budget may be lost, and nothing else."""
 
 import json
+import os
 import shutil
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
+import httpx
 import pytest
 
 from discreet.ledger import Ledger
@@ -14,7 +18,8 @@ from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
 from discreet.service.desk import releases, requests
 from discreet.service.schemas import RequestIn
-from tests.acceptance.service_processes import play, set_up
+from tests.acceptance.service_crash import approve
+from tests.acceptance.service_processes import PATIENCE_S, crowd, play, serve, set_up, start
 from tests.office import QUESTION, settings_of
 
 COST = Fraction(1, 2)
@@ -51,6 +56,7 @@ DEATHS = {
     "job has no orders": ({"worker": (SEND, "before")}, "released"),
     "job has its orders": ({"worker": (SEND, "after")}, "released", "orphan"),
     "job has said that it is done": ({"worker": (HEARD, "after")}, "released", "orphan"),
+    "job without a worker is slow": ({"worker": (SEND, "after")}, "no_result", "dawdle"),
     "worker is to settle": ({"worker": (SETTLE, "before")}, "released"),
     "job begins": ({"job": (RUN, "before")}, "not_started"),
     "table is opened": ({"job": (OPENED, "after")}, "not_started"),
@@ -112,6 +118,7 @@ def played(request, tmp_path_factory):
             "requests": [asked.id],
             "faults": faults,
             "again": "again" in more,
+            "mischief": "dawdle" if "dawdle" in more else None,
             "grace_s": 6.0 if "orphan" in more else 0.3,
         }
     return scenarios, dict(zip(scenarios, play(list(scenarios.values()))[0], strict=True))
@@ -155,6 +162,9 @@ def _check_rows(log, expected):
     assert len(opened) <= (expected != "not_started")
     assert len(opened) == 1 or expected != "released"
     assert all(one["states"] == ["touched"] for one in opened)
+    for one in opened:  # the system ends a job with its slot, also where no worker is left to do it
+        with pytest.raises(ProcessLookupError):
+            os.kill(one["pid"], 0)
 
 
 def test_a_question_lost_is_asked_again_at_full_price(played):
@@ -166,3 +176,82 @@ def test_a_question_lost_is_asked_again_at_full_price(played):
         assert (made.state, is_new, made.is_free) == ("waiting", True, False)
     with Ledger(settings.database) as ledger:
         assert ledger.account("toy").epsilon_spent == COST
+
+
+def test_a_job_outlives_its_worker(tmp_path):
+    """Ctrl-C and a killed worker leave the job alone: what it found is recorded at the slot's end, and can be read."""
+    workers = {}
+    for number in (signal.SIGINT, signal.SIGKILL):
+        folder = tmp_path / number.name
+        folder.mkdir()
+        file, settings, _ = set_up(folder, slot_s=20)
+        with open_context(settings) as context:
+            asked, _ = requests.submit(context, ANN, RequestIn.model_validate(QUESTION), "key-00000001")
+        approve(settings, asked.id)
+        workers[number] = start("worker", "--config", file, log=folder / "worker.log"), settings
+    for number, (worker, settings) in workers.items():
+        wait_until(lambda settings=settings: states(settings) == ["touched"])
+        os.killpg(worker.pid, number)
+    for number, (worker, settings) in workers.items():
+        assert worker.wait(PATIENCE_S) == (0 if number is signal.SIGINT else -number)
+        wait_until(lambda settings=settings: states(settings) == ["released"])
+        with open_context(settings) as context:
+            found = requests.listed(context, ANN)[0]
+            assert (found.state, found.ended) == ("released", found.slot_end)
+            context.ledger.verify()
+
+
+def states(settings):
+    """What has become of every reservation."""
+    with Ledger(settings.database) as ledger:
+        return [one.state for one in ledger.history() if one.kind == "reserve"]
+
+
+def wait_until(holds):
+    """Wait for something that comes, however busy the machine is."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _approved(url, key, asked):
+    """The answer to an approval; None when the server died first."""
+    try:
+        headers = {"Authorization": f"Bearer {key}"}
+        body = {"sha256": asked["sha256"]}
+        answer = httpx.post(f"{url}/v1/requests/{asked['id']}/approval", json=body, headers=headers, timeout=PATIENCE_S)
+    except httpx.TransportError:
+        return None
+    assert answer.status_code == 200
+    return answer.json()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_server_killed_among_approvals(kind, request, tmp_path):
+    """A server dies in a crowd of calls: each request is approved and charged, or neither; the next server opens."""
+    database = request.getfixturevalue("postgres")() if kind == "postgresql" else None
+    file, settings, keys = set_up(tmp_path, database)
+    server, url = serve(file, tmp_path / "server.log")
+    bodies = [QUESTION | {"parameters": {"epsilon": 0.01 + 1e-5 * i}} for i in range(40)]
+    headers = [{"Idempotency-Key": f"key-{i:08}"} for i in range(len(bodies))]
+    asks = [("POST", "/requests", keys["ann"], body, more) for body, more in zip(bodies, headers, strict=True)]
+    asked = [body for _, body in crowd([url], [asks])[0]]
+    with ThreadPoolExecutor(4) as pool:
+        tried = [pool.submit(_approved, url, keys["cora"], one) for one in asked]
+        wait_until(lambda: len(states(settings)) >= 10)
+        server.kill()
+        answered = [one.result() for one in tried]
+    assert server.wait(PATIENCE_S) == -signal.SIGKILL
+    with open_context(settings) as context:
+        rows = {one.id: one for one in requests.listed(context, ANN, limit=100)}
+        reserved = {one.facts["reference"]: one for one in context.ledger.history() if one.kind == "reserve"}
+        assert {id_ for id_, row in rows.items() if row.state == "approved"} == set(reserved)
+        assert {row.entry for row in rows.values() if row.entry} == {one.seq for one in reserved.values()}
+        assert {one["id"] for one in answered if one} <= set(reserved)
+        assert context.ledger.account("toy").epsilon_spent == sum(one.epsilon for one in reserved.values())
+        context.ledger.verify()
+        assert len(reserved) < len(asked)
+    again, _ = serve(file, tmp_path / "again.log")
+    again.terminate()
+    again.wait(PATIENCE_S)

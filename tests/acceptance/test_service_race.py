@@ -1,6 +1,7 @@
 """Many ask and approve at once, over HTTP: what is approved is what the caps hold, to the last grain."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -63,46 +64,6 @@ def opened(settings, name):
     return name
 
 
-def test_the_last_of_the_budget(office):
-    """Eight processes ask 320 different questions and approve them at once: exactly what fits is charged."""
-    urls, settings, keys = office
-    name = opened(settings, "last")
-    epsilons = [[0.02 + 1e-8 * (i * N_EACH + j) for j in range(N_EACH)] for i in range(N_PROCESSES)]
-    asks = [
-        [asking(keys, name, i, e, f"key-{i:03}-{j:03}") for j, e in enumerate(row)] for i, row in enumerate(epsilons)
-    ]
-    asked = crowd(urls, asks)
-    assert Counter(status for row in asked for status, _ in row) == {201: N_PROCESSES * N_EACH}
-    done = crowd(urls, [[approving(keys, one) for _, one in row] for row in asked])
-    spent, refused = {"alpha": 0, "beta": 0}, []
-    for i, row in enumerate(done):
-        for (status, body), epsilon in zip(row, epsilons[i], strict=True):
-            project = ("alpha", "beta")[i % 2]
-            if status == 200:
-                spent[project] += grains(epsilon)
-            else:
-                assert (status, body["type"]) == (409, "urn:discreet:problem:budget-exceeded"), body
-                refused.append((project, grains(epsilon)))
-    _check_sums(settings, spent, refused, sum(status == 200 for row in done for status, _ in row))
-
-
-def _check_sums(settings, spent, refused, n_approved):
-    with Ledger(settings.database, witness=settings.witness) as ledger:
-        account = ledger.account("last")
-        allotted = {one.project: one for one in ledger.allotments("last")}
-        reserved = [one for one in ledger.history("last") if one.kind == "reserve"]
-        ledger.verify()
-        ledger.check_witness()
-    assert account.epsilon_spent == sum(spent.values()) * EPSILON_GRAIN
-    assert {name: one.epsilon_spent for name, one in allotted.items()} == {
-        name: one * EPSILON_GRAIN for name, one in spent.items()
-    }
-    assert sum(one.epsilon for one in reserved) == account.epsilon_spent <= account.epsilon_cap
-    assert len(reserved) == n_approved == len({one.facts["reference"] for one in reserved})
-    for project, cost in refused:  # as nothing was given back, whatever was refused does not fit at the end either
-        assert cost * EPSILON_GRAIN > min(account.epsilon_left, allotted[project].epsilon_left)
-
-
 def test_a_thousand_ask_the_same(office):
     """However many ask and approve one question, before and after its answer: one charge, one value."""
     urls, settings, keys = office
@@ -163,6 +124,76 @@ def test_one_idempotency_key_from_eight_processes(office):
     assert (other[0], other[1]["type"]) == (409, "urn:discreet:problem:conflict")
     ((page,),) = crowd(urls, [[("GET", "/requests?dataset=once&limit=200", keys["cora"], None, {})]])
     assert len(page[1]["items"]) == 12
+    _decide_at_once(urls, settings, keys, [one for _, one in answers[0]])
+
+
+def _decide_at_once(urls, settings, keys, asked):
+    """Approvals, rejections and withdrawals of the same requests: what stands charged is what stands approved."""
+    approvals = [[approving(keys, one, who) for one in asked] for who in ("cora", "carl")]
+    paths = [f"/requests/{one['id']}" for one in asked]
+    texts = [{"sha256": one["sha256"]} for one in asked]
+    rejections = [("POST", f"{paths[i]}/rejection", keys["carl"], texts[i], {}) for i in range(1, len(asked), 3)]
+    withdrawals = [("POST", f"{paths[i]}/withdrawal", keys["ann"], None, {}) for i in range(2, len(asked), 3)]
+    done = crowd(urls, [*approvals, rejections, withdrawals])
+    assert {status for row in done for status, _ in row} <= {200, 409}
+    ends = [one for _, one in crowd(urls, [[("GET", path, keys["cora"], None, {}) for path in paths]])[0]]
+    assert {one["state"] for one in ends[::3]} == {"approved"}
+    assert {one["state"] for one in ends[1::3]} <= {"approved", "rejected"}
+    assert {one["state"] for one in ends[2::3]} <= {"approved", "withdrawn"}
+    with Ledger(settings.database, witness=settings.witness) as ledger:
+        charged_ = [one for one in ledger.history("once") if one.kind == "reserve" and one.state == "reserved"]
+        assert {one.facts["reference"] for one in charged_} == {one["id"] for one in ends if one["state"] == "approved"}
+        assert ledger.account("once").epsilon_spent == sum(one.epsilon for one in charged_)
+        ledger.verify()
+    _take_at_once(settings, {one["id"] for one in ends if one["state"] == "approved"})
+
+
+def _take_at_once(settings, approved):
+    """Workers that look at once take up each request once."""
+    with open_context(settings) as context, ThreadPoolExecutor(8) as pool:
+        found = [one for one in pool.map(lambda _: queue.take(context), range(16)) if one is not None]
+    assert {one.id for one in found} == approved
+    assert len(found) == len(approved)
+
+
+def test_the_last_of_the_budget(office):
+    """Eight processes ask 320 different questions and approve them at once: exactly what fits is charged."""
+    urls, settings, keys = office
+    name = opened(settings, "last")
+    epsilons = [[0.02 + 1e-8 * (i * N_EACH + j) for j in range(N_EACH)] for i in range(N_PROCESSES)]
+    asks = [
+        [asking(keys, name, i, e, f"key-{i:03}-{j:03}") for j, e in enumerate(row)] for i, row in enumerate(epsilons)
+    ]
+    asked = crowd(urls, asks)
+    assert Counter(status for row in asked for status, _ in row) == {201: N_PROCESSES * N_EACH}
+    done = crowd(urls, [[approving(keys, one) for _, one in row] for row in asked])
+    spent, refused = {"alpha": 0, "beta": 0}, []
+    for i, row in enumerate(done):
+        for (status, body), epsilon in zip(row, epsilons[i], strict=True):
+            project = ("alpha", "beta")[i % 2]
+            if status == 200:
+                spent[project] += grains(epsilon)
+            else:
+                assert (status, body["type"]) == (409, "urn:discreet:problem:budget-exceeded"), body
+                refused.append((project, grains(epsilon)))
+    _check_sums(settings, spent, refused, sum(status == 200 for row in done for status, _ in row))
+
+
+def _check_sums(settings, spent, refused, n_approved):
+    with Ledger(settings.database, witness=settings.witness) as ledger:
+        account = ledger.account("last")
+        allotted = {one.project: one for one in ledger.allotments("last")}
+        reserved = [one for one in ledger.history("last") if one.kind == "reserve"]
+        ledger.verify()
+        ledger.check_witness()
+    assert account.epsilon_spent == sum(spent.values()) * EPSILON_GRAIN
+    assert {name: one.epsilon_spent for name, one in allotted.items()} == {
+        name: one * EPSILON_GRAIN for name, one in spent.items()
+    }
+    assert sum(one.epsilon for one in reserved) == account.epsilon_spent <= account.epsilon_cap
+    assert len(reserved) == n_approved == len({one.facts["reference"] for one in reserved})
+    for project, cost in refused:  # as nothing was given back, whatever was refused does not fit at the end either
+        assert cost * EPSILON_GRAIN > min(account.epsilon_left, allotted[project].epsilon_left)
 
 
 def test_answered_between_the_look_and_the_charge(tmp_path, monkeypatch):

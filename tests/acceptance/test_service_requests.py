@@ -133,6 +133,43 @@ def test_a_request_about_older_metadata_is_not_approved(office):
     assert (revised["version"], office.approve(revised).status_code) == (2, 200)
 
 
+def test_who_asks_must_still_belong_to_the_project(office):
+    """A request of somebody who has left, or was disabled, is not approved, though it can be rejected."""
+    left, disabled = office.ask("left-key-001"), office.ask("gone-key-001", who="abe", project="beta")
+    office.call("cora", "PUT", "/projects/alpha", json={"members": []})
+    office.call("ada", "PATCH", "/users/abe", json={"disabled": True})
+    for one in (left, disabled):
+        assert office.approve(one).status_code == 409
+        body = {"sha256": one["sha256"]}
+        assert office.call("cora", "POST", f"/requests/{one['id']}/rejection", json=body).json()["state"] == "rejected"
+    assert office.call("ann", "GET", f"/requests/{left['id']}").status_code == 404
+    assert spent(office) == (0, 0)
+
+
+def test_texts_that_no_database_holds_are_refused(office):
+    """NUL, half characters and numbers that are none are the caller's mistake, in every free part of a call."""
+    broken = ['{"a": NaN}', '{"a": 1e999}', '{"a": "\\u0000"}', '{"a": "\\ud800"}', "[" * 5000 + "]" * 5000]
+    headers = {"Idempotency-Key": "broken-key-1", "Content-Type": "application/json"}
+    for text in broken:
+        for name in ("chosen", "parameters", "purpose", "target"):
+            body = json.dumps(QUESTION | {name: "?"}).replace('"?"', text)
+            answer = office.call("ann", "POST", "/requests", content=body, headers=headers)
+            assert answer.status_code in (400, 422), (name, text[:20], answer.text)
+    for path in ("/requests/%00", "/requests/x%00", "/datasets/%00/budget"):
+        assert office.call("ann", "GET", path).status_code == 422
+    assert office.call("cora", "POST", "/keys", json={"label": "a\u0000b"}).status_code == 422
+
+
+def test_how_many_may_wait(office):
+    """What has to be read by somebody is limited: the request beyond is refused, a withdrawn one makes room."""
+    for n in range(100):
+        last = office.ask(f"many-key-{n:03d}", parameters={"epsilon": 0.001 * (n + 1)})
+    headers = {"Idempotency-Key": "many-key-100"}
+    assert office.call("ann", "POST", "/requests", json=QUESTION, headers=headers).status_code == 429
+    office.call("ann", "POST", f"/requests/{last['id']}/withdrawal")
+    assert office.call("ann", "POST", "/requests", json=QUESTION, headers=headers).status_code == 201
+
+
 def test_what_is_withdrawn_or_rejected_costs_nothing(office):
     """Before a row is read a request can be taken back, reserved or not; what has ended can be neither."""
     waiting, approved, rejected = (office.ask(f"a-key-{n:04d}", parameters={"epsilon": 0.1 * n}) for n in (1, 2, 3))

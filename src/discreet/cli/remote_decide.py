@@ -8,13 +8,12 @@ import typer
 
 from discreet.cli.console import as_json, result, say
 from discreet.cli.remote_look import in_words, show_budget
-from discreet.cli.remote_send import DatasetName, Json, Yes, service
+from discreet.cli.remote_send import DatasetName, Id, Json, Yes, service
 from discreet.cli.spend import confirmed, interactive, names
 
 if TYPE_CHECKING:
     from discreet.client import RemoteRequest
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The request.")]
 Comment = Annotated[str, typer.Option(help="Why, for who asked.")]
 Place = "ROOT/PATH, ROOT being a folder that the service file names."
 

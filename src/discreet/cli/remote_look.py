@@ -105,7 +105,7 @@ def requests(
         result(f"{one.id}  {one.created[:19]}  {one.state:<9} {one.by:<12} {one.dataset:<16} {what:<20} {cost}")
 
 
-def show(id_: Annotated[str, typer.Argument(metavar="ID", help="The request.")], json_: Json = False) -> None:
+def show(id_: Id, json_: Json = False) -> None:
     """Show a request: its exact text, its cost, where it stands.
 
     \b
@@ -139,7 +139,7 @@ def in_words(request: "RemoteRequest") -> str:
 
 
 def release(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="The request.")],
+    id_: Id,
     out: Annotated[Path | None, typer.Option(help="Write the release here (JSON).")] = None,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Leave with code 7 when there is no outcome yet.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="The release as JSON.")] = False,

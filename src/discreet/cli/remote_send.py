@@ -14,7 +14,7 @@ from rich.console import Console
 from discreet.cli.asked import Asked
 from discreet.cli.console import as_json, number, result, say
 from discreet.cli.spend import How, confirmed, cost, deliver, interactive, show_plan
-from discreet.errors import WaitingError
+from discreet.errors import ServiceError, WaitingError
 from discreet.files import writable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ WAITING = 7
 DatasetName = Annotated[str, typer.Argument(metavar="DATASET", help="The data set, as the service calls it.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
-Id = Annotated[str, typer.Argument(help="The request.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The request.")]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,11 @@ def send(remote: "Remote", dataset: str, asked: Asked, sent: Sending, chosen: di
         return
     if interactive() and not sent.how.yes:
         _ask(remote, dataset, remote.plan(dataset, **question), sent.project)
-    made = remote.ask(dataset, project=sent.project, purpose=sent.purpose, chosen=chosen, **question)
+    try:
+        made = remote.ask(dataset, project=sent.project, purpose=sent.purpose, chosen=chosen, **question)
+    except KeyboardInterrupt:
+        say("Interrupted while it was sent: `discreet remote requests` tells whether it was made. Nothing is charged.")
+        raise typer.Exit(WAITING) from None
     if made.is_free:
         say(
             "The same question had been answered before: this is that release, and nothing was charged.", sent.how.quiet
@@ -93,6 +97,8 @@ def hand_over(remote: "Remote", request: "RemoteRequest", how: How, *, wait: boo
     except (KeyboardInterrupt, WaitingError):
         _go_on(remote, request.id, how)
         raise typer.Exit(WAITING) from None
+    except ServiceError as error:
+        raise ServiceError(f"{error} The request stands: discreet remote release {request.id}") from None
     deliver(release, how)
 
 
@@ -101,7 +107,9 @@ def _ask(remote: "Remote", dataset: str, record: dict[str, Any], project: str | 
     parts = [one for one in budget["allotments"] if project is None or one["project"] == project]
     part = parts[0] if len(parts) == 1 else None
     left = f"the {number(budget['epsilon_left'])} left for {dataset}"
-    if part is not None:
+    if budget["accounting"] != "basic":
+        left = f"what is left of rho {budget['rho_cap']:.3g} for {dataset}"
+    elif part is not None:
         left = f"the {number(part['epsilon_left'])} left to project {part['project']} for {dataset}"
     say(f"Once a curator approves it, this will spend {cost(record)}, of {left}, and cannot be undone.")
     confirmed()

@@ -229,6 +229,24 @@ class Asking(Reading):
         """
         return self.select(dataset, target=target, method=method, **options)
 
+    def revise(self, id: str, **changes: Any) -> RemoteRequest:
+        """Change the text of a request of yours that waits; whoever approves must read it again.
+
+        Parameters
+        ----------
+        id : str
+            The request.
+        **changes : Any
+            Of its content: method, target, candidates, parameters (a dict, all of them), project, purpose or chosen.
+
+        Returns
+        -------
+        RemoteRequest
+            As it stands.
+        """
+        body = {**self._request(self._get("requests", id)).content, **changes}
+        return self._request(self._put("requests", id, body=body))
+
     def withdraw(self, id: str) -> RemoteRequest:
         """Take back a request of yours that does not run yet; nothing stays charged.
 

@@ -1,6 +1,6 @@
 """After a backup was put back: what was charged since is charged again."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection
@@ -16,7 +16,7 @@ from discreet.ledger.witness import Line
 Caps = Mapping[tuple[str, str | None], Amounts]
 
 
-def reconcile(store: Store, connection: Connection, charges: Iterable[Charge], lines: Iterable[Line]) -> None:
+def reconcile(store: Store, connection: Connection, charges: Iterable[Charge], lines: Collection[Line]) -> None:
     """Charge again what is not in the chain, and name every other line that is not in it.
 
     Parameters
@@ -27,7 +27,7 @@ def reconcile(store: Store, connection: Connection, charges: Iterable[Charge], l
         Holding the head.
     charges : iterable of Charge
         What is remembered.
-    lines : iterable of Line
+    lines : collection of Line
         The witness.
 
     Raises
@@ -35,10 +35,10 @@ def reconcile(store: Store, connection: Connection, charges: Iterable[Charge], l
     BudgetError
         When the caps do not hold what was lost; its text holds the command that sets one. Nothing is charged then.
     """
-    states = books.charge_states(connection)
+    states, known = books.charge_states(connection), books.known_hashes(connection)
     remembered = {charge.hash: charge for charge in charges if not charge.is_cancelled}.values()
     lost = [charge for charge in remembered if _is_lost(charge, states.get(charge.hash))]
-    _check_fits(store, connection, lost, _caps(lines))
+    _check_fits(store, connection, lost, _caps(line for line in lines if line.hash not in known))
     for charge in lost:
         _charge_again(store, connection, charge)
     for charge in remembered:
@@ -53,8 +53,9 @@ def _is_lost(charge: Charge, state: str | None) -> bool:
 
 
 def _caps(lines: Iterable[Line]) -> Caps:
-    set_by = [line for line in lines if line.kind in ("grant", "allot")]
-    return {(line.dataset, line.project): {name: getattr(line, name) for name in AMOUNTS} for line in set_by}
+    """The newest of each data set and project."""
+    made = [line for line in lines if line.kind in ("grant", "allot")]
+    return {(line.dataset, line.project): {name: getattr(line, name) for name in AMOUNTS} for line in made}
 
 
 def _check_fits(store: Store, connection: Connection, lost: Iterable[Charge], caps: Caps) -> None:

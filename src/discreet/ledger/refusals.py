@@ -216,7 +216,7 @@ def lost(
     cost : dict
         What was lost, in grains.
     cap : dict or None
-        The newest cap that the witness saw, in grains.
+        The newest cap that was lost as well, in grains.
 
     Returns
     -------
@@ -350,7 +350,7 @@ def _raise(store: Store, sums: Account | Allotment, cost: Amounts) -> str:
 
 
 def _room(limit: Account | Allotment | None, cost: Amounts, cap: Amounts | None) -> tuple[str, str]:
-    """Epsilon and delta of a cap that holds what was lost: the newest that the witness saw, or the sum."""
+    """Epsilon and delta of a cap that holds what was lost: the newest that was lost as well, or the sum."""
     seen = (Fraction(0), Fraction(0)) if cap is None else numbers(cap)[:2]
     if accounting_of(cost) is Accounting.ZCDP:
         is_enough = cap is not None and (limit is None or seen[0] > limit.epsilon_cap)

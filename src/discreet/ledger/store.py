@@ -6,7 +6,7 @@ from pathlib import Path
 import platformdirs
 
 from discreet.database import Database, Migrations
-from discreet.errors import BudgetError
+from discreet.errors import UnreachableError
 
 ENVIRONMENT = "DISCREET_LEDGER"
 """Environment variable that names the default ledger."""
@@ -41,7 +41,7 @@ class Store(Database):
         super().__init__(location, MIGRATIONS, unreachable=unreachable, pooled=pooled)
 
 
-def unreachable(shown: str, reason: str) -> BudgetError:
+def unreachable(shown: str, reason: str) -> UnreachableError:
     """Return the error that a ledger which cannot be used raises.
 
     Parameters
@@ -53,10 +53,10 @@ def unreachable(shown: str, reason: str) -> BudgetError:
 
     Returns
     -------
-    BudgetError
+    UnreachableError
         With one line of text.
     """
-    return BudgetError(
+    return UnreachableError(
         f"The ledger must be readable and writable, but ledger={shown[:300]!r}: {reason}. "
         "Nothing is computed without a ledger; give another place with --ledger."
     )

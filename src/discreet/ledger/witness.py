@@ -131,11 +131,10 @@ class Witness:
         """
         found = []
         for number, text in enumerate(read_text(self.path, "witness").split("\n"), start=1):
-            whole = text.strip("\0 ")
-            if not whole.endswith("}"):
+            if not text.endswith("}"):
                 continue
             try:
-                found.append(Line.model_validate_json(whole))
+                found.append(Line.model_validate_json(text))
             except ValidationError:
                 raise VerificationError(
                     f"Each line of a witness must be one that the ledger wrote, but line {number} of {self.path} is "

@@ -7,8 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
+from discreet.errors import TooManyRequestsError
 from discreet.service import api, pages, problems
-from discreet.service.access.guard import check_guarded
+from discreet.service.access.guard import address_of, check_guarded
 from discreet.service.access.limits import Limits
 from discreet.service.context import Context, open_context
 from discreet.service.logs import log
@@ -134,7 +135,10 @@ async def _answered(request: Request, call: Callable[[Request], Awaitable[Respon
         told = f"A body must have a length of at most {MOST_BYTES}."
         return pages.worded(request, problems.problem(413, "too-large", told))
     try:
+        request.app.state.limits.check(f"address {address_of(request)}")
         return await call(request)
+    except TooManyRequestsError as error:
+        return problems.problem(429, "too-many-requests", str(error))
     except Exception as error:  # its text could hold anything: only its kind is told
         log("error", kind=type(error).__name__)
         return pages.worded(request, problems.problem(500, "internal", problems.INTERNAL))

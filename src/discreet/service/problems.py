@@ -21,14 +21,17 @@ from discreet.errors import (
     NotSignedInError,
     PolicyError,
     TooManyRequestsError,
+    UnreachableError,
     VerificationError,
 )
+from discreet.service.logs import log
 
 STATUS: tuple[tuple[type[DiscreetError], int, str], ...] = (
     (NotSignedInError, 401, "not-signed-in"),
     (ForbiddenError, 403, "forbidden"),
     (PolicyError, 403, "policy"),
     (NotFoundError, 404, "not-found"),
+    (UnreachableError, 503, "not-ready"),
     (BudgetExceededError, 409, "budget-exceeded"),
     (BudgetError, 409, "budget"),
     (ConflictError, 409, "conflict"),
@@ -41,6 +44,7 @@ STATUS: tuple[tuple[type[DiscreetError], int, str], ...] = (
 )
 """The first type that fits counts."""
 
+NOT_READY = "The service is not ready to answer. Nothing was half-done; try again, or ask who runs it."
 INTERNAL = "Something went wrong in the service. Nothing was half-done; try again, or ask who runs it."
 MEDIA_TYPE = "application/problem+json"
 
@@ -59,6 +63,23 @@ def status_of(error: Exception) -> tuple[int, str]:
         500 for what is not ours.
     """
     return next(((status, kind) for cls, status, kind in STATUS if isinstance(error, cls)), (500, "internal"))
+
+
+def told_of(error: Exception) -> str:
+    """Return what callers are told of an error.
+
+    Parameters
+    ----------
+    error : Exception
+        Any.
+
+    Returns
+    -------
+    str
+        Its own text where it is the caller's; a constant where it is the service's.
+    """
+    status, _ = status_of(error)
+    return str(error) if status < 500 else NOT_READY if status == 503 else INTERNAL
 
 
 def problem(
@@ -103,9 +124,11 @@ def handle(app: FastAPI) -> None:
     @app.exception_handler(DiscreetError)
     def _ours(_: Request, error: DiscreetError) -> JSONResponse:
         status, kind = status_of(error)
+        if status >= 500:
+            log("error", kind=type(error).__name__)
         amounts = ("requested", "remaining") if isinstance(error, BudgetExceededError) else ()
         more: dict[str, Any] = {name: float(getattr(error, name)) for name in amounts}
-        return problem(status, kind, str(error) if status < 500 else INTERNAL, **more)
+        return problem(status, kind, told_of(error), **more)
 
     @app.exception_handler(RequestValidationError)
     def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -1,16 +1,52 @@
 """What the API takes and gives, as it stands in its OpenAPI description."""
 
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from discreet.service.access.roles import Role
 
+MOST_TEXT = 65_536
+"""Characters of JSON in a free part of a body; names of columns stand apart."""
+
+
+def _plain(value: JsonValue) -> JsonValue:
+    """Refuse what no digest, ledger or database can hold as it is: NaN, infinity, NUL, half characters."""
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (ValueError, RecursionError):
+        raise ValueError("must be finite, of whole characters and not nested deeply") from None
+    if "\\u0000" in text:
+        raise ValueError("must have no NUL")
+    return value
+
+
+def _short(value: JsonValue) -> JsonValue:
+    """Refuse what would fill the ledger and every list."""
+    if len(json.dumps(value)) > MOST_TEXT:
+        raise ValueError(f"must have at most {MOST_TEXT} characters as JSON")
+    return value
+
+
+def _printable(text: str) -> str:
+    """Refuse characters that steer terminals and databases; lines may end."""
+    if not text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
+        raise ValueError("must have printable characters alone")
+    return text
+
+
+Free = Annotated[dict[str, JsonValue], AfterValidator(_plain), AfterValidator(_short)]
+"""Parameters and the like, whose names and meanings belong to a method."""
+
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$")]
 """Of accounts, projects and data sets: nothing that a page, a path or a spreadsheet would take for something else."""
-Column = Annotated[str, Field(min_length=1, max_length=200)]
+Column = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Prose = Annotated[str, Field(max_length=1000)]
+Prose = Annotated[str, Field(max_length=1000), AfterValidator(_printable)]
+Line = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
 Amount = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False, description="nats")]
 Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 State = Literal["waiting", "approved", "running", "released", "failed", "rejected", "withdrawn"]
@@ -18,6 +54,10 @@ MethodName = Literal[
     "pcls", "pcpl", "moments", "sis", "two-stage", "linear", "logistic", "poisson", "run", "hybrid", "public-subset",
     "histogram",
 ]  # fmt: skip
+
+
+Id = Annotated[str, Field(pattern=r"^[a-z2-7]{8,32}$")]
+"""Of requests and keys, as `workflow.token` makes them."""
 
 
 class _Body(BaseModel):
@@ -29,7 +69,7 @@ class Place(_Body):
 
     root: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$", description="name of a folder in the service file")]
     path: Annotated[str, Field(min_length=1, max_length=300, description="relative to it")]
-    table: Annotated[str | None, Field(max_length=200, description="of a database file")] = None
+    table: Annotated[Line | None, Field(description="of a database file")] = None
 
 
 class Source(_Body):
@@ -43,7 +83,7 @@ class Source(_Body):
 class DatasetIn(_Body):
     """A data set to be registered, or a further version of it."""
 
-    metadata: Annotated[dict[str, JsonValue], Field(description="schema discreet/metadata@1")]
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(_plain), Field(description="schema discreet/metadata@1")]
     source: Source
     slot_s: Annotated[int | None, Field(ge=1, le=86_400, description="length of a request's slot, seconds")] = None
 
@@ -129,7 +169,7 @@ class PlanIn(_Body):
     method: MethodName
     target: Column
     candidates: Annotated[list[Column] | None, Field(max_length=100_000)] = None
-    parameters: Annotated[dict[str, JsonValue], Field(description="of the method, such as epsilon")]
+    parameters: Annotated[Free, Field(description="of the method, such as epsilon")]
 
 
 class ExpectIn(_Body):
@@ -151,9 +191,7 @@ class RequestIn(PlanIn):
 
     project: Name
     purpose: Annotated[Prose, Field(description="why, for who decides")] = ""
-    chosen: Annotated[
-        dict[str, JsonValue] | None, Field(description="how the method was chosen, from public facts")
-    ] = None
+    chosen: Annotated[Free | None, Field(description="how the method was chosen, from public facts")] = None
 
 
 class DecisionIn(_Body):
@@ -181,7 +219,9 @@ class RequestOut(_Body):
     project: str
     dataset: str
     version: int
-    content: Annotated[dict[str, Any], Field(description="the exact text that an approval names")]
+    content: Annotated[
+        dict[str, Any], Field(description="the exact text that an approval names; in a list, method and target alone")
+    ]
     sha256: Digest
     state: State
     code: Annotated[str | None, Field(description="why it failed: one of a closed list")] = None
@@ -200,11 +240,11 @@ class UserIn(_Body):
 
     name: Name
     role: Role
-    shown: Annotated[str, Field(max_length=200, description="the person's name")] = ""
+    shown: Annotated[Line, Field(description="the person's name")] = ""
     password: Annotated[
         str | None, Field(min_length=12, max_length=200, description="left out: one is made, and shown once")
     ] = None
-    subject: Annotated[str | None, Field(max_length=200, description="what single sign-on calls the person")] = None
+    subject: Annotated[Line | None, Field(description="what single sign-on calls the person")] = None
 
 
 class UserChange(_Body):
@@ -251,7 +291,7 @@ class ProjectOut(_Body):
 class KeyIn(_Body):
     """A key to be made."""
 
-    label: Annotated[str, Field(min_length=1, max_length=100)]
+    label: Annotated[Line, Field(min_length=1, max_length=100)]
     days: Annotated[int, Field(ge=1, le=730)] = 90
 
 

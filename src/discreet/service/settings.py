@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import (
@@ -63,7 +64,8 @@ class Settings(BaseModel):
     public : dict of str to Path
         Folders of public tables.
     witness : Path or None
-        The ledger's witness: a file outside the database's backups that tells a restored copy from the newest.
+        The ledger's witness: a file outside the database's backups that tells a restored copy from the newest. That
+        there is none must be said too.
     url : str
         Where people find the service; sign-on needs it.
     secure_cookies : bool
@@ -82,6 +84,8 @@ class Settings(BaseModel):
         Calls that one account, or one address, may make.
     sign_on : SignOn or None
         Single sign-on.
+    demo : bool
+        A demonstration: each start gives its accounts new passwords.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -90,7 +94,7 @@ class Settings(BaseModel):
     pepper: SecretBytes
     private: dict[Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$")], Path] = {}
     public: dict[Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$")], Path] = {}
-    witness: Path | None = None
+    witness: Path | None
     url: str = "http://127.0.0.1:8000"
     secure_cookies: bool = True
     proxies: tuple[str, ...] = ()
@@ -100,6 +104,7 @@ class Settings(BaseModel):
     session_h: float = Field(default=12.0, gt=0, le=24 * 30)
     rate_per_minute: int = Field(default=600, ge=1)
     sign_on: SignOn | None = None
+    demo: bool = False
 
     @field_validator("pepper")
     @classmethod
@@ -114,6 +119,13 @@ class Settings(BaseModel):
         for path in (path.resolve() for path in self.public.values()):
             if any(path == one or path.is_relative_to(one) or one.is_relative_to(path) for one in private):
                 raise ValueError("a public folder must lie apart from every private one")
+        return self
+
+    @model_validator(mode="after")
+    def _cookies_safe(self) -> Self:
+        here = (urlsplit(self.url).hostname or "") in ("127.0.0.1", "localhost", "::1")
+        if not self.secure_cookies and not here:
+            raise ValueError("secure_cookies may be false for a url on this machine alone")
         return self
 
     @property
@@ -152,6 +164,10 @@ def read_settings(path: Path) -> Settings:
     if not isinstance(pepper, str):
         raise InvalidParameterError(f"The service file must name a pepper_file, but {path} does not.")
     given["pepper"] = read_text(folder / pepper, "pepper").strip().encode()
+    if (folder / pepper).stat().st_mode & 0o007:
+        raise InvalidParameterError(
+            f"The pepper must be a secret, but everybody on this machine can read {pepper}. Do: chmod o-rwx {pepper}"
+        )
     sign_on = given.get("sign_on")
     if isinstance(sign_on, dict) and isinstance(sign_on.get("client_secret_file"), str):
         secret = read_text(folder / sign_on.pop("client_secret_file"), "client's secret")

@@ -35,6 +35,8 @@ tick_s: 1                          # what depends on rows leaves at whole multip
 slot_s: SLOT                       # length of a request's slot, in seconds: public, and longer than any run
 """
 
+_DEMO = "demo: true                         # each start gives the accounts new passwords\n"
+
 
 @dataclass(frozen=True)
 class SetUp:
@@ -52,7 +54,7 @@ class SetUp:
     passwords: dict[str, str]
 
 
-def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True, database: str = DATABASE) -> SetUp:
+def set_up(folder: Path, *, slot_s: int = 60, is_demo: bool = False, database: str = DATABASE) -> SetUp:
     """Write the service file and the pepper, make the folders, and the first admin.
 
     Parameters
@@ -61,8 +63,8 @@ def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True, database: str
         Made when it does not exist.
     slot_s : int
         Length of a request's slot, in seconds.
-    secure : bool
-        Cookies over HTTPS alone.
+    is_demo : bool
+        To try out: cookies without HTTPS, new passwords at each start.
     database : str
         A file in the folder, or a URL of PostgreSQL.
 
@@ -80,8 +82,9 @@ def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True, database: str
     if file.exists():
         raise InvalidParameterError(f"A service must be set up once, but {file} exists. Give another folder.")
     try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # the ledger and the service file stand in it too
         for part in ("private", "public"):
-            (folder / part).mkdir(parents=True, exist_ok=True, mode=0o700)
+            (folder / part).mkdir(exist_ok=True, mode=0o700)
         handle = os.open(folder / "pepper", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         reason = (error.strerror or "it failed").lower()
@@ -89,8 +92,10 @@ def set_up(folder: Path, *, slot_s: int = 60, secure: bool = True, database: str
     with os.fdopen(handle, "w") as pepper:
         pepper.write(workflow.token(40) + "\n")
     place = database if database == DATABASE else json.dumps(database)
-    values = {"DATABASE": place, "SECURE": str(secure).lower(), "SLOT": str(slot_s)}
-    write_whole(file, re.sub("|".join(values), lambda found: values[found[0]], _FILE))
+    values = {"DATABASE": place, "SECURE": str(not is_demo).lower(), "SLOT": str(slot_s)}
+    text = re.sub("|".join(values), lambda found: values[found[0]], _FILE)
+    write_whole(file, text + (_DEMO if is_demo else ""))
+    file.chmod(0o600)  # the database's URL may hold a password
     return SetUp(file, _add(file, {"admin": Role.ADMIN}))
 
 
@@ -106,11 +111,18 @@ def set_up_demo(folder: Path) -> SetUp:
     -------
     SetUp
         With the passwords, new ones for a demonstration that is used again.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a service stands there that is none, or the folder cannot be written.
     """
     file = folder / FILE_NAME
+    if file.exists() and not read_settings(file).demo:
+        raise InvalidParameterError(f"A demonstration must have a folder of its own, but {folder} holds a service.")
     if file.exists():
         return SetUp(file, _renew(file))
-    made = set_up(folder, slot_s=10, secure=False)
+    made = set_up(folder, slot_s=10, is_demo=True)
     passwords = _add(file, {"analyst": Role.ANALYST, "curator": Role.CURATOR, "auditor": Role.AUDITOR})
     demo.write_demo(folder / "private")
     curator = Principal("curator", Role.CURATOR)

@@ -134,6 +134,34 @@ def test_a_reservation_that_the_copy_gave_back_is_charged_again(case, ask):
         ledger.verify()
 
 
+def test_what_the_copy_gave_back_unread_stays_given_back(case, ask):
+    """Its witness need not have seen that, as long as it saw no touch."""
+    reservation = ask(case.lost, "0.2")
+    case.backup()
+    with Ledger(case.copy) as blind:
+        blind.reservation(reservation.entry).cancel()
+    with case.open() as ledger:
+        assert ledger.reconcile(case.witness) == []
+        assert spent(ledger)[0] == 0
+
+
+def test_a_reconciled_charge_is_remembered_as_one(case, ask, tmp_path):
+    """Another witness that saw nothing but the reconciling brings the charge back, under its first name."""
+    case.backup()
+    reservation = ask(case.lost, "0.2")
+    second, other = case._copied(case.copy), tmp_path / "other.witness"
+    with Ledger(case.copy, witness=other) as ledger:
+        ledger.reconcile(case.witness)
+    with Ledger(second, witness=other) as ledger:
+        again = ledger.reconcile(other)[0]
+        assert again.facts == {"lost_seq": reservation.entry, "lost_hash": reservation.head}
+        assert spent(ledger)[0] == TENTH * 2
+        for witness in (other, case.witness):
+            ledger.reconcile(witness)
+            ledger.check_witness(witness)
+        assert spent(ledger)[0] == TENTH * 2
+
+
 def test_a_second_loss(case, ask):
     """What a reconciled copy forgets again is charged again, once."""
     case.backup()
@@ -235,6 +263,9 @@ def test_rho_is_charged_again(case, ask):
     ask(case.lost, **asked).touch()
     with case.open() as ledger:
         with pytest.raises(BudgetError, match=r"kept in basic, and what was lost in zcdp.*--accounting zcdp"):
+            ledger.reconcile(case.witness)
+        ledger.grant("rand-hie", "0.1", "1e-6", accounting="zcdp")
+        with pytest.raises(BudgetError, match=r"but rho=0\.00125 is asked, .* --epsilon 1 --delta 0\.000001 --acc"):
             ledger.reconcile(case.witness)
         ledger.grant("rand-hie", 1, "1e-6", accounting="zcdp")
         ledger.reconcile(case.witness)

@@ -6,7 +6,7 @@ import os
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from tests.office import METADATA, QUESTION, open_office
+from tests.office import METADATA, QUESTION, open_office, write_table
 
 from discreet.errors import InvalidParameterError
 from discreet.service.desk.inquiries import check_place, located
@@ -69,7 +69,8 @@ def _with_public(office):
     pyarrow.parquet.write_table(pa.table({"y": y, "a": a}), file)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     metadata = METADATA | {"dataset": "pair", "public": {"sha256": digest, "source": "they agreed"}}
-    data = {"root": "tables", "path": "toy.parquet"}
+    write_table(office.folder, "pair.parquet")
+    data = {"root": "tables", "path": "pair.parquet"}
     source = {"data": data, "public": {"root": "open", "path": "volunteers.parquet"}}
     return {"metadata": metadata, "source": source}
 

@@ -7,7 +7,8 @@ from tests.office import open_office
 
 from discreet.errors import InvalidParameterError
 from discreet.service.pages.forms import Form
-from discreet.service.pages.plan_form import APPLIES, METHODS, form_of, plan_in, request_in
+from discreet.service.pages.method_choices import APPLIES, METHODS
+from discreet.service.pages.plan_form import form_of, plan_in, request_in
 from discreet.service.schemas import MethodName, RequestIn
 
 

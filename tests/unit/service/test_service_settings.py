@@ -14,6 +14,7 @@ def file(tmp_path):
     """A service file as `--init` writes it, with a pepper of the test's."""
     made = set_up(tmp_path / "office").file
     (made.parent / "pepper").write_text(PEPPER + "\n")
+    made.write_text(made.read_text().replace("url: http://127.0.0.1:8000", "#"))
     return made
 
 
@@ -41,6 +42,8 @@ def test_what_init_writes_can_be_read(file):
         ("public: {tables: public}", "public: {tables: private/open}", "apart from every private one"),
         ("public: {tables: public}", "public: {tables: .}", "apart from every private one"),
         ("schema:", "schema: [", "must be YAML"),
+        ("witness: witness.jsonl", "#", "witness: Field required"),
+        ("secure_cookies: true", "secure_cookies: false\nurl: https://office.example", "on this machine alone"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line(file, before, after, told):
@@ -73,6 +76,21 @@ def test_a_service_is_set_up_once(file):
     with pytest.raises(InvalidParameterError, match="set up once"):
         set_up(file.parent)
     assert (file.parent / "pepper").read_text().strip() == PEPPER
+
+
+def test_a_service_is_no_demonstration(file):
+    """Starting a demonstration in a service's folder is refused: it would give all accounts new passwords."""
+    with pytest.raises(InvalidParameterError, match="a folder of its own"):
+        set_up_demo(file.parent)
+
+
+def test_what_everybody_can_read_is_no_pepper(file):
+    """A pepper that others on the machine can read is refused; so are the files of a service by their modes."""
+    modes = {name: (file.parent / name).stat().st_mode & 0o077 for name in (".", "pepper", "service.yaml", "private")}
+    assert set(modes.values()) == {0}
+    (file.parent / "pepper").chmod(0o644)
+    with pytest.raises(InvalidParameterError, match="chmod o-rwx"):
+        read_settings(file)
 
 
 def test_a_demonstration_is_used_again_with_new_passwords(tmp_path):

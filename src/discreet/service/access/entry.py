@@ -8,8 +8,9 @@ from discreet.service.clock import now
 from discreet.service.context import Context
 from discreet.service.store import audit, keys, users
 
-MOST_FAILURES = 10
-"""Sign-ins of one account, or from one address, that may fail in a quarter of an hour."""
+MOST_FAILURES = {"pair": 10, "address": 100, "name": 200}
+"""Sign-ins that may fail in a quarter of an hour: of one account from one address, from one address, of one account. A
+stranger who fails on purpose locks out an address sooner than a person."""
 
 _WINDOW_S = 900
 
@@ -114,19 +115,20 @@ def prove(context: Context, name: str, password: str, address: str) -> str:
     NotSignedInError
         When they do not belong together.
     """
-    whom = [sealed(context.settings.secret, "sign in", kind, of) for kind, of in (("n", name), ("a", address))]
+    told = {"pair": (name, address), "address": (address,), "name": (name,)}
+    whom = {kind: sealed(context.settings.secret, f"sign in by {kind}", *of) for kind, of in told.items()}
     with context.database.read() as connection:
-        tried = max(keys.count_failures(connection, one, now(-_WINDOW_S)) for one in whom)
+        tried = {kind: keys.count_failures(connection, one, now(-_WINDOW_S)) for kind, one in whom.items()}
         found = users.credentials(connection, name)
-    if tried >= MOST_FAILURES:
+    if any(tried[kind] >= most for kind, most in MOST_FAILURES.items()):
         raise TooManyRequestsError("Too many sign-ins failed. Try again in a quarter of an hour.")
     if not fits(password, None if found is None else found[1]) or found is None:
         with context.database.write() as connection:
-            keys.add_failure(connection, *whom)
-            audit.note(connection, "-", "sign-in failed", whom[0][:16])
+            keys.add_failure(connection, *whom.values())
+            audit.note(connection, "-", "sign-in failed", whom["name"][:16])
         raise NotSignedInError("Name and password must belong together, but they do not.")
     with context.database.write() as connection:
-        keys.forget_failures(connection, whom[0])
+        keys.forget_failures(connection, whom["pair"])
     return found[0].name
 
 

@@ -43,11 +43,10 @@ class Guard:
         ForbiddenError
             With one of another role.
         """
-        limits: Limits = request.app.state.limits
-        limits.check(f"address {address_of(request)}")
         if credentials is None:
             raise NotSignedInError("A key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
         who = entry.of_key(context_of(request), credentials.credentials)
+        limits: Limits = request.app.state.limits
         limits.check(f"account {who.name}")
         request.state.actor = who.name
         return admitted(who, self.roles)

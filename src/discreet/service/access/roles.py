@@ -30,10 +30,13 @@ class Principal:
         The account.
     role : Role
         What it may do.
+    until : str or None
+        When the key ends that was shown; None for a session.
     """
 
     name: str
     role: Role
+    until: str | None = None
 
     @property
     def sees_all(self) -> bool:

@@ -9,6 +9,7 @@ from discreet.service.access.guard import allow, context_of, unguarded
 from discreet.service.access.roles import Principal, Role
 from discreet.service.api.paging import Cursor, Limit, cut, place_of
 from discreet.service.desk import oversight
+from discreet.service.patience import slowly
 from discreet.service.schemas import DeedPage, VerificationOut
 
 router = APIRouter(tags=["operations"])
@@ -24,16 +25,15 @@ def read_audit(
     limit: Limit = 50,
 ) -> DeedPage:
     """Read who did what, the newest first."""
-    del who
-    found = oversight.deeds(context_of(request), place_of(cursor), limit + 1)
+    found = oversight.deeds(context_of(request), who, place_of(cursor), limit + 1)
     items, following = cut(found, [one.seq for one in found], limit)
     return DeedPage(items=items, next=following)
 
 
 @router.post("/verification")
-def verify_ledger(request: Request, who: Overseer) -> VerificationOut:
+async def verify_ledger(request: Request, who: Overseer) -> VerificationOut:
     """Recompute the ledger's chain, accounts and releases, and compare."""
-    return oversight.verify(context_of(request), who)
+    return await slowly(request, oversight.verify, context_of(request), who)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

@@ -8,6 +8,7 @@ from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import EVERYONE, READERS, Principal, Role
 from discreet.service.desk import people
 from discreet.service.schemas import (
+    Id,
     KeyIn,
     KeyOut,
     MembersIn,
@@ -77,6 +78,6 @@ def make_key(request: Request, who: Anyone, body: KeyIn) -> KeyOut:
 
 
 @router.delete("/keys/{id}")
-def revoke_key(request: Request, who: Anyone, id: str) -> KeyOut:
+def revoke_key(request: Request, who: Anyone, id: Id) -> KeyOut:
     """Revoke a key of your own; an admin may revoke any."""
     return people.revoke_key(context_of(request), who, id)

@@ -10,7 +10,7 @@ from discreet.service.access.roles import READERS, Principal, Role
 from discreet.service.api.paging import Cursor, Limit, cut, place_of
 from discreet.service.desk import decisions, releases, requests, sight
 from discreet.service.patience import slowly
-from discreet.service.schemas import DecisionIn, Name, RequestIn, RequestOut, RequestPage, State
+from discreet.service.schemas import DecisionIn, Id, Name, RequestIn, RequestOut, RequestPage, State
 
 router = APIRouter(tags=["requests"])
 
@@ -34,7 +34,7 @@ def list_requests(
     asked = {"dataset": dataset, "state": state}
     found = requests.listed(context, who, before=place_of(cursor), limit=limit + 1, **asked)
     items, following = cut(found, [one.seq for one in found], limit)
-    return RequestPage(items=[requests.shown(context, one) for one in items], next=following)
+    return RequestPage(items=[requests.shown(context, one, short=True) for one in items], next=following)
 
 
 @router.post("/requests", status_code=201, responses={200: {"description": "Made before, with the same key"}})
@@ -46,39 +46,39 @@ def make_request(request: Request, response: Response, who: Analyst, body: Reque
 
 
 @router.get("/requests/{id}")
-def read_request(request: Request, who: Reader, id: str) -> RequestOut:
+def read_request(request: Request, who: Reader, id: Id) -> RequestOut:
     """Read a request."""
     return requests.shown(context_of(request), sight.open_request(context_of(request), who, id))
 
 
 @router.put("/requests/{id}")
-def revise_request(request: Request, who: Analyst, id: str, body: RequestIn) -> RequestOut:
+def revise_request(request: Request, who: Analyst, id: Id, body: RequestIn) -> RequestOut:
     """Change a request of yours that waits: whoever approves must read it again."""
     return requests.shown(context_of(request), requests.revise(context_of(request), who, id, body))
 
 
 @router.post("/requests/{id}/withdrawal")
-def withdraw_request(request: Request, who: Analyst, id: str) -> RequestOut:
+def withdraw_request(request: Request, who: Analyst, id: Id) -> RequestOut:
     """Take back a request of yours that does not run yet; nothing stays charged."""
     return requests.shown(context_of(request), requests.withdraw(context_of(request), who, id))
 
 
 @router.post("/requests/{id}/approval")
-def approve_request(request: Request, who: Curator, id: str, body: DecisionIn) -> RequestOut:
+def approve_request(request: Request, who: Curator, id: Id, body: DecisionIn) -> RequestOut:
     """Approve the exact text of a request: its cost is reserved, and it is queued."""
     done = decisions.approve(context_of(request), who, id, body.sha256, body.comment)
     return requests.shown(context_of(request), done)
 
 
 @router.post("/requests/{id}/rejection")
-def reject_request(request: Request, who: Curator, id: str, body: DecisionIn) -> RequestOut:
+def reject_request(request: Request, who: Curator, id: Id, body: DecisionIn) -> RequestOut:
     """Reject a request; nothing is charged."""
     done = decisions.reject(context_of(request), who, id, body.sha256, body.comment)
     return requests.shown(context_of(request), done)
 
 
 @router.get("/requests/{id}/failure")
-def read_failure(request: Request, who: Curator, id: str) -> dict[str, str]:
+def read_failure(request: Request, who: Curator, id: Id) -> dict[str, str]:
     """Read where a computation failed: kinds of errors and places in the code."""
     del who
     return {"detail": requests.detail(context_of(request), id)}
@@ -92,7 +92,7 @@ def read_failure(request: Request, who: Curator, id: str) -> dict[str, str]:
 async def read_release(
     request: Request,
     who: Reader,
-    id: str,
+    id: Id,
     format: Literal["json", "html", "pdf", "csv", "markdown", "text"] = "json",
     audience: Literal["board", "analyst"] = "board",
 ) -> Response:

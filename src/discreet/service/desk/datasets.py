@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from sqlalchemy import Connection
+
 from discreet import workflow
-from discreet.errors import InvalidParameterError, MetadataError
+from discreet.errors import ConflictError, InvalidParameterError, MetadataError
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import Context
 from discreet.service.desk import sight
@@ -67,6 +69,8 @@ def register(context: Context, who: Principal, given: DatasetIn, name: str | Non
         When the metadata are not complete, or are of another data set.
     InvalidParameterError
         When a table would lie outside the folders of the service file.
+    ConflictError
+        When the table is registered under another name.
     """
     metadata = workflow.Metadata.from_value(given.metadata)
     if name is not None and metadata.dataset != name:
@@ -78,6 +82,7 @@ def register(context: Context, who: Principal, given: DatasetIn, name: str | Non
     _check_source(context, metadata, source)
     slot_s = given.slot_s or context.settings.slot_s
     with context.database.write() as connection:
+        _check_people(connection, metadata.dataset, source)
         added = datasets.add(
             connection, metadata.dataset, metadata.to_dict(), metadata.sha256, source, slot_s, who.name
         )
@@ -97,6 +102,16 @@ def _check_source(context: Context, metadata: workflow.Metadata, source: dict[st
         raise InvalidParameterError(
             "A public table that the metadata declare must be registered with the data set, but source.public is "
             "empty. Name its folder and path."
+        )
+
+
+def _check_people(connection: Connection, name: str, source: dict[str, Any]) -> None:
+    """Refuse a second name for one table: each name has a lifetime budget of its own."""
+    others = [one.name for one in datasets.newest(connection) if one.source["data"] == source["data"]]
+    if any(other != name for other in others):
+        raise ConflictError(
+            f"One table must have one budget, so one name, but this one is registered as {others[0]!r}. Register a "
+            "further version of that one."
         )
 
 
@@ -192,7 +207,7 @@ def budget(context: Context, who: Principal, name: str) -> BudgetOut:
     account = context.ledger.account(name)
     values = {field: getattr(account, field) for field in BudgetOut.model_fields if field != "allotments"}
     values |= {field: float(value) for field, value in values.items() if field.startswith(("epsilon", "delta", "rho"))}
-    allotments = [_allotment(one) for one in context.ledger.allotments(name) if one.project in own]
+    allotments = [_allotment(one) for one in context.ledger.allotments(name) if own is None or one.project in own]
     return BudgetOut(**values, allotments=allotments)
 
 

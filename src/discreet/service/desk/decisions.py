@@ -5,15 +5,14 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet import workflow
 from discreet.errors import ConflictError, ForbiddenError
-from discreet.service.access.roles import Principal
+from discreet.service.access.roles import Principal, Role
 from discreet.service.access.secrecy import sealed
 from discreet.service.clock import now
 from discreet.service.context import Context
 from discreet.service.desk import sight
 from discreet.service.desk.inquiries import inquire
 from discreet.service.desk.requests import answered, content_sha256
-from discreet.service.store import audit, datasets, requests
-from discreet.service.store.datasets import Dataset
+from discreet.service.store import audit, datasets, requests, users
 from discreet.service.store.requests import Decision, Request
 
 
@@ -43,18 +42,22 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
     ForbiddenError
         When it is one's own.
     ConflictError
-        When it was changed, decided or withdrawn, its data set has a newer version, or the same question is being
-        answered.
+        When it was changed, decided or withdrawn, its data set has a newer version, who asked belongs to the project no
+        more, or the same question is being answered.
     BudgetExceededError
         When it costs more than what is left; it waits on.
     """
-    found, dataset = _to_decide(context, who, id_, sha256)
+    found = _to_decide(context, who, id_, sha256)
+    with context.database.read() as connection:
+        _check_current(connection, found)
+        dataset = datasets.find(connection, found.dataset, found.version)
     inquiry = inquire(context, dataset, found.content)
     if inquiry.digest != found.question:  # another version of Discreet reads the same text in another way
         raise ConflictError(f"A request must mean what it meant, but id={id_} does not any more. Have it made anew.")
     free = answered(context, inquiry)
 
     def queue(connection: Connection) -> None:
+        _check_current(connection, found)
         after = free or {"state": requests.APPROVED, "entry": context.ledger.last_entry(connection)}
         values = {name: value for name, value in after.items() if name != "state"}
         if not free and requests.is_answered(connection, found.question):
@@ -106,7 +109,7 @@ def reject(context: Context, who: Principal, id_: str, sha256: str, comment: str
     ConflictError
         When it was changed, decided or withdrawn.
     """
-    found, _ = _to_decide(context, who, id_, sha256)
+    found = _to_decide(context, who, id_, sha256)
     with context.database.write() as connection:
         requests.step(connection, id_, requests.WAITING, requests.REJECTED, as_read=sha256, ended=now())
         requests.decide(connection, id_, _decision(context, who, found, "rejected", comment))
@@ -139,22 +142,30 @@ def seal_of(context: Context, found: Request, decision: str, by: str, entry: int
     return sealed(context.settings.secret, "decision", *text, decision, by, str(entry))
 
 
-def _to_decide(context: Context, who: Principal, id_: str, sha256: str) -> tuple[Request, Dataset]:
+def _to_decide(context: Context, who: Principal, id_: str, sha256: str) -> Request:
     found = sight.open_request(context, who, id_)
     if found.by == who.name:
         raise ForbiddenError("A request must be decided by somebody else than who made it. Ask another curator.")
-    with context.database.read() as connection:
-        dataset = datasets.find(connection, found.dataset)
     if found.state != requests.WAITING:
         raise ConflictError(f"A request must wait to be decided, but id={id_} is {found.state}.")
     if sha256 != found.sha256 or content_sha256(found.content, found.version) != found.sha256:
         raise ConflictError(f"A decision must name the text as it stands, but id={id_} was changed. Read it again.")
-    if dataset.version != found.version:
+    return found
+
+
+def _check_current(connection: Connection, found: Request) -> None:
+    """Refuse to approve what rests on things that have changed since it was asked."""
+    newest, asker = datasets.find(connection, found.dataset).version, users.find(connection, found.by)
+    if newest != found.version:
         raise ConflictError(
-            f"A request must be about the newest version of its data set, but id={id_} is about version "
-            f"{found.version} and there is version {dataset.version}. Have it revised."
+            f"A request must be about the newest version of its data set, but id={found.id} is about version "
+            f"{found.version} and there is version {newest}. Have it revised."
         )
-    return found, dataset
+    member = found.project in users.projects_of(connection, found.by)
+    if asker.disabled or asker.role is not Role.ANALYST or not member:
+        raise ConflictError(
+            f"Who asks must still be an analyst of the project, but {found.by} of id={found.id} is not. Reject it."
+        )
 
 
 def _decision(

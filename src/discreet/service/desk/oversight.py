@@ -4,20 +4,27 @@ from dataclasses import asdict
 
 from prometheus_client import generate_latest
 
-from discreet.service.access.roles import Principal
+from discreet.errors import DiscreetError, UnreachableError
+from discreet.service.access.roles import Principal, Role
 from discreet.service.context import Context
+from discreet.service.logs import log
 from discreet.service.metrics import REGISTRY, count_requests
 from discreet.service.schemas import DeedOut, VerificationOut
 from discreet.service.store import audit, requests
 
+OF_ADMINS = ("add user", "change user", "make key", "revoke key", "sign in", "sign-in failed", "sign out")
+"""Deeds that concern accounts: what an admin sees of the audit."""
 
-def deeds(context: Context, before: int | None, limit: int) -> list[DeedOut]:
-    """Return the lines of the audit, the newest first.
+
+def deeds(context: Context, who: Principal, before: int | None, limit: int) -> list[DeedOut]:
+    """Return the lines of the audit, the newest first; an admin sees those about accounts.
 
     Parameters
     ----------
     context : Context
         The service.
+    who : Principal
+        Who asks.
     before : int or None
         Only earlier ones than this.
     limit : int
@@ -29,7 +36,10 @@ def deeds(context: Context, before: int | None, limit: int) -> list[DeedOut]:
         Who did what.
     """
     with context.database.read() as connection:
-        return [DeedOut(**asdict(one)) for one in audit.page(connection, before, limit)]
+        return [
+            DeedOut(**asdict(one))
+            for one in audit.page(connection, before, limit, OF_ADMINS if who.role is Role.ADMIN else None)
+        ]
 
 
 def verify(context: Context, who: Principal) -> VerificationOut:
@@ -70,11 +80,20 @@ def health(context: Context) -> dict[str, str]:
     Returns
     -------
     dict
-        Constant: what is wrong is an error.
+        Constant.
+
+    Raises
+    ------
+    UnreachableError
+        When it cannot answer; why is in the log alone.
     """
-    context.ledger.check_witness()
-    with context.database.read() as connection:
-        requests.states(connection)
+    try:
+        context.ledger.check_witness()
+        with context.database.read() as connection:
+            requests.states(connection)
+    except DiscreetError as error:
+        log("not ready", kind=type(error).__name__)
+        raise UnreachableError("The service is not ready to answer.") from None
     return {"status": "ready"}
 
 

@@ -83,7 +83,7 @@ def add_account(context: Context, by: str, given: UserIn) -> UserOut:
 
 
 def change_account(context: Context, who: Principal, name: str, change: UserChange) -> UserOut:
-    """Change an account; its sessions end.
+    """Change an account; its sessions end, and its keys with a new role or password.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def set_members(context: Context, who: Principal, project: str, given: MembersIn
 
 
 def make_key(context: Context, who: Principal, given: KeyIn) -> KeyOut:
-    """Make a key of one's own.
+    """Make a key of one's own; one that a key makes ends with it at the latest.
 
     Parameters
     ----------
@@ -180,8 +180,9 @@ def make_key(context: Context, who: Principal, given: KeyIn) -> KeyOut:
     """
     id_, secret = workflow.token(5), workflow.token()
     digest = sealed(context.settings.secret, "key", id_, secret)
+    ends = now(given.days * _DAY_S)
     with context.database.write() as connection:
-        made = keys.add_key(connection, id_, who.name, given.label, digest, now(given.days * _DAY_S))
+        made = keys.add_key(connection, id_, who.name, given.label, digest, min(ends, who.until or ends))
         audit.note(connection, who.name, "make key", id_)
     return KeyOut(**asdict(made), key=f"{KEY_PREFIX}_{id_}_{secret}")
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet import workflow
-from discreet.errors import BudgetExceededError, ConflictError, ForbiddenError, NotFoundError
+from discreet.errors import BudgetExceededError, ConflictError, ForbiddenError, NotFoundError, TooManyRequestsError
 from discreet.release import canonical_sha256
 from discreet.service.access.roles import Principal
 from discreet.service.clock import now
@@ -45,6 +45,8 @@ def submit(context: Context, who: Principal, asked: RequestIn, idempotency: str)
         When the key was used for another request.
     BudgetError
         When it costs more than what is left.
+    TooManyRequestsError
+        When too many of one's own wait.
     DiscreetError
         When something public does not fit.
     """
@@ -59,6 +61,11 @@ def submit(context: Context, who: Principal, asked: RequestIn, idempotency: str)
         _check_affordable(context, asked.project, inquiry)
     try:
         with context.database.write() as connection:
+            if requests.count_waiting(connection, who.name) >= MOST_WAITING:
+                raise TooManyRequestsError(
+                    f"At most {MOST_WAITING} requests of one account may wait for a decision, and so many do. Withdraw "
+                    "some, or wait for the curator."
+                )
             made = requests.add(connection, idempotency, **row)
             audit.note(connection, who.name, "request", made.id, sha256=made.sha256, dataset=made.dataset)
     except ConflictError:  # the same call came twice at once
@@ -170,12 +177,17 @@ def listed(
         As they stand.
     """
     with context.database.read() as connection:
-        own = users.projects_of(connection, who.name)
-        by = None if who.sees_all else who.name
-        return requests.page(connection, by=by, projects=own, dataset=dataset, state=state, before=before, limit=limit)
+        own = sight.projects_of(connection, who)
+        return requests.page(connection, projects=own, dataset=dataset, state=state, before=before, limit=limit)
 
 
-def shown(context: Context, found: Request) -> RequestOut:
+MOST_WAITING = 100
+"""Requests of one account that may wait at once: somebody has to read them."""
+
+_SHORT = ("method", "target")
+
+
+def shown(context: Context, found: Request, *, short: bool = False) -> RequestOut:
     """Return a request as it is shown.
 
     Parameters
@@ -184,6 +196,8 @@ def shown(context: Context, found: Request) -> RequestOut:
         The service.
     found : Request
         The request.
+    short : bool
+        For a list: of its text, what tells it from others.
 
     Returns
     -------
@@ -193,6 +207,8 @@ def shown(context: Context, found: Request) -> RequestOut:
     with context.database.read() as connection:
         decision = requests.decision_on(connection, found.id)
     values = {name: getattr(found, name) for name in RequestOut.model_fields if name != "decision"}
+    if short:
+        values["content"] = {name: found.content[name] for name in _SHORT}
     said = None if decision is None else {name: getattr(decision, name) for name in DecisionOut.model_fields}
     return RequestOut(**values, decision=None if said is None else DecisionOut(**said))
 
@@ -271,6 +287,11 @@ def _checked(context: Context, who: Principal, asked: RequestIn) -> tuple[dict[s
         own = users.projects_of(connection, who.name)
     if asked.project not in own:
         raise NotFoundError(f"A project must be one of yours, but project={asked.project!r} is not.")
+    if not sight.allotted(context, dataset.name, [asked.project]):
+        raise ForbiddenError(
+            f"A project must be allotted a part of a data set to ask it, but {asked.project} has none of "
+            f"{dataset.name}. Ask its curator."
+        )
     content = {name: value for name, value in asked.model_dump(mode="json").items() if name in CONTENT}
     inquiry = inquire(context, dataset, content)
     values = {

@@ -9,8 +9,8 @@ from discreet.service.store.datasets import Dataset
 from discreet.service.store.requests import Request
 
 
-def projects_of(connection: Connection, who: Principal) -> list[str]:
-    """Return the projects whose requests and allotments somebody sees.
+def projects_of(connection: Connection, who: Principal) -> list[str] | None:
+    """Return the projects whose requests, releases and allotments somebody sees.
 
     Parameters
     ----------
@@ -21,12 +21,10 @@ def projects_of(connection: Connection, who: Principal) -> list[str]:
 
     Returns
     -------
-    list of str
-        Names.
+    list of str or None
+        Names; None for all there are.
     """
-    if who.sees_all:
-        return list(users.all_projects(connection))
-    return users.projects_of(connection, who.name)
+    return None if who.sees_all else users.projects_of(connection, who.name)
 
 
 def open_datasets(context: Context, who: Principal) -> list[Dataset]:
@@ -46,9 +44,9 @@ def open_datasets(context: Context, who: Principal) -> list[Dataset]:
     """
     with context.database.read() as connection:
         found, own = datasets.newest(connection), projects_of(connection, who)
-    if who.sees_all:
+    if own is None:
         return found
-    return [dataset for dataset in found if who.role is Role.ANALYST and _allotted(context, dataset.name, own)]
+    return [dataset for dataset in found if who.role is Role.ANALYST and allotted(context, dataset.name, own)]
 
 
 def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
@@ -76,13 +74,13 @@ def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
     with context.database.read() as connection:
         own = projects_of(connection, who)
         found = datasets.find(connection, name)
-    if not who.sees_all and not _allotted(context, name, own):
+    if own is not None and not allotted(context, name, own):
         raise datasets.unknown(name)
     return found
 
 
 def open_request(context: Context, who: Principal, id_: str) -> Request:
-    """Return a request that somebody sees: an analyst's own ones and those of their projects.
+    """Return a request that somebody sees: an analyst those of their projects.
 
     Parameters
     ----------
@@ -105,10 +103,26 @@ def open_request(context: Context, who: Principal, id_: str) -> Request:
     """
     with context.database.read() as connection:
         found, own = requests.find(connection, id_), projects_of(connection, who)
-    if who.sees_all or found.by == who.name or found.project in own:
+    if own is None or found.project in own:
         return found
     raise requests.unknown(id_)
 
 
-def _allotted(context: Context, dataset: str, projects: list[str]) -> bool:
+def allotted(context: Context, dataset: str, projects: list[str]) -> bool:
+    """Tell whether one of some projects may ask a data set.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    dataset : str
+        The data set.
+    projects : list of str
+        Names.
+
+    Returns
+    -------
+    bool
+        True when one is allotted a part of its cap.
+    """
     return any(one.project in projects for one in context.ledger.allotments(dataset))

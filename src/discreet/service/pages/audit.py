@@ -21,7 +21,7 @@ def show_audit(
     visit: Annotated[Visit, seated(Role.AUDITOR, Role.CURATOR, Role.ADMIN)], cursor: Cursor = None
 ) -> Response:
     """Show who did what, the newest first."""
-    found = oversight.deeds(visit.context, place_of(cursor), _LISTED + 1)
+    found = oversight.deeds(visit.context, visit.who, place_of(cursor), _LISTED + 1)
     items, following = cut(found, [one.seq for one in found], _LISTED)
     return visit.page("audit", deeds=items, following=following)
 

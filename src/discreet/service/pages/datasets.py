@@ -127,7 +127,10 @@ def _facts(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _cap_facts(visit: Visit, name: str) -> dict[str, Any]:
-    return {"dataset": _shown(visit, name), "budget": budget_of(visit, name), "form": visit.form}
+    budget, form = budget_of(visit, name), visit.form
+    if budget is not None and not form.values:
+        form = Form({"epsilon": (repr(budget.epsilon_cap),), "delta": (repr(budget.delta_cap),)})
+    return {"dataset": _shown(visit, name), "budget": budget, "form": form}
 
 
 def _registration(visit: Visit, form: Form, dataset: DatasetOut | None) -> dict[str, Any]:

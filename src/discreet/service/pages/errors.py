@@ -58,6 +58,9 @@ def worded(request: Request, problem: JSONResponse) -> Response:
     if problem.status_code == 401:
         return _to_sign_in(request)
     told = json.loads(bytes(problem.body))
+    if told.get("errors"):
+        places = "; ".join(f"{one['place'].rpartition('.')[2]}: {one['problem']}" for one in told["errors"])
+        told["detail"] = f"What is sent to a page must fit it, but {places}. Go back and try again."
     if "HX-Request" in request.headers:
         return html("part_problem", problem.status_code, told=told["detail"])
     visit = getattr(request.state, "visit", None)

@@ -90,14 +90,20 @@ async def read_form(request: Request) -> Form:
     Raises
     ------
     InvalidParameterError
-        When a file is not text.
+        When something is not text.
     """
     found: dict[str, tuple[str, ...]] = {}
     async with request.form(max_fields=_MOST_FIELDS) as given:
         for name, value in given.multi_items():
             text = await _text(value) if isinstance(value, UploadFile) else value
-            found[name] = (*found.get(name, ()), text.replace("\r\n", "\n"))
+            found[name] = (*found.get(name, ()), _plain(text.replace("\r\n", "\n")))
     return Form(found)
+
+
+def _plain(text: str) -> str:
+    if "\0" in text:  # not every database can keep one
+        raise InvalidParameterError("A form must hold text, but one of its fields has a NUL in it. Leave it out.")
+    return text
 
 
 async def _text(file: UploadFile) -> str:
@@ -122,7 +128,7 @@ def query_form(request: Request) -> Form:
     """
     found: dict[str, tuple[str, ...]] = {}
     for name, value in request.query_params.multi_items():
-        found[name] = (*found.get(name, ()), value)
+        found[name] = (*found.get(name, ()), _plain(value))
     return Form(found)
 
 

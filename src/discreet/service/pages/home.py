@@ -28,7 +28,7 @@ def show_home(visit: Annotated[Visit, anyone()]) -> Response:
     if who.role is Role.CURATOR:
         facts["n_waiting"] = len(requests.listed(context, who, state="waiting", limit=MOST_WAITING))
     if who.role in (Role.AUDITOR, Role.ADMIN):
-        facts["deeds"] = oversight.deeds(context, None, LATEST)
+        facts["deeds"] = oversight.deeds(context, visit.who, None, LATEST)
     if who.role is Role.AUDITOR:
         facts["head"] = oversight.head(context)
     if who.role is Role.ADMIN:

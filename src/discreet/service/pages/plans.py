@@ -12,6 +12,7 @@ from discreet.service.pages import plan_form
 from discreet.service.pages.budgets import budget_of, standing
 from discreet.service.pages.forms import Form, filled, query_form
 from discreet.service.pages.home import with_budgets
+from discreet.service.pages.method_choices import APPLIES, METHODS
 from discreet.service.pages.visit import Visit, seated
 from discreet.service.schemas import ExpectIn
 
@@ -86,8 +87,8 @@ def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revi
         "columns": columns,
         "are_ticked": _are_ticked(dataset.metadata),
         "ticked": form.every("candidates"),
-        "methods": plan_form.METHODS,
-        "applies": plan_form.APPLIES,
+        "methods": METHODS,
+        "applies": APPLIES,
         "projects": projects,
         "form": form,
         "nonce": form.get("nonce") or workflow.token(15),
@@ -113,7 +114,6 @@ def _completed(form: Form, metadata: dict[str, Any], projects: list[str]) -> For
     """A form that was not filled in yet: usual values, and all columns that can be used."""
     values = {name: (value,) for name, value in DEFAULTS.items()} | dict(form.values)
     usable = [name for name, column in metadata["columns"].items() if is_usable(column)]
-    values.setdefault("target", tuple(usable[:1]))
     values.setdefault("project", tuple(projects[:1]))
     if not _are_ticked(metadata):
         values.setdefault("typed", values.get("typed_names", ("\n".join(form.every("candidates")),)))
@@ -140,12 +140,14 @@ def is_usable(column: dict[str, Any]) -> bool:
 
 
 def _cost(visit: Visit, form: Form) -> dict[str, Any]:
+    if not form.get("target"):
+        return {"error": None, "is_early": True}
     try:
         plan = plans.plan(visit.context, visit.who, plan_form.plan_in(form))
     except DiscreetError as error:
-        return {"error": str(error)}
+        return {"error": str(error), "is_early": False}
     found = standing(visit, form.get("dataset"), form.get("project"))
-    return {"error": None, "plan": plan, "standing": found, "project": form.get("project")}
+    return {"error": None, "is_early": False, "plan": plan, "standing": found, "project": form.get("project")}
 
 
 def _question(form: Form) -> ExpectIn:

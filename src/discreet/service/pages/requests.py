@@ -44,7 +44,7 @@ def make_request(visit: Analyst) -> Response:
     try:
         asked = plan_form.request_in(visit.form)
         # One form stands for one request a text: sent twice it makes one, changed and sent again another.
-        key = f"{visit.form.get('nonce')[:40]}.{canonical_sha256(asked.model_dump(mode='json'))[:32]}"
+        key = canonical_sha256([visit.form.get("nonce"), asked.model_dump(mode="json")])
         made, _ = requests.submit(visit.context, visit.who, asked, key)
     except NotFoundError:
         raise

@@ -122,7 +122,8 @@ def _form(request: Request, form: Form, told: str | None = None, status: int = 2
     before = request.cookies.get(name) or workflow.token(30)
     facts = {
         "visit": None,
-        "problem": told,
+        "problem": None,
+        "told": told,
         "form_token": entry.form_token(context, f"sign in {before}"),
         "name": form.get("name"),
         "next": local(form.get("next", "/")),

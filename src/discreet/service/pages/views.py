@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from discreet.report.words import at_least, at_most, listed, number, setting, visible
 from discreet.service.pages.assets import asset
-from discreet.service.pages.plan_form import title_of
+from discreet.service.pages.method_choices import title_of
 
 POLICY = "; ".join(
     (

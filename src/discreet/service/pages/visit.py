@@ -9,48 +9,20 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from discreet.errors import ForbiddenError, NotSignedInError
+from discreet.errors import ForbiddenError, NotFoundError, NotSignedInError
 from discreet.service.access import entry
 from discreet.service.access.guard import Guard, address_of, admitted, context_of
-from discreet.service.access.roles import EVERYONE, READERS, Principal, Role
+from discreet.service.access.roles import EVERYONE, Principal, Role
 from discreet.service.access.secrecy import same
 from discreet.service.context import Context
 from discreet.service.pages.cookies import session_cookie
 from discreet.service.pages.forms import Form, read_form
+from discreet.service.pages.places import PLACES, SAID
 from discreet.service.pages.views import html
 from discreet.service.problems import status_of
 
 FIELD, HEADER = "form_token", "X-Form-Token"
 """Where a form brings its token back: a hidden field, or a header that scripts send."""
-
-_OVERSEERS = frozenset({Role.AUDITOR, Role.CURATOR, Role.ADMIN})
-_PLACES: tuple[tuple[str, str, frozenset[Role]], ...] = (
-    ("/", "Home", EVERYONE),
-    ("/inbox", "Inbox", frozenset({Role.CURATOR})),
-    ("/datasets", "Data sets", READERS),
-    ("/plan", "Plan", frozenset({Role.ANALYST})),
-    ("/requests", "Requests", READERS),
-    ("/projects", "Projects", READERS),
-    ("/users", "Users", frozenset({Role.ADMIN})),
-    ("/audit", "Audit", _OVERSEERS),
-    ("/keys", "Keys", EVERYONE),
-)
-_SAID = {
-    "registered": "The data set is registered. It can be asked once it has a cap and a project has a part of it.",
-    "version": "The new version is registered. Requests that wait must be revised to be about it.",
-    "granted": "The cap is set.",
-    "allotted": "The project has its part.",
-    "asked": "The request is made.",
-    "revised": "The request is changed. Whoever approves it must read it again.",
-    "withdrawn": "The request is withdrawn.",
-    "approved": "The request is approved, and its cost is charged.",
-    "rejected": "The request is rejected.",
-    "members": "The project has these members now.",
-    "revoked": "The key is revoked.",
-    "changed": "The account is changed.",
-    "password": "The password is changed, and every other session of yours is over.",
-}
-"""What a page says after a form was sent; its address names one of these, never a text."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +59,7 @@ class Visit:
     @property
     def said(self) -> str | None:
         """What is said of a form that was sent before."""
-        return _SAID.get(self.request.query_params.get("said", ""))
+        return SAID.get(self.request.query_params.get("said", ""))
 
     @property
     def form_token(self) -> str:
@@ -100,7 +72,7 @@ class Visit:
         path = self.request.url.path
         return [
             (place, name, path == place or (place != "/" and path.startswith(f"{place}/")))
-            for place, name, roles in _PLACES
+            for place, name, roles in PLACES
             if self.who.role in roles
         ]
 
@@ -176,7 +148,11 @@ class PageGuard(Guard):
             Without a session.
         ForbiddenError
             With one of another role, or when a form lacks its token.
+        NotFoundError
+            When an address holds what no name can.
         """
+        if "\0" in request.url.path:
+            raise NotFoundError("A page must exist, but there is none of this address.")
         limits = request.app.state.limits
         limits.check(f"address {address_of(request)}")
         context = context_of(request)

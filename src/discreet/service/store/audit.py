@@ -82,7 +82,7 @@ def note_at(connection: Connection, time: str, actor: str, action: str, what: st
     connection.execute(insert(audit).values(**values))
 
 
-def page(connection: Connection, before: int | None, limit: int) -> list[Deed]:
+def page(connection: Connection, before: int | None, limit: int, actions: tuple[str, ...] | None = None) -> list[Deed]:
     """Return lines, the newest first.
 
     Parameters
@@ -93,6 +93,8 @@ def page(connection: Connection, before: int | None, limit: int) -> list[Deed]:
         Only earlier ones than this.
     limit : int
         At most so many.
+    actions : tuple of str, optional
+        Only these deeds.
 
     Returns
     -------
@@ -102,5 +104,7 @@ def page(connection: Connection, before: int | None, limit: int) -> list[Deed]:
     query = select(audit).order_by(audit.c.seq.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.seq < before)
+    if actions is not None:
+        query = query.where(audit.c.action.in_(actions))
     rows = connection.execute(query).mappings()
     return [Deed(**{**row, "detail": json.loads(row["detail"])}) for row in rows]

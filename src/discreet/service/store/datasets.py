@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, insert, select
+from sqlalchemy.exc import IntegrityError
 
-from discreet.errors import NotFoundError
+from discreet.errors import ConflictError, NotFoundError
 from discreet.service.clock import now
 from discreet.service.store.schema import datasets
 
@@ -133,18 +134,22 @@ def add(
         Who.
     """
     last = connection.execute(select(func.max(datasets.c.version)).where(datasets.c.name == name)).scalar()
-    connection.execute(
-        insert(datasets).values(
-            name=name,
-            version=(last or 0) + 1,
-            metadata=json.dumps(metadata, sort_keys=True),
-            metadata_sha256=sha256,
-            source=json.dumps(source, sort_keys=True),
-            slot_s=slot_s,
-            by=by,
-            created=now(),
-        )
-    )
+    row = {
+        "name": name,
+        "version": (last or 0) + 1,
+        "metadata": json.dumps(metadata, sort_keys=True),
+        "metadata_sha256": sha256,
+        "source": json.dumps(source, sort_keys=True),
+        "slot_s": slot_s,
+        "by": by,
+        "created": now(),
+    }
+    try:
+        connection.execute(insert(datasets).values(row))
+    except IntegrityError:
+        raise ConflictError(
+            f"Versions must come one after another, but {name!r} got one meanwhile. Try again."
+        ) from None
     return find(connection, name)
 
 

@@ -73,11 +73,11 @@ def key_holder(connection: Connection, id_: str) -> tuple[str, Principal] | None
         Its public part.
     """
     row = connection.execute(
-        select(keys.c.digest, users.c.name, users.c.role)
+        select(keys.c.digest, keys.c.expires, users.c.name, users.c.role)
         .join(users, users.c.name == keys.c.user)
         .where(keys.c.id == id_, keys.c.revoked.is_(None), keys.c.expires > now(), ~users.c.disabled)
     ).one_or_none()
-    return None if row is None else (row.digest, Principal(row.name, Role(row.role)))
+    return None if row is None else (row.digest, Principal(row.name, Role(row.role), row.expires))
 
 
 def keys_of(connection: Connection, user: str | None) -> list[Key]:

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, Select, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import ConflictError, NotFoundError
@@ -153,17 +153,16 @@ def of_key(connection: Connection, by: str, idempotency: str) -> Request | None:
 def page(
     connection: Connection,
     *,
-    by: str | None = None,
     projects: list[str] | None = None,
     dataset: str | None = None,
     state: str | None = None,
     before: int | None = None,
     limit: int = 50,
 ) -> list[Request]:
-    """Return requests, the newest first; `by` or `projects` keep to what somebody may see."""
+    """Return requests, the newest first; `projects` keeps to what somebody may see."""
     query = _all().order_by(requests.c.seq.desc()).limit(limit)
-    if by is not None:
-        query = query.where(or_(requests.c.by == by, requests.c.project.in_(projects or [])))
+    if projects is not None:
+        query = query.where(requests.c.project.in_(projects))
     for column, value in ((requests.c.dataset, dataset), (requests.c.state, state)):
         if value is not None:
             query = query.where(column == value)
@@ -274,3 +273,22 @@ def states(connection: Connection) -> dict[str, int]:
     for row in connection.execute(select(requests.c.state, func.count().label("n")).group_by(requests.c.state)):
         found[row.state] = row.n
     return found
+
+
+def count_waiting(connection: Connection, by: str) -> int:
+    """Return how many requests of an account wait for a decision.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    by : str
+        The account.
+
+    Returns
+    -------
+    int
+        Their number.
+    """
+    query = select(func.count()).select_from(requests).where(requests.c.by == by, requests.c.state == WAITING)
+    return int(connection.execute(query).scalar_one())

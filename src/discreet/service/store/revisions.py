@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from discreet.database import Database, Migrations
-from discreet.errors import BudgetError, DiscreetError
+from discreet.errors import DiscreetError, UnreachableError
 
 MIGRATIONS = Migrations(
     folder=Path(__file__).with_name("migrations"), version_table="service_version", head="0001", lock=0x64697364
@@ -28,14 +28,14 @@ def open_database(location: str, *, pooled: bool = False) -> Database:
 
     Raises
     ------
-    BudgetError
+    UnreachableError
         When it cannot be opened: nothing is answered without it.
     """
     return Database(location, MIGRATIONS, unreachable=_unreachable, pooled=pooled)
 
 
 def _unreachable(shown: str, reason: str) -> DiscreetError:
-    return BudgetError(
+    return UnreachableError(
         f"The service's database must be readable and writable, but database={shown[:300]!r}: {reason}. "
         "Nothing is answered without it; give another place in the service file."
     )

@@ -139,7 +139,7 @@ def change(
     role: Role | None = None,
     password: str | None = None,
 ) -> User:
-    """Change an account, and end its sessions; a disabled one loses its keys as well.
+    """Change an account, and end its sessions; a new role or password, or none, ends its keys too.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def change(
     if values:
         connection.execute(update(users).where(users.c.name == name).values(**values))
     connection.execute(delete(sessions).where(sessions.c.user == name))
-    if disabled:
+    if disabled or role is not None or password is not None:
         connection.execute(update(keys).where(keys.c.user == name, keys.c.revoked.is_(None)).values(revoked=now()))
     return find(connection, name)
 
@@ -233,11 +233,14 @@ def set_members(connection: Connection, project: str, names: list[str]) -> None:
     """
     for name in names:
         find(connection, name)
-    if connection.execute(select(projects).where(projects.c.name == project)).one_or_none() is None:
-        connection.execute(insert(projects).values(name=project, created=now()))
-    connection.execute(delete(members).where(members.c.project == project))
-    if names:
-        connection.execute(insert(members), [{"project": project, "user": name} for name in dict.fromkeys(names)])
+    try:
+        if connection.execute(select(projects).where(projects.c.name == project)).one_or_none() is None:
+            connection.execute(insert(projects).values(name=project, created=now()))
+        connection.execute(delete(members).where(members.c.project == project))
+        if names:
+            connection.execute(insert(members), [{"project": project, "user": name} for name in dict.fromkeys(names)])
+    except IntegrityError:
+        raise ConflictError(f"A project must be changed by one at a time, but {project!r} is not. Try again.") from None
 
 
 def _user(row: RowMapping) -> User:

@@ -168,7 +168,7 @@ def _is_as_approved(context: Context, found: Request, decision: Decision | None)
     if decision is None or content_sha256(found.content, found.version) != found.sha256:
         return False
     seal = seal_of(context, found, "approved", decision.by, found.entry)
-    return decision.sha256 == found.sha256 and same(decision.seal, seal)
+    return (decision.decision, decision.sha256) == ("approved", found.sha256) and same(decision.seal, seal)
 
 
 def _opened(context: Context, inquiry: workflow.Inquiry, source: dict[str, Any]) -> Any:

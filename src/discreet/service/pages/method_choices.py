@@ -1,0 +1,87 @@
+"""The methods as a form offers them, and which of its fields belong to which."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_SELECTS, _SCREENS, _FITS = ("pcls", "pcpl"), ("sis", "two-stage"), ("linear", "logistic", "poisson")
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method as a form offers it.
+
+    Parameters
+    ----------
+    name : str
+        Such as "pcls".
+    title : str
+        What it is called.
+    told : str
+        What it is for, in a line.
+    """
+
+    name: str
+    title: str
+    told: str
+
+
+METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (
+    (
+        "Which columns matter",
+        (
+            MethodChoice("pcls", "Constrained least squares", "The usual choice for up to some dozens of columns."),
+            MethodChoice("pcpl", "Profile likelihood", "Where the noise in the target is small. Needs a delta."),
+            MethodChoice("moments", "Noisy moments", "One charge; any regression on the same columns is free after."),
+            MethodChoice("sis", "Screening", "The best of many columns, each judged by itself."),
+            MethodChoice(
+                "two-stage", "Votes of lassos", "Many columns; blocks of rows vote. The baseline of screening."
+            ),
+        ),
+    ),
+    (
+        "How much they matter",
+        (
+            MethodChoice("linear", "Linear regression", "Coefficients of the ticked columns, with intervals."),
+            MethodChoice("logistic", "Logistic regression", "For a target with two values. Needs a delta."),
+            MethodChoice("poisson", "Poisson regression", "For a target that counts. Needs a delta."),
+        ),
+    ),
+    ("Both", (MethodChoice("run", "Select, then fit", "Chooses the columns, then estimates their coefficients."),)),
+    (
+        "With public records or a grid",
+        (
+            MethodChoice(
+                "hybrid", "Weighted public records", "An estimate on public records that private rows weight."
+            ),
+            MethodChoice("public-subset", "Best public subset", "Chooses the public records that predict best."),
+            MethodChoice("histogram", "Noisy histogram", "An estimate on a grid of cells. For few columns."),
+        ),
+    ),
+)
+"""Methods by what they answer."""
+
+APPLIES: Mapping[str, tuple[str, ...]] = {
+    "delta": ("pcls", "pcpl", "moments", "sis", "two-stage", *_FITS, "run"),
+    "l1_radius": (*_SELECTS, "run"),
+    "max_size": (*_SELECTS, "moments", "run"),
+    "n_features_to_select": _SCREENS,
+    "selection": ("run",),
+    "family": ("run",),
+}
+"""Field to the methods that have it; the form hides it for the others, and what stands in it is not sent."""
+
+
+def title_of(method: str) -> str:
+    """Return what a method is called on pages.
+
+    Parameters
+    ----------
+    method : str
+        Such as "pcls".
+
+    Returns
+    -------
+    str
+        Such as "Constrained least squares".
+    """
+    return next((one.title for _, choices in METHODS for one in choices if one.name == method), method)
