@@ -35,6 +35,7 @@ def set_up(folder: Path, database: str | None = None, **changes: Any) -> tuple[P
 
 def write_file(folder: Path, settings: Settings) -> Path:
     """Write the service file that says these settings, and the pepper beside it."""
+    (folder / "pepper").touch(mode=0o600)
     (folder / "pepper").write_bytes(settings.secret)
     given = settings.model_dump(mode="json", exclude={"pepper", "sign_on"}, exclude_none=True)
     (folder / "service.yaml").write_text(yaml.safe_dump({"schema": SCHEMA, "pepper_file": "pepper"} | given))

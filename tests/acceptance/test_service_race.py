@@ -14,7 +14,7 @@ from discreet.service.desk import datasets, decisions
 from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn
 from discreet.service.worker import job, queue
 from tests.acceptance.service_processes import crowd, server, set_up
-from tests.office import METADATA, PEOPLE, QUESTION, Principal, open_office
+from tests.office import METADATA, PEOPLE, QUESTION, Principal, open_office, write_table
 
 N_PROCESSES = 8
 N_EACH = 40
@@ -53,9 +53,11 @@ def office(request, tmp_path_factory):
 
 
 def opened(settings, name):
-    """Register the table as a data set of its own, with the cap, and parts of it for both projects."""
+    """Register a table as a data set of its own, with the cap, and parts of it for both projects."""
     cora = Principal("cora", PEOPLE["cora"])
-    given = {"metadata": METADATA | {"dataset": name}, "source": {"data": {"root": "tables", "path": "toy.parquet"}}}
+    path = f"{name}.parquet"
+    write_table(settings.private["tables"].parent, path)
+    given = {"metadata": METADATA | {"dataset": name}, "source": {"data": {"root": "tables", "path": path}}}
     with open_context(settings) as context:
         datasets.register(context, cora, DatasetIn.model_validate(given))
         datasets.grant(context, cora, name, CapIn(epsilon=CAP, delta=1e-5))

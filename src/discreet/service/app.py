@@ -14,7 +14,7 @@ from discreet.service.access.limits import Limits
 from discreet.service.context import Context, open_context
 from discreet.service.logs import log
 from discreet.service.metrics import count_call
-from discreet.service.patience import limit
+from discreet.service.patience import limit_quick
 from discreet.service.schemas import Problem
 from discreet.service.settings import Settings
 
@@ -109,7 +109,7 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
         with ExitStack() as stack:
             context: Context = stack.enter_context(open_context(settings, pooled=True))
             app.state.context = context
-            limit(app)
+            limit_quick()
             log("started")
             yield
         log("stopped")

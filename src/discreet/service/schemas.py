@@ -30,12 +30,8 @@ def _short(value: JsonValue) -> JsonValue:
     return value
 
 
-def _printable(text: str) -> str:
-    """Refuse characters that steer terminals and databases; lines may end."""
-    if not text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
-        raise ValueError("must have printable characters alone")
-    return text
-
+_STEERING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+"""Characters that steer terminals and databases, or turn the direction in which people read."""
 
 Free = Annotated[dict[str, JsonValue], AfterValidator(_plain), AfterValidator(_short)]
 """Parameters and the like, whose names and meanings belong to a method."""
@@ -43,10 +39,10 @@ Free = Annotated[dict[str, JsonValue], AfterValidator(_plain), AfterValidator(_s
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$")]
 """Of accounts, projects and data sets: nothing that a page, a path or a spreadsheet would take for something else."""
-Column = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain)]
+Column = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Prose = Annotated[str, Field(max_length=1000), AfterValidator(_printable)]
-Line = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
+Line = Annotated[str, Field(max_length=200, pattern=rf"^[^\t\n\r{_STEERING}]*$")]
+Prose = Annotated[str, Field(max_length=1000, pattern=rf"^[^{_STEERING}]*$")]
 Amount = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False, description="nats")]
 Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 State = Literal["waiting", "approved", "running", "released", "failed", "rejected", "withdrawn"]

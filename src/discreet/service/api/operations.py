@@ -9,7 +9,7 @@ from discreet.service.access.guard import allow, context_of, unguarded
 from discreet.service.access.roles import Principal, Role
 from discreet.service.api.paging import Cursor, Limit, cut, place_of
 from discreet.service.desk import oversight
-from discreet.service.patience import slowly
+from discreet.service.patience import reports
 from discreet.service.schemas import DeedPage, VerificationOut
 
 router = APIRouter(tags=["operations"])
@@ -31,9 +31,10 @@ def read_audit(
 
 
 @router.post("/verification")
-async def verify_ledger(request: Request, who: Overseer) -> VerificationOut:
+@reports
+def verify_ledger(request: Request, who: Overseer) -> VerificationOut:
     """Recompute the ledger's chain, accounts and releases, and compare."""
-    return await slowly(request, oversight.verify, context_of(request), who)
+    return oversight.verify(context_of(request), who)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

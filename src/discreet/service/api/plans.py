@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal
 from discreet.service.desk import plans
-from discreet.service.patience import slowly
+from discreet.service.patience import simulations
 from discreet.service.schemas import ExpectIn, PlanIn
 
 router = APIRouter(tags=["plans"])
@@ -22,6 +22,7 @@ def plan_request(request: Request, who: Reader, body: PlanIn) -> dict[str, Any]:
 
 
 @router.post("/expectations")
-async def expect_accuracy(request: Request, who: Reader, body: ExpectIn) -> dict[str, Any]:
+@simulations
+def expect_accuracy(request: Request, who: Reader, body: ExpectIn) -> dict[str, Any]:
     """Simulate how well selections can be expected to do (schema discreet/expectation@1). Takes seconds."""
-    return await slowly(request, plans.expected, context_of(request), who, body)
+    return plans.expected(context_of(request), who, body)

@@ -9,7 +9,7 @@ from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal, Role
 from discreet.service.api.paging import Cursor, Limit, cut, place_of
 from discreet.service.desk import decisions, releases, requests, sight
-from discreet.service.patience import slowly
+from discreet.service.patience import reports
 from discreet.service.schemas import DecisionIn, Id, Name, RequestIn, RequestOut, RequestPage, State
 
 router = APIRouter(tags=["requests"])
@@ -89,7 +89,8 @@ def read_failure(request: Request, who: Curator, id: Id) -> dict[str, str]:
     response_class=Response,
     responses={200: {"content": {kind: {} for kind in releases.MEDIA.values()}, "model": Release}},
 )
-async def read_release(
+@reports
+def read_release(
     request: Request,
     who: Reader,
     id: Id,
@@ -97,4 +98,4 @@ async def read_release(
     audience: Literal["board", "analyst"] = "board",
 ) -> Response:
     """Read the release of a request, as JSON or as a report."""
-    return await slowly(request, releases.response, context_of(request), who, id, format, audience)
+    return releases.response(context_of(request), who, id, format, audience)

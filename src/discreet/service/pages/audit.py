@@ -9,6 +9,7 @@ from discreet.service.access.roles import Role
 from discreet.service.api.paging import Cursor, cut, place_of
 from discreet.service.desk import oversight
 from discreet.service.pages.visit import Visit, seated
+from discreet.service.patience import reports
 from discreet.service.problems import status_of
 
 router = APIRouter()
@@ -27,6 +28,7 @@ def show_audit(
 
 
 @router.post("/verification")
+@reports
 def verify_ledger(visit: Annotated[Visit, seated(Role.AUDITOR, Role.CURATOR)]) -> Response:
     """Recompute the ledger's chain, accounts and releases, and compare."""
     try:

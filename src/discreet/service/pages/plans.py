@@ -14,6 +14,7 @@ from discreet.service.pages.forms import Form, filled, query_form
 from discreet.service.pages.home import with_budgets
 from discreet.service.pages.method_choices import APPLIES, METHODS
 from discreet.service.pages.visit import Visit, seated
+from discreet.service.patience import reports, simulations
 from discreet.service.schemas import ExpectIn
 
 router = APIRouter()
@@ -24,6 +25,7 @@ DEFAULTS = {"method": "pcls", "epsilon": "1"}
 
 
 @router.get("/plan")
+@reports
 def show_plan(visit: Analyst, request: Request) -> Response:
     """Show the form, filled in with what the address says."""
     form = query_form(request)
@@ -33,6 +35,7 @@ def show_plan(visit: Analyst, request: Request) -> Response:
 
 
 @router.post("/plan")
+@reports
 def check_plan(visit: Analyst) -> Response:
     """Show what the form costs, or what to expect of it: what scripts do while one types."""
     return plan_page(visit, visit.form, revises=visit.form.get("revises"))
@@ -46,6 +49,7 @@ def show_cost(visit: Analyst) -> Response:
 
 
 @router.post("/plan/accuracy")
+@simulations
 def show_accuracy(visit: Analyst) -> Response:
     """Show what to expect of the form's question, as a part of its page."""
     found = _accuracy(visit, visit.form)
@@ -53,6 +57,7 @@ def show_accuracy(visit: Analyst) -> Response:
 
 
 @router.get("/plan/accuracy.svg")
+@simulations
 def draw_accuracy(visit: Analyst, request: Request) -> Response:
     """Draw the accuracy that can be expected, against epsilon."""
     _, found = plans.expect(visit.context, visit.who, _question(query_form(request)))

@@ -14,6 +14,7 @@ from discreet.report.render import environment
 from discreet.service.access.roles import READERS
 from discreet.service.desk import releases, requests, sight
 from discreet.service.pages.visit import Visit, anyone
+from discreet.service.patience import reports
 
 router = APIRouter()
 
@@ -32,6 +33,7 @@ _SENTENCES = ("answer", "question", "promise", "person", "delta", "noise")
 
 
 @router.get("/requests/{id}/release")
+@reports
 def show_release(visit: Reader, id: str) -> Response:
     """Show the release of a request."""
     release = releases.release_of(visit.context, visit.who, id)
@@ -40,6 +42,7 @@ def show_release(visit: Reader, id: str) -> Response:
 
 
 @router.get("/requests/{id}/release.{ending}")
+@reports
 def keep_release(visit: Reader, id: str, ending: str, audience: str = "board") -> Response:
     """Read the release of a request as a file."""
     form = next((form for known, form, _ in FILES if known == ending), None)
@@ -49,6 +52,7 @@ def keep_release(visit: Reader, id: str, ending: str, audience: str = "board") -
 
 
 @router.get("/requests/{id}/pictures/{name}.svg")
+@reports
 def show_picture(visit: Reader, id: str, name: str) -> Response:
     """Read a picture of a release."""
     found = _pictures(releases.release_of(visit.context, visit.who, id).to_json()).get(name)

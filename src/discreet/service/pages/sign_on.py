@@ -7,12 +7,14 @@ from discreet.service.access import sign_on
 from discreet.service.access.guard import address_of, context_of, unguarded
 from discreet.service.pages import cookies
 from discreet.service.pages.sign_in import end_earlier, go_back, local
+from discreet.service.patience import providers
 
 router = APIRouter()
 
 
 @router.get("/sign-on")
 @unguarded
+@providers
 def go_to_provider(request: Request, next: str = "/") -> Response:
     """Send the browser to where its organization signs people in."""
     request.app.state.limits.check(f"address {address_of(request)}")
@@ -25,6 +27,7 @@ def go_to_provider(request: Request, next: str = "/") -> Response:
 
 @router.get(sign_on.RETURN_PATH)
 @unguarded
+@providers
 def come_back(request: Request) -> Response:
     """Check what the organization says, and open a session with a new token."""
     request.app.state.limits.check(f"address {address_of(request)}")
