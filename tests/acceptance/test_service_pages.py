@@ -32,6 +32,8 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 740}
 PASSWORD = "four quiet words here"  # noqa: S105 - of accounts that live as long as this test
 SLOT_S = 15
 """Seconds; a computation takes two or three, most of them to start."""
+TABLES = ("clinic-true", "clinic-false", "twice", "live", "keys-only", "shown")
+"""Data sets, each of a table of its own: one table has one budget."""
 HOSTILE = "<script>alert(1)</script>"
 ON_ERROR = '"><img src=x onerror=alert(2)>'
 DRAWN = "<svg onload=alert(3)>"
@@ -55,8 +57,9 @@ class Office:
 
     def __init__(self, folder: Path) -> None:
         made = set_up(folder, slot_s=SLOT_S, is_demo=True)
-        self.settings: Settings = read_settings(made.file)
-        pyarrow.parquet.write_table(rows(), folder / "private" / "people.parquet")
+        self.settings: Settings = read_settings(made.file).model_copy(update={"rate_per_minute": 100_000})
+        for name in TABLES:
+            pyarrow.parquet.write_table(rows(), folder / "private" / f"{name}.parquet")
         strange = rows().rename_columns([HOSTILE, ON_ERROR, DRAWN, "visits"])
         pyarrow.parquet.write_table(strange, folder / "private" / "strange.parquet")
         with open_context(self.settings) as context:
@@ -158,12 +161,12 @@ def metadata_text(dataset: str, **changes: Any) -> str:
     return json.dumps({**METADATA, "dataset": dataset, **changes})
 
 
-def open_to_analyst(browser: Browser, url: str, dataset: str, path: str = "people.parquet", **options: Any) -> None:
+def open_to_analyst(browser: Browser, url: str, dataset: str, **options: Any) -> None:
     """A curator registers a data set, gives it a cap, and a project a part of it; all through the pages."""
     text = options.pop("metadata", metadata_text(dataset))
     with person(browser, url, "curator", **options) as curator:
         curator.go("/register")
-        curator.fill(metadata=text, data_path=path)
+        curator.fill(metadata=text, data_path=f"{dataset}.parquet")
         curator.press("Register")
         curator.says("The data set is registered.")
         curator.press("Set a cap")
@@ -321,7 +324,7 @@ def test_stored_texts_stay_texts(browser: Browser, url: str, office: Office) -> 
     columns["visits"] = {**old["visits"], **told}
     columns[DRAWN]["levels"] = ["north", "south", "west"]
     text = metadata_text("strange", unit=f"person{HOSTILE}", description=f"{HOSTILE} {ON_ERROR}", columns=columns)
-    open_to_analyst(browser, url, "strange", "strange.parquet", metadata=text)
+    open_to_analyst(browser, url, "strange", metadata=text)
     with person(browser, url, "boss") as boss:
         boss.go("/users")
         boss.fill(name="hostile", shown=f"{HOSTILE}{ON_ERROR}", subject=f"{DRAWN}{time.time_ns()}")

@@ -9,12 +9,13 @@ import pytest
 from discreet.accounting.guarantee import exact
 from discreet.ledger import Ledger
 from discreet.ledger.grains import EPSILON_GRAIN, charged
+from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
-from discreet.service.desk import datasets, decisions
-from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn
+from discreet.service.desk import datasets, decisions, people
+from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn, UserIn
 from discreet.service.worker import job, queue
 from tests.acceptance.service_processes import crowd, server, set_up
-from tests.office import METADATA, PEOPLE, QUESTION, Principal, open_office, write_table
+from tests.office import METADATA, PEOPLE, QUESTION, open_office, write_table
 
 N_PROCESSES = 8
 N_EACH = 40
@@ -25,8 +26,8 @@ SUBMIT = "/requests"
 
 
 def asking(keys, dataset, number, epsilon, key):
-    """One submission: even processes are of project alpha, odd ones of beta."""
-    who, project = (("ann", "alpha"), ("abe", "beta"))[number % 2]
+    """One submission: each process has an analyst of its own, even ones of project alpha, odd ones of beta."""
+    who, project = f"analyst-{number}", ("alpha", "beta")[number % 2]
     body = QUESTION | {"dataset": dataset, "project": project, "parameters": {"epsilon": epsilon}}
     return ("POST", SUBMIT, keys[who], body, {"Idempotency-Key": key})
 
@@ -47,9 +48,22 @@ def office(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("race")
     database = request.getfixturevalue("postgres")() if request.param == "postgresql" else None
     file, settings, keys = set_up(folder, database)
+    keys |= _analysts(settings)
     with ExitStack() as stack:
         urls = [stack.enter_context(server(file, folder / f"server-{i}.log")) for i in range(2)]
         yield urls, settings, keys
+
+
+def _analysts(settings):
+    cora, names = Principal("cora", PEOPLE["cora"]), [f"analyst-{i}" for i in range(N_PROCESSES)]
+    with open_context(settings) as context:
+        for name in names:
+            people.add_account(context, "setup", UserIn(name=name, role=Role.ANALYST, subject=name))
+        for i, project in enumerate(("alpha", "beta")):
+            people.set_members(context, cora, project, MembersIn(members=names[i::2]))
+        return {
+            name: people.make_key(context, Principal(name, Role.ANALYST), KeyIn(label="race")).key for name in names
+        }
 
 
 def opened(settings, name):
@@ -135,7 +149,7 @@ def _decide_at_once(urls, settings, keys, asked):
     paths = [f"/requests/{one['id']}" for one in asked]
     texts = [{"sha256": one["sha256"]} for one in asked]
     rejections = [("POST", f"{paths[i]}/rejection", keys["carl"], texts[i], {}) for i in range(1, len(asked), 3)]
-    withdrawals = [("POST", f"{paths[i]}/withdrawal", keys["ann"], None, {}) for i in range(2, len(asked), 3)]
+    withdrawals = [("POST", f"{paths[i]}/withdrawal", keys["analyst-0"], None, {}) for i in range(2, len(asked), 3)]
     done = crowd(urls, [*approvals, rejections, withdrawals])
     assert {status for row in done for status, _ in row} <= {200, 409}
     ends = [one for _, one in crowd(urls, [[("GET", path, keys["cora"], None, {}) for path in paths]])[0]]

@@ -342,7 +342,8 @@ class Ledger(Reader):
     def _reservation(self, connection: Connection, entry: int) -> Reservation:
         row, _ = books.find_reservation(connection, entry)
         account = self._account(connection, row["dataset"])
-        return Reservation(entry, row["hash"], account, (row["rho"] or 0) * RHO_GRAIN, self._move)
+        amounts = {name: row[name] for name in ("epsilon", "delta", "rho", "failure")}
+        return Reservation(entry, row["hash"], account, (row["rho"] or 0) * RHO_GRAIN, amounts, self._move)
 
     def _move(self, entry: int, kind: str, text: str | None, within: Within | None) -> None:
         with self._writing(within) as connection:

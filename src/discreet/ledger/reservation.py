@@ -6,6 +6,9 @@ from fractions import Fraction
 
 from sqlalchemy import Connection
 
+from discreet.accounting.events import Event
+from discreet.accounting.guarantee import Guarantee
+from discreet.ledger.costs import Amounts, cost_of
 from discreet.ledger.records import Account
 
 Within = Callable[[Connection], None]
@@ -26,6 +29,8 @@ class Reservation:
         The data set's account after it.
     rho : Fraction
         Under zCDP what it costs, else 0.
+    _amounts : dict
+        What was reserved, in grains.
     _move : callable
         The ledger's own: takes a step in one transaction.
 
@@ -39,7 +44,26 @@ class Reservation:
     head: str
     account: Account
     rho: Fraction
+    _amounts: Amounts = field(repr=False, compare=False)
     _move: Callable[[int, str, str | None, Within | None], None] = field(repr=False, compare=False)
+
+    def covers(self, guarantee: Guarantee, event: Event | None) -> bool:
+        """Tell whether a computation costs no more than what was reserved.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            What it promises.
+        event : Event or None
+            What it does to the data.
+
+        Returns
+        -------
+        bool
+            False for one that another version of Discreet, or another request, would charge more for.
+        """
+        cost = cost_of(self.account.accounting, guarantee, event)
+        return all((cost[name] or 0) <= (self._amounts[name] or 0) for name in cost)
 
     def touch(self, *, within: Within | None = None) -> None:
         """Record that the data are about to be opened: from here on the charge stands.

@@ -138,7 +138,7 @@ async def _answered(request: Request, call: Callable[[Request], Awaitable[Respon
         request.app.state.limits.check(f"address {address_of(request)}")
         return await call(request)
     except TooManyRequestsError as error:
-        return problems.problem(429, "too-many-requests", str(error))
+        return pages.worded(request, problems.problem(429, "too-many-requests", str(error)))
     except Exception as error:  # its text could hold anything: only its kind is told
         log("error", kind=type(error).__name__)
         return pages.worded(request, problems.problem(500, "internal", problems.INTERNAL))

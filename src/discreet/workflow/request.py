@@ -5,10 +5,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from discreet.data.engine import Table
-from discreet.errors import BudgetError, ComputationFailedError, PolicyError
+from discreet.errors import BudgetError, ComputationFailedError, ConflictError, PolicyError
 from discreet.ledger import Account, Ledger, Reservation
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Method, Outcome, Preparation, Progress
@@ -204,7 +205,7 @@ def reserve(
         When the ledger refuses.
     """
     inquiry.check_charge()
-    facts = inquiry.public_request()
+    facts = {**inquiry.public_request(), "discreet": version("discreet")}
     return ledger.reserve(
         request=inquiry.digest,
         dataset=inquiry.metadata.dataset,
@@ -253,6 +254,8 @@ def fulfil(
     ------
     BudgetError
         When the reservation is in another state; no row was read then.
+    ConflictError
+        When it costs more than what was reserved; no row was read then.
     ComputationFailedError
         Whatever went wrong with the rows open; the charge stands.
 
@@ -260,6 +263,11 @@ def fulfil(
     -----
     From touched to released or lost: from the first byte read on, the charge stands.
     """
+    if not reservation.covers(inquiry.promised, inquiry.prepared.event):
+        raise ConflictError(
+            "A computation must cost no more than what was reserved for it, but this one does: the request or the "
+            "version of Discreet is another one than when it was charged. Make it anew."
+        )
     try:
         with _uninterrupted():
             reservation.touch(within=delivery.touched)

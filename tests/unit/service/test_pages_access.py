@@ -243,3 +243,12 @@ def test_pages_offer_what_a_role_may(office):
             assert links
             assert all(role in allowed[link] for link in links), (name, links)
     assert allowed["/users"] == {Role.ADMIN}
+
+
+def test_too_many_calls_are_told_on_a_page(tmp_path):
+    """Whoever calls too often reads so, with the status that programs know."""
+    with open_office(tmp_path, rate_per_minute=3) as office, browser(office) as client:
+        found = [client.get("/sign-in") for _ in range(4)]
+        assert [one.status_code for one in found] == [200, 200, 200, 429]
+        assert "There may be 3 calls a minute" in found[3].text
+        assert found[3].headers["content-type"].startswith("text/html")

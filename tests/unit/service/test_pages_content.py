@@ -91,7 +91,7 @@ def test_many_columns_are_typed(office):
     """Of a wide table names are written one a line, and lead to the same request."""
     cora = Browser(office, "cora")
     page = cora.get("/register")
-    fields = {"data_root": "tables", "data_path": "toy.parquet"}
+    fields = {"data_root": "tables", "data_path": "wide.parquet"}
     cora.send("/register", page, metadata=json.dumps(WIDE), **fields)
     cora.send("/datasets/wide/cap", page, epsilon="2", confirmed="yes")
     cora.send("/datasets/wide/allotments", page, project="alpha", epsilon="1")
@@ -121,7 +121,7 @@ def test_rho_is_told_where_rho_adds_up(office):
     cora = Browser(office, "cora")
     page = cora.get("/register")
     text = json.dumps(METADATA | {"dataset": "rho"})
-    cora.send("/register", page, metadata=text, data_root="tables", data_path="toy.parquet")
+    cora.send("/register", page, metadata=text, data_root="tables", data_path="rho.parquet")
     cora.send("/datasets/rho/cap", page, epsilon="2", delta="1e-6", accounting="zcdp", confirmed="yes")
     cora.send("/datasets/rho/allotments", page, project="alpha", epsilon="1", delta="1e-7")
     assert "the cap stands for epsilon 2 at delta 1e-06" in cora.get("/datasets/rho")

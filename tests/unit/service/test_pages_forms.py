@@ -6,7 +6,7 @@ from markupsafe import Markup
 from discreet.errors import InvalidParameterError
 from discreet.service.pages.forms import filled
 from discreet.service.pages.views import html, shown
-from discreet.service.schemas import CapIn, KeyIn, Place, UserIn
+from discreet.service.schemas import CapIn, DecisionIn, KeyIn, Place, UserIn
 
 
 def test_empty_fields_are_left_out():
@@ -22,6 +22,7 @@ def test_empty_fields_are_left_out():
         (CapIn, {}, "epsilon: it is needed"),
         (CapIn, {"epsilon": "-1"}, "epsilon: input should be greater than 0"),
         (UserIn, {"name": "a b", "role": "analyst"}, "name: letters, digits and . _ @ - alone"),
+        (DecisionIn, {"sha256": "0" * 64, "comment": "a\x00b"}, "comment: it must hold no control characters"),
         (Place, {"root": "tables", "path": "x" * 301}, "path: it must have at most 300 characters"),
     ],
 )

@@ -168,5 +168,7 @@ def _place(loc: tuple[int | str, ...]) -> str:
 
 def _problem(error: Any) -> str:
     found = str(_PLAINLY.get(error["type"], error["msg"]))
+    if error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"].startswith("^[^"):
+        return "it must hold no control characters, nor such as turn a text's direction"
     limit = re.search(r"at (?:least|most) \d+ character", str(error["msg"]))
     return f"it must have {limit[0]}s" if limit else found[:1].lower() + found[1:]

@@ -44,7 +44,6 @@ def local(path: str) -> str:
 @unguarded
 def show_sign_in(request: Request) -> Response:
     """Show the form; a cookie of its own stands for the session that there is not yet."""
-    request.app.state.limits.check(f"address {address_of(request)}")
     return _form(request, Form({"next": (request.query_params.get("next", "/"),)}))
 
 
@@ -52,7 +51,6 @@ def show_sign_in(request: Request) -> Response:
 @unguarded
 def sign_in(request: Request, form: Annotated[Form, Depends(read_form)]) -> Response:
     """Check name and password, and open a session with a new token."""
-    request.app.state.limits.check(f"address {address_of(request)}")
     context = context_of(request)
     before = request.cookies.get(cookies.form_cookie(context.settings), "")
     try:

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from discreet.errors import ForbiddenError, NotFoundError, NotSignedInError
 from discreet.service.access import entry
-from discreet.service.access.guard import Guard, address_of, admitted, context_of
+from discreet.service.access.guard import Guard, admitted, context_of
 from discreet.service.access.roles import EVERYONE, Principal, Role
 from discreet.service.access.secrecy import same
 from discreet.service.context import Context
@@ -154,7 +154,6 @@ class PageGuard(Guard):
         if "\0" in request.url.path:
             raise NotFoundError("A page must exist, but there is none of this address.")
         limits = request.app.state.limits
-        limits.check(f"address {address_of(request)}")
         context = context_of(request)
         token = request.cookies.get(session_cookie(context.settings), "")
         who = await run_in_threadpool(entry.of_session, context, token) if token else None
