@@ -35,6 +35,7 @@ COMMANDS = [
     ["budget", "history"],
     ["budget", "verify"],
     ["budget", "reconcile"],
+    ["budget", "witness"],
     ["serve"],
     ["worker"],
     ["remote", "login"],

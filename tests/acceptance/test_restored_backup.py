@@ -17,7 +17,7 @@ def restored(place, monkeypatch):
     shutil.copy(place.ledger, "backup.sqlite")
     place.select(out="first.json")
     place.select(out="second.json", epsilon="0.25", method="pcls")
-    Ledger(place.ledger, witness="ledger.witness").close()
+    assert place.run("budget", "witness", "ledger.witness").code == 0
     assert place.spent() == 1.25
     shutil.copy("backup.sqlite", place.ledger)
     assert place.spent() == 0
@@ -80,7 +80,7 @@ def test_a_cap_that_was_set_since_is_told(place, monkeypatch):
     monkeypatch.setenv("DISCREET_LEDGER", str(place.ledger))
     shutil.copy(place.ledger, "backup.sqlite")
     place.run("budget", "grant", "clinic", "--epsilon", "2")
-    Ledger(place.ledger, witness="ledger.witness").close()
+    assert place.run("budget", "witness", "ledger.witness").code == 0
     shutil.copy("backup.sqlite", place.ledger)
     done = place.run("budget", "reconcile", "--witness", "ledger.witness")
     assert done.err == "clinic: its cap or an allotment was set since. It is as in the backup; set it again.\n"

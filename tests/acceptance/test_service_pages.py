@@ -112,12 +112,13 @@ class Person:
         dialog.dismiss()
 
     def go(self, path: str) -> Page:
-        """Open a page, whatever the one that is left still does: a request's page loads itself when there is news."""
+        """Open a page, when the one that is left is gone: a request's page loads itself anew when there is news."""
         for _ in range(5):
             with suppress(Error):
+                self.page.goto("about:blank")
                 self.page.goto(self.url + path)
-                break
-        return self.page
+                return self.page
+        raise AssertionError(f"{path} could not be opened")
 
     def sign_in(self) -> "Person":
         """Sign in with name and password."""

@@ -214,6 +214,25 @@ def reconcile(
         say("Nothing was lost: the ledger holds all of it.")
 
 
+@app.command()
+def witness(
+    file: Annotated[Path, typer.Argument(help="The witness to be: a new file, on another disk than the ledger.")],
+    ledger: LedgerOption = None,
+) -> None:
+    """Begin a witness of a ledger that has entries: verify the ledger first, as the witness will vouch for it.
+
+    \b
+    Example:
+      discreet budget witness /mnt/other-disk/ledger.witness
+    """
+    if file.is_file() and file.stat().st_size:
+        raise InvalidParameterError(f"A new witness must be a new file, but {str(file)[:300]} holds something.")
+    with _existing(ledger) as book:
+        book.verify()
+    with workflow.Ledger(ledger, witness=file, new_witness=True) as book:
+        result(f"{file} has seen all entries of the ledger, up to head {book.head[:16]}.")
+
+
 def _lost_caps(entry: workflow.Entry) -> bool:
     return any(lost["kind"] in ("grant", "allot") for lost in entry.facts.get("lost", ()))
 

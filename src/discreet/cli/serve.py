@@ -60,15 +60,20 @@ def serve(
 def worker(
     config: Annotated[Path, typer.Option("--config", help="The service file, as --init writes it.")],
     once: Annotated[bool, typer.Option("--once", help="Leave when no request is waiting.")] = False,
+    with_parent: Annotated[
+        bool, typer.Option("--with-parent", hidden=True, help="Leave when the process that started it is gone.")
+    ] = False,
 ) -> None:
     """Answer approved requests: the only process that opens private tables."""
     settings = _service("settings").read_settings(config)
-    stopping: list[int] = []
+    stopping, parent = list[int](), os.getppid()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _frame: stopping.append(number))
     with _service("context").open_context(settings) as context:
         say(f"Answering requests of {config}. Ctrl-C ends it after the request under way.")
-        _service("worker.loop").work(context, until=lambda: bool(stopping), once=once)
+        _service("worker.loop").work(
+            context, until=lambda: bool(stopping) or (with_parent and os.getppid() != parent), once=once
+        )
 
 
 def _init(folder: Path, database: str | None) -> None:
@@ -87,7 +92,7 @@ def _demo(folder: Path, host: str, port: int, listener: socket.socket) -> None:
     for name, password in sorted(made.passwords.items()):
         say(f"  {name:<8} {password}")
     say(f"Its files are in {folder}.")
-    command = [sys.executable, "-m", "discreet", "worker", "--config", str(made.file)]
+    command = [sys.executable, "-m", "discreet", "worker", "--with-parent", "--config", str(made.file)]
     with listener, subprocess.Popen(command, stderr=subprocess.DEVNULL) as beside:  # noqa: S603 - ours
         try:
             _serve(made.file, listener, f"http://{host}:{port}")

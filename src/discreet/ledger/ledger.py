@@ -35,13 +35,16 @@ class Ledger(Reader):
         Keep connections open between transactions, for a process that serves for long and never forks.
     witness : str, Path or None
         A file outside the database's backups, to which every entry is written before the method that made it returns;
-        created when it does not exist, with what the ledger holds. It tells an older copy of the ledger from the
-        newest.
+        created when it does not exist. It tells an older copy of the ledger from the newest.
+    new_witness : bool
+        Tell a witness that is empty or not there all that the ledger holds. Without this, such a witness is refused for
+        a ledger that has entries: its disk may be missing, and an older copy would pass for the newest.
 
     Raises
     ------
     BudgetError
-        When no ledger can be opened there, or the witness cannot be written: nothing is computed without one.
+        When no ledger can be opened there, or the witness cannot be written or has seen nothing of the ledger: nothing
+        is computed without one.
 
     Notes
     -----
@@ -57,12 +60,21 @@ class Ledger(Reader):
     """
 
     def __init__(
-        self, location: str | Path | None = None, *, pooled: bool = False, witness: str | Path | None = None
+        self,
+        location: str | Path | None = None,
+        *,
+        pooled: bool = False,
+        witness: str | Path | None = None,
+        new_witness: bool = False,
     ) -> None:
         super().__init__(location, pooled=pooled, witness=witness)
-        if self._witness is not None and self._witness.prepare():
-            with self._store.read() as connection:
-                self._witness.add(lines_since(connection, 0))
+        if self._witness is None or not self._witness.prepare():
+            return
+        with self._store.read() as connection:
+            lines = lines_since(connection, 0)
+        if lines and not new_witness:
+            raise refusals.witness_saw_nothing(self._store, self._witness.path)
+        self._witness.add(lines)
 
     def grant(
         self,

@@ -372,3 +372,25 @@ def _command(store: Store, verb: str, *names: str, epsilon: str, delta: str, acc
 def _shell(store: Store, *words: str) -> str:
     named = () if store.is_default else ("--ledger", store.shown)
     return shlex.join(["discreet", "budget", *words, *named])
+
+
+def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
+    """Return the error of a witness that is new to a ledger with entries.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger's database.
+    path : Path
+        The witness.
+
+    Returns
+    -------
+    BudgetError
+        With the command that begins one on purpose.
+    """
+    return BudgetError(
+        f"A witness must have seen the ledger's entries, but {str(path)[:300]!r} is empty or was not there. Put it "
+        "back: without it an older copy passes for the newest. To begin a new one of a ledger that you trust: "
+        f"{_shell(store, 'witness', str(path))}"
+    )

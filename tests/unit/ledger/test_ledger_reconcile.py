@@ -150,7 +150,7 @@ def test_a_reconciled_charge_is_remembered_as_one(case, ask, tmp_path):
     case.backup()
     reservation = ask(case.lost, "0.2")
     second, other = case._copied(case.copy), tmp_path / "other.witness"
-    with Ledger(case.copy, witness=other) as ledger:
+    with Ledger(case.copy, witness=other, new_witness=True) as ledger:
         ledger.reconcile(case.witness)
     with Ledger(second, witness=other) as ledger:
         again = ledger.reconcile(other)[0]

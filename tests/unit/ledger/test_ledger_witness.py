@@ -84,12 +84,23 @@ def test_a_line_is_there_before_the_method_returns(seen, witness, ask):
 
 
 def test_a_witness_that_comes_later_is_told_all(ledger, path, witness, ask):
-    """A new file begins with what the ledger holds; an old one is left as it is."""
+    """A new file begins with what the ledger holds, when that is asked for; an old one is left as it is."""
     ask(ledger).touch()
-    for _ in range(2):
-        with Ledger(path, witness=witness) as opened:
+    for is_new in (True, False):
+        with Ledger(path, witness=witness, new_witness=is_new) as opened:
             opened.check_witness()
         assert [line["seq"] for line in lines_of(witness)] == [1, 2, 3]
+
+
+def test_a_witness_that_is_missing_is_not_made_anew(seen, path, witness, copied, ask):
+    """A witness on a disk that is not there would bless any old copy: empty or missing, it is refused each time."""
+    backup = copied(path)
+    ask(seen).touch()
+    for empty in (witness.unlink, lambda: witness.write_bytes(b"")):
+        empty()
+        for place in (path, backup, backup):
+            with pytest.raises(BudgetError, match="discreet budget witness"):
+                Ledger(place, witness=witness)
 
 
 def test_a_reservation_that_a_crash_hid_is_told_with_its_step(seen, path, witness, ask):

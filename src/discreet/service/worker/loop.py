@@ -18,6 +18,9 @@ from discreet.service.store.requests import Request
 from discreet.service.worker import codes, queue
 
 POLL_S = 0.5
+REST_S = 2.0
+"""After a slot's end, before the next begins: a release takes a moment to record and a killed job none, and nobody may
+see from the next request which of them it was."""
 _MARGIN_S = 5.0
 """After the slot's end, for a job that was in time to record its outcome."""
 
@@ -51,7 +54,7 @@ def work(context: Context, *, until: Callable[[], bool] = lambda: False, once: b
 
 
 def answer(context: Context, taken: Request) -> None:
-    """Have a request answered, and stay with it until its slot ends, however soon the job is done.
+    """Have a request answered, and stay with it until its slot is well over, however the job ended.
 
     Parameters
     ----------
@@ -62,10 +65,18 @@ def answer(context: Context, taken: Request) -> None:
     """
     log("running", request=taken.id, dataset=taken.dataset)
     left_s = seconds_until(str(taken.slot_end))
-    code, detail = _run(context, taken, left_s)
-    time.sleep(max(0.0, seconds_until(str(taken.slot_end))))
+    try:
+        code, detail = _run(context, taken, left_s)
+    except OSError as error:  # no memory or no processes left
+        code, detail = codes.NOT_STARTED, f"The job could not be started: {type(error).__name__}."
+    _sleep_until(taken, 0.0)
     queue.settle(context, taken, code, detail)
+    _sleep_until(taken, REST_S)
     log("slot ended", request=taken.id)
+
+
+def _sleep_until(taken: Request, after_s: float) -> None:
+    time.sleep(max(0.0, seconds_until(str(taken.slot_end)) + after_s))
 
 
 def _run(context: Context, taken: Request, left_s: float) -> tuple[str, str]:
