@@ -76,7 +76,8 @@ def test_what_was_decided_stays(place, name):
 def test_nothing_is_queued_without_a_charge(place, state):
     """The database itself refuses a request that would run without an entry in the ledger, and a state that is none."""
     database = open_database(place)
-    with pytest.raises(UnreachableError, match=r"(?i)constraint"), database.write() as connection:
+    with database.write() as connection:
         _furnish(connection)
+    with pytest.raises(UnreachableError, match=r"(?i)constraint"), database.write() as connection:
         connection.execute(schema.requests.insert().values(_request(state)))
     database.close()
