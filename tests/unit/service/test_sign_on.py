@@ -380,10 +380,11 @@ def test_without_single_sign_on(tmp_path):
 
 def test_the_secret_stands_in_a_file_of_its_own(tmp_path):
     """The service file names the client's secret, and nothing shows it."""
+    (tmp_path / "pepper").touch(mode=0o600)
     (tmp_path / "pepper").write_text("x" * 40)
     (tmp_path / "client_secret").write_text("hidden\n")
     file = tmp_path / "service.yaml"
-    lines = ["schema: discreet/service@1", "database: a.sqlite", "pepper_file: pepper", "sign_on:"]
+    lines = ["schema: discreet/service@1", "database: a.sqlite", "pepper_file: pepper", "witness: null", "sign_on:"]
     lines += ["  issuer: https://example.org", "  client_id: office", "  client_secret_file: client_secret"]
     file.write_text("\n".join(lines))
     found = read_settings(file).sign_on

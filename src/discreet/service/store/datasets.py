@@ -137,7 +137,7 @@ def add(
     row = {
         "name": name,
         "version": (last or 0) + 1,
-        "metadata": json.dumps(metadata, sort_keys=True),
+        "metadata": json.dumps(metadata),  # columns keep their order
         "metadata_sha256": sha256,
         "source": json.dumps(source, sort_keys=True),
         "slot_s": slot_s,

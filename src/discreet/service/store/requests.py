@@ -114,7 +114,17 @@ _COLUMNS = [column for column in requests.columns if column.name != "idempotency
 
 
 def add(connection: Connection, idempotency: str, **values: Any) -> Request:
-    """Add a request; `content` is a dict."""
+    """Add a request; `content` is a dict.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    idempotency : str
+        The caller's word for it.
+    **values : Any
+        Columns.
+    """
     row = values | {"content": json.dumps(values["content"], sort_keys=True), "idempotency": idempotency}
     usual = {"code": None, "entry": None, "is_free": False, "attempts": 0, "created": now(), "ended": None}
     try:
@@ -126,6 +136,13 @@ def add(connection: Connection, idempotency: str, **values: Any) -> Request:
 
 def find(connection: Connection, id_: str) -> Request:
     """Return a request.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    id_ : str
+        The request.
 
     Raises
     ------
@@ -139,12 +156,28 @@ def find(connection: Connection, id_: str) -> Request:
 
 
 def unknown(id_: str) -> NotFoundError:
-    """Return the error of a request that is not there, or not shown."""
+    """Return the error of a request that is not there, or not shown.
+
+    Parameters
+    ----------
+    id_ : str
+        The request.
+    """
     return NotFoundError(f"A request must exist and be open to you, but id={id_[:20]!r} is not.")
 
 
 def of_key(connection: Connection, by: str, idempotency: str) -> Request | None:
-    """Return the request that somebody made before with the same idempotency key."""
+    """Return the request that somebody made before with the same idempotency key.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    by : str
+        Who.
+    idempotency : str
+        The caller's word for it.
+    """
     query = _all().where(requests.c.by == by, requests.c.idempotency == idempotency)
     row = connection.execute(query).mappings().one_or_none()
     return None if row is None else _request(row)
@@ -159,7 +192,23 @@ def page(
     before: int | None = None,
     limit: int = 50,
 ) -> list[Request]:
-    """Return requests, the newest first; `projects` keeps to what somebody may see."""
+    """Return requests, the newest first; `projects` keeps to what somebody may see.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    projects : list of str, optional
+        Or of these projects.
+    dataset : str, optional
+        Only of this data set.
+    state : str, optional
+        Only in this state.
+    before : int, optional
+        Only earlier ones than this.
+    limit : int
+        At most so many.
+    """
     query = _all().order_by(requests.c.seq.desc()).limit(limit)
     if projects is not None:
         query = query.where(requests.c.project.in_(projects))
@@ -216,37 +265,95 @@ def step(
 
 
 def rewrite(connection: Connection, id_: str, **values: Any) -> Request:
-    """Change a request that waits; an approval of its earlier text will not fit."""
+    """Change a request that waits; an approval of its earlier text will not fit.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    id_ : str
+        The request.
+    **values : Any
+        Columns.
+    """
     step(connection, id_, WAITING, WAITING, **values)
     return find(connection, id_)
 
 
 def is_answered(connection: Connection, question: str) -> bool:
-    """Tell whether a request that asks the same was released."""
+    """Tell whether a request that asks the same was released.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    question : str
+        Its digest.
+    """
     query = select(requests.c.seq).where(requests.c.question == question, requests.c.state == RELEASED).limit(1)
     return connection.execute(query).one_or_none() is not None
 
 
 def decide(connection: Connection, id_: str, decision: Decision) -> None:
-    """Keep a decision."""
+    """Keep a decision.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    id_ : str
+        The request.
+    decision : Decision
+        What was decided.
+    """
     connection.execute(insert(decisions).values(request=id_, **vars(decision)))
 
 
 def decision_on(connection: Connection, id_: str) -> Decision | None:
-    """Return what was decided on a request."""
+    """Return what was decided on a request.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    id_ : str
+        The request.
+    """
     row = connection.execute(select(decisions).where(decisions.c.request == id_)).mappings().one_or_none()
     return None if row is None else Decision(**{name: value for name, value in row.items() if name != "request"})
 
 
 def fail(connection: Connection, taken: Request, code: str, detail: str, ended: str) -> None:
-    """End a request that runs, in the slot in which it was taken up, without a release."""
+    """End a request that runs, in the slot in which it was taken up, without a release.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    taken : Request
+        As it was taken up.
+    code : str
+        Why: one of a closed list.
+    detail : str
+        For curators.
+    ended : str, optional
+        When; default now.
+    """
     step(connection, taken.id, RUNNING, FAILED, in_slot=taken.slot_end, code=code, ended=ended)
     if detail:
         connection.execute(insert(failures).values(request=taken.id, detail=detail[:4000]))
 
 
 def detail_of(connection: Connection, id_: str) -> str | None:
-    """Return what a curator may know of a failure."""
+    """Return what a curator may know of a failure.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    id_ : str
+        The request.
+    """
     return connection.execute(select(failures.c.detail).where(failures.c.request == id_)).scalar()
 
 
@@ -268,7 +375,13 @@ def _parsed(content: str) -> dict[str, Any]:
 
 
 def states(connection: Connection) -> dict[str, int]:
-    """Return how many requests there are in each state."""
+    """Return how many requests there are in each state.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    """
     found = dict.fromkeys(STATES, 0)
     for row in connection.execute(select(requests.c.state, func.count().label("n")).group_by(requests.c.state)):
         found[row.state] = row.n

@@ -51,6 +51,11 @@ class AtSlotEnd(workflow.Delivery):
     def touched(self, connection: Connection) -> None:
         """Open the rows within the slot alone, and only while no other worker has taken the request up.
 
+        Parameters
+        ----------
+        connection : Connection
+            In the transaction that records it.
+
         Raises
         ------
         BudgetError
@@ -80,13 +85,24 @@ class AtSlotEnd(workflow.Delivery):
         time.sleep(left_s)
 
     def released(self, connection: Connection) -> None:
-        """Show the release with the transaction that records it."""
+        """Show the release with the transaction that records it.
+
+        Parameters
+        ----------
+        connection : Connection
+            In the transaction that records it.
+        """
         slot, id_ = self._slot_end, self._request.id
         requests.step(connection, id_, requests.RUNNING, requests.RELEASED, in_slot=slot, ended=slot)
         audit.note_at(connection, slot, WORKER, "release", id_, {})
 
     def lost(self, connection: Connection) -> None:
         """Show that there is none, whatever the cause.
+
+        Parameters
+        ----------
+        connection : Connection
+            In the transaction that records it.
 
         Raises
         ------
@@ -99,7 +115,13 @@ class AtSlotEnd(workflow.Delivery):
         audit.note_at(connection, self._slot_end, WORKER, "fail", self._request.id, {"code": codes.NO_RESULT})
 
     def failed(self, error: BaseException) -> None:
-        """Keep where it failed, without any text of the error."""
+        """Keep where it failed, without any text of the error.
+
+        Parameters
+        ----------
+        error : BaseException
+            Its text is not looked at.
+        """
         self._detail = places_of(error)
 
 
