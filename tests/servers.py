@@ -4,8 +4,10 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 from sqlalchemy import make_url
 
 USER = "discreet"
-SETTINGS = {"listen_addresses": "''", "max_connections": "200", "shared_buffers": "16MB"}
+SETTINGS = {"listen_addresses": "", "max_connections": "200", "shared_buffers": "16MB"}
 
 
 class Postgres:
@@ -58,39 +60,56 @@ def postgres(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 @contextmanager
 def running_postgres(*, fsync: bool) -> Iterator[Postgres]:
-    """Run PostgreSQL on a socket of its own until the end of the block."""
+    """Run PostgreSQL on a socket of its own until the end of the block, or of this process."""
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
-    chosen = {**SETTINGS, "fsync": "on" if fsync else "off"}
-    settings = " ".join(f"-c {name}={value}" for name, value in chosen.items())
+    chosen = {**SETTINGS, "unix_socket_directories": folder, "fsync": "on" if fsync else "off"}
+    settings = [f"--{name}={value}" for name, value in chosen.items()]
     try:
         if os.geteuid() == 0:
-            shutil.chown(folder, _other_user())
+            shutil.chown(folder, _other_user().pw_name)
         _run("initdb", "-D", folder / "data", "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-        _run("pg_ctl", "-D", folder / "data", "-l", folder / "log", "-o", f"-k {folder} {settings}", "-w", "start")
+        with (folder / "log").open("wb") as log:
+            server = subprocess.Popen(
+                _command("postgres", "-D", folder / "data", *settings), stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
         try:
+            _wait_for(server, folder)
             yield Postgres(folder)
         finally:
-            _run("pg_ctl", "-D", folder / "data", "-m", "immediate", "stop")
+            server.send_signal(signal.SIGQUIT)
+            server.wait(timeout=60)
     finally:
         shutil.rmtree(folder)
 
 
+def _wait_for(server: subprocess.Popen[bytes], folder: Path) -> None:
+    for _ in range(600):
+        assert server.poll() is None, (folder / "log").read_text()
+        if subprocess.run(_command("pg_isready", "-q", "-h", folder), check=False).returncode == 0:
+            return
+        time.sleep(0.1)
+    pytest.fail((folder / "log").read_text())
+
+
 def _run(command: str, *words: str | Path) -> None:
-    """Run one of the server's programs as the user that owns its files."""
+    done = subprocess.run(
+        _command(command, *words), capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd="/", check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _command(command: str, *words: str | Path) -> list[str | Path]:
+    """Return one of the server's programs, run as the user that owns its files, and no longer than this process."""
     found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{command}")) or [shutil.which(command)]
     if found[-1] is None:
         pytest.fail(f"These tests need PostgreSQL's server, but {command} is missing: apt-get install postgresql")
-    other = ["runuser", "-u", _other_user(), "--"] if os.geteuid() == 0 else []
-    # With a pipe instead of a file the server that it leaves behind would keep it open.
-    with tempfile.TemporaryFile() as said:
-        done = subprocess.run(
-            [*other, found[-1], *words], stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd="/", check=False
-        )
-        said.seek(0)
-        assert done.returncode == 0, said.read().decode()
+    user, other = _other_user(), []
+    if os.geteuid() == 0:
+        other = ["--reuid", user.pw_name, "--regid", str(user.pw_gid), "--clear-groups"]
+    return ["setpriv", *other, "--pdeathsig", "QUIT", found[-1], *words]
 
 
-def _other_user() -> str:
-    """Name whom the server runs as in place of root, which it refuses."""
-    names = {user.pw_name for user in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
+def _other_user() -> pwd.struct_passwd:
+    """Find whom the server runs as in place of root, which it refuses."""
+    users = {user.pw_name: user for user in pwd.getpwall()}
+    return users["postgres" if "postgres" in users else "nobody"]

@@ -31,8 +31,7 @@ def list_requests(
 ) -> RequestPage:
     """List the requests that are open to you, the newest first."""
     context = context_of(request)
-    asked = {"dataset": dataset, "state": state}
-    found = requests.listed(context, who, before=place_of(cursor), limit=limit + 1, **asked)
+    found = requests.listed(context, who, dataset=dataset, state=state, before=place_of(cursor), limit=limit + 1)
     items, following = cut(found, [one.seq for one in found], limit)
     return RequestPage(items=[requests.shown(context, one, short=True) for one in items], next=following)
 

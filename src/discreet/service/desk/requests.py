@@ -155,6 +155,7 @@ def listed(
     state: str | None = None,
     before: int | None = None,
     limit: int = 50,
+    oldest_first: bool = False,
 ) -> list[Request]:
     """Return the requests that somebody sees, the newest first.
 
@@ -170,6 +171,8 @@ def listed(
         Only earlier ones than this.
     limit : int
         At most so many.
+    oldest_first : bool
+        In the order in which they were made.
 
     Returns
     -------
@@ -178,7 +181,15 @@ def listed(
     """
     with context.database.read() as connection:
         own = sight.projects_of(connection, who)
-        return requests.page(connection, projects=own, dataset=dataset, state=state, before=before, limit=limit)
+        return requests.page(
+            connection,
+            projects=own,
+            dataset=dataset,
+            state=state,
+            before=before,
+            limit=limit,
+            oldest_first=oldest_first,
+        )
 
 
 MOST_WAITING = 100

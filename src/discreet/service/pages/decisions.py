@@ -23,8 +23,8 @@ Curator = Annotated[Visit, seated(Role.CURATOR)]
 @router.get("/inbox")
 def show_inbox(visit: Curator) -> Response:
     """Show the requests that wait, the oldest first, with what is left for each."""
-    found = requests.listed(visit.context, visit.who, state="waiting", limit=MOST_WAITING)
-    waiting = [{"asked": one, "standing": standing(visit, one.dataset, one.project)} for one in reversed(found)]
+    found = requests.listed(visit.context, visit.who, state="waiting", limit=MOST_WAITING, oldest_first=True)
+    waiting = [{"asked": one, "standing": standing(visit, one.dataset, one.project)} for one in found]
     return visit.page("inbox", waiting=waiting)
 
 

@@ -191,6 +191,7 @@ def page(
     state: str | None = None,
     before: int | None = None,
     limit: int = 50,
+    oldest_first: bool = False,
 ) -> list[Request]:
     """Return requests, the newest first; `projects` keeps to what somebody may see.
 
@@ -208,8 +209,10 @@ def page(
         Only earlier ones than this.
     limit : int
         At most so many.
+    oldest_first : bool
+        In the order in which they were made.
     """
-    query = _all().order_by(requests.c.seq.desc()).limit(limit)
+    query = _all().order_by(requests.c.seq if oldest_first else requests.c.seq.desc()).limit(limit)
     if projects is not None:
         query = query.where(requests.c.project.in_(projects))
     for column, value in ((requests.c.dataset, dataset), (requests.c.state, state)):
