@@ -339,7 +339,7 @@ def test_a_service_that_goes_away_while_one_waits(office, monkeypatch):
 def test_from_nothing_to_a_question(office):
     """A curator registers a data set, grants, makes a project and allots; its member asks."""
     Path("new.json").write_text(json.dumps(METADATA | {"dataset": "second"}))
-    done = office.run("cora", "register", "--metadata", "new.json", "--data", "tables/toy.parquet", "--slot", 1)
+    done = office.run("cora", "register", "--metadata", "new.json", "--data", "tables/second.parquet", "--slot", 1)
     assert done.out == "second is registered as version 1.\n"
     assert "discreet remote grant second" in done.err
     assert "0 of 4 spent" in office.run("cora", "grant", "second", "--epsilon", 4).out
@@ -348,7 +348,7 @@ def test_from_nothing_to_a_question(office):
     made = office.json("abe", "select", "second", "--target", "y", "--epsilon", 1, "--project", "gamma", "--no-wait")
     assert made["state"] == "waiting"
     assert "must name the project" in office.run("abe", "select", "second", "--target", "y", "--epsilon", 1).refused(2)
-    further = ("register", "--metadata", "new.json", "--data", "tables/toy.parquet", "--version-of", "second")
+    further = ("register", "--metadata", "new.json", "--data", "tables/second.parquet", "--version-of", "second")
     assert office.json("cora", *further)["version"] == 2
     assert "ROOT/PATH" in office.run("cora", *further[:4], "toy.parquet").refused(2)
     office.run("cora", *further[:4], "elsewhere/toy.parquet").refused(2)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from discreet.ledger import Ledger
@@ -220,8 +220,10 @@ def _approved(url, key, asked):
     try:
         headers = {"Authorization": f"Bearer {key}"}
         body = {"sha256": asked["sha256"]}
-        answer = httpx.post(f"{url}/v1/requests/{asked['id']}/approval", json=body, headers=headers, timeout=PATIENCE_S)
-    except httpx.TransportError:
+        answer = httpx2.post(
+            f"{url}/v1/requests/{asked['id']}/approval", json=body, headers=headers, timeout=PATIENCE_S
+        )
+    except httpx2.TransportError:
         return None
     assert answer.status_code == 200
     return answer.json()

@@ -34,7 +34,7 @@ def login(
     Example:
       discreet remote login https://statistics.example.org
     """
-    client = importlib.import_module("discreet.client.remote")  # loads httpx, which no other command waits for
+    client = importlib.import_module("discreet.client.remote")  # loads httpx2, which no other command waits for
     kept = importlib.import_module("discreet.client.kept")
     address = importlib.import_module("discreet.client.address")
     place = address.checked_url(url, insecure=insecure)

@@ -57,7 +57,7 @@ def sending(
 
 @contextmanager
 def service() -> Iterator["Remote"]:
-    """Open the service that one is logged in to; httpx is loaded now."""
+    """Open the service that one is logged in to; httpx2 is loaded now."""
     with importlib.import_module("discreet.client.remote").Remote() as remote:
         yield remote
 

@@ -9,9 +9,9 @@ from discreet.client.problems import error_of
 from discreet.errors import InvalidParameterError, ServiceError
 
 try:
-    import httpx
+    import httpx2
 except ModuleNotFoundError:
-    raise InvalidParameterError("A service is asked with the package httpx: pip install 'discreet[remote]'.") from None
+    raise InvalidParameterError("A service is asked with the package httpx2: pip install 'discreet[remote]'.") from None
 
 MOST_TRIES = 5
 TIMEOUT_S = 120.0
@@ -49,7 +49,7 @@ class Connection:
         Accept HTTP to another machine.
     timeout_s : float
         How long to wait for an answer, in seconds.
-    transport : httpx.BaseTransport, optional
+    transport : httpx2.BaseTransport, optional
         Instead of the network, for tests.
     pause : callable
         Sleeps so many seconds.
@@ -66,16 +66,16 @@ class Connection:
         *,
         insecure: bool = False,
         timeout_s: float = TIMEOUT_S,
-        transport: httpx.BaseTransport | None = None,
+        transport: httpx2.BaseTransport | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.url = checked_url(url, insecure=insecure)
         headers = {} if key is None else {"Authorization": f"Bearer {checked_key(key)}"}
-        here = is_here(httpx.URL(self.url).host)
-        self._client = httpx.Client(
+        here = is_here(httpx2.URL(self.url).host)
+        self._client = httpx2.Client(
             base_url=f"{self.url}/v1/",
             headers=headers | {"User-Agent": "discreet"},
-            timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
+            timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
             trust_env=not here,  # a proxy is for what is elsewhere
             transport=transport,
         )
@@ -130,10 +130,10 @@ class Connection:
             pause_s = min(0.5 * 2.0 ** (tried - 1), LONGEST_PAUSE_S)
             try:
                 response = self._client.send(request)
-            except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:  # nothing was sent
+            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:  # nothing was sent
                 if tried == MOST_TRIES:
                     raise self._unreachable(error) from None
-            except httpx.RequestError as error:
+            except httpx2.RequestError as error:
                 if tried == MOST_TRIES or not again:
                     raise self._unreachable(error) from None
             else:
@@ -146,7 +146,7 @@ class Connection:
 
     def _request(
         self, method: str, path: str, body: Any, query: Mapping[str, Any] | None, once: str | None
-    ) -> httpx.Request:
+    ) -> httpx2.Request:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         headers = {} if once is None else {"Idempotency-Key": once}
         try:
@@ -156,7 +156,7 @@ class Connection:
                 f"A request must hold what JSON can, but {error}. Give numbers, words and lists."
             ) from None
 
-    def _answer(self, response: httpx.Response) -> Answer:
+    def _answer(self, response: httpx2.Response) -> Answer:
         media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.is_success:
             return Answer(response.content, media_type)
@@ -167,7 +167,7 @@ class Connection:
             f"{media_type or 'without a type'}. Check the address; or the service may be down."
         )
 
-    def _unreachable(self, error: httpx.RequestError) -> ServiceError:
+    def _unreachable(self, error: httpx2.RequestError) -> ServiceError:
         kind = {"ConnectError": "no connection", "ConnectTimeout": "no connection in time"}.get(
             type(error).__name__, "the connection broke or took too long"
         )
@@ -176,14 +176,14 @@ class Connection:
         return ServiceError(f"The service must be reachable, but {self.url}: {kind}. Try again, or check the address.")
 
 
-def _json(response: httpx.Response) -> Any:
+def _json(response: httpx2.Response) -> Any:
     try:
         return response.json()
     except ValueError:
         return None
 
 
-def _asked_pause(response: httpx.Response, usual_s: float) -> float:
+def _asked_pause(response: httpx2.Response, usual_s: float) -> float:
     """How long the service asks to be left alone, within reason."""
     asked = response.headers.get("retry-after", "")
     return min(float(asked), LONGEST_PAUSE_S) if asked.isascii() and asked.isdigit() else usual_s

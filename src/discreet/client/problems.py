@@ -18,6 +18,7 @@ from discreet.errors import (
     PolicyError,
     ServiceError,
     TooManyRequestsError,
+    UnreachableError,
     VerificationError,
 )
 
@@ -35,6 +36,7 @@ KINDS: dict[str, type[DiscreetError]] = {
     "invalid-request": InvalidParameterError,
     "metadata": MetadataError,
     "too-large": InvalidParameterError,
+    "not-ready": UnreachableError,
     "too-many-requests": TooManyRequestsError,
 }
 """Names of kinds, and what they are on this side."""

@@ -29,7 +29,7 @@ class Remote(Asking, Deciding, Keeping):
     Raises
     ------
     InvalidParameterError
-        When the address is none, or not a safe one, or httpx is not installed.
+        When the address is none, or not a safe one, or httpx2 is not installed.
     NotSignedInError
         Without an address, when none is kept.
 

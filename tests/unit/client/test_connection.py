@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from discreet.client import connection as connections
@@ -16,7 +16,7 @@ from discreet.errors import InvalidParameterError, NotFoundError, ServiceError, 
 URL, KEY = "https://statistics.example.org", "dk_someone_supersecretword"
 PROBLEM = "application/problem+json"
 
-Handler = Callable[[httpx.Request], httpx.Response]
+Handler = Callable[[httpx2.Request], httpx2.Response]
 
 
 class Wire:
@@ -24,31 +24,31 @@ class Wire:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.calls: list[httpx.Request] = []
+        self.calls: list[httpx2.Request] = []
         self.pauses: list[float] = []
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
         self.calls.append(request)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
-        return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
+        return answer if isinstance(answer, httpx2.Response) else httpx2.Response(200, json=answer)
 
     def connection(self, url: str = URL) -> Connection:
-        return Connection(url, KEY, transport=httpx.MockTransport(self), pause=self.pauses.append)
+        return Connection(url, KEY, transport=httpx2.MockTransport(self), pause=self.pauses.append)
 
 
-def problem(status: int, kind: str = "conflict", detail: str = "It must be so.", **headers: str) -> httpx.Response:
+def problem(status: int, kind: str = "conflict", detail: str = "It must be so.", **headers: str) -> httpx2.Response:
     body = {"type": f"urn:discreet:problem:{kind}", "title": "T", "status": status, "detail": detail}
-    return httpx.Response(status, json=body, headers={"content-type": PROBLEM, **headers})
+    return httpx2.Response(status, json=body, headers={"content-type": PROBLEM, **headers})
 
 
-LOST = httpx.ReadError("lost")
-AWAY = httpx.ConnectError("refused")
-GATEWAY = httpx.Response(502, text="<html>", headers={"content-type": "text/html"})
+LOST = httpx2.ReadError("lost")
+AWAY = httpx2.ConnectError("refused")
+GATEWAY = httpx2.Response(502, text="<html>", headers={"content-type": "text/html"})
 
 
-@pytest.mark.parametrize("trouble", [LOST, AWAY, GATEWAY, httpx.ReadTimeout("slow"), problem(429)], ids=repr)
+@pytest.mark.parametrize("trouble", [LOST, AWAY, GATEWAY, httpx2.ReadTimeout("slow"), problem(429)], ids=repr)
 def test_a_request_is_sent_again_with_the_same_key(trouble):
     """Whatever is in the way, a request that carries a key is repeated with that key until it is answered."""
     wire = Wire(trouble, trouble, {"id": "x"})
@@ -58,7 +58,7 @@ def test_a_request_is_sent_again_with_the_same_key(trouble):
     assert {call.headers["authorization"] for call in wire.calls} == {f"Bearer {KEY}"}
 
 
-@pytest.mark.parametrize("trouble", [LOST, GATEWAY, httpx.ReadTimeout("slow")], ids=repr)
+@pytest.mark.parametrize("trouble", [LOST, GATEWAY, httpx2.ReadTimeout("slow")], ids=repr)
 def test_what_could_be_done_twice_is_not_sent_again(trouble):
     """A call without a key that may have arrived is not repeated: a second account or key could be made."""
     wire = Wire(trouble, {})
@@ -105,12 +105,14 @@ def test_what_the_service_decided_is_not_asked_again():
 
 
 STRANGE = {
-    "a page": httpx.Response(404, text="<html>not here</html>", headers={"content-type": "text/html"}),
-    "a redirection": httpx.Response(302, headers={"location": "https://example.org/steal"}),
-    "a redirection in JSON": httpx.Response(307, json={"detail": "there"}, headers={"location": "https://example.org"}),
-    "JSON that says nothing": httpx.Response(400, json=["what"]),
-    "no JSON": httpx.Response(400, content=b"{", headers={"content-type": "application/json"}),
-    "nothing": httpx.Response(500),
+    "a page": httpx2.Response(404, text="<html>not here</html>", headers={"content-type": "text/html"}),
+    "a redirection": httpx2.Response(302, headers={"location": "https://example.org/steal"}),
+    "a redirection in JSON": httpx2.Response(
+        307, json={"detail": "there"}, headers={"location": "https://example.org"}
+    ),
+    "JSON that says nothing": httpx2.Response(400, json=["what"]),
+    "no JSON": httpx2.Response(400, content=b"{", headers={"content-type": "application/json"}),
+    "nothing": httpx2.Response(500),
 }
 
 
@@ -127,7 +129,7 @@ def test_an_answer_that_is_none(answer):
 @pytest.mark.parametrize("found", [b"<html>", b"[", b"[1]", b"{}", b'{"items": 3}', b"null"])
 def test_a_success_that_is_none(found):
     """A page with status 200, or JSON of another kind, is no list of requests."""
-    wire = Wire(httpx.Response(200, content=found))
+    wire = Wire(httpx2.Response(200, content=found))
     remote = Remote(URL, KEY)
     remote._connection = wire.connection()
     with pytest.raises(ServiceError, match="as its API describes"):
@@ -141,7 +143,7 @@ def test_the_key_is_never_seen(caplog):
     caplog.set_level(logging.DEBUG)
     seen = []
     for trouble in (AWAY, LOST, GATEWAY, problem(401, "not-signed-in"), ssl.SSLError("x"), {}):
-        wire = Wire(httpx.ConnectError(str(trouble)) if isinstance(trouble, OSError) else trouble)
+        wire = Wire(httpx2.ConnectError(str(trouble)) if isinstance(trouble, OSError) else trouble)
         connection = wire.connection()
         try:
             connection.call("GET", "me")
@@ -154,7 +156,7 @@ def test_the_key_is_never_seen(caplog):
 
 def test_a_certificate_that_is_not_trusted():
     """A wrong certificate is told from a service that is away."""
-    wire = Wire(httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"))
+    wire = Wire(httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"))
     with pytest.raises(ServiceError, match="SSL_CERT_FILE"):
         wire.connection().call("GET", "me")
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-import httpx
+import httpx2
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
@@ -206,7 +206,7 @@ def _exchanged(context: Context, asked: SignOn, doors: Mapping[str, Any], code: 
     if "client_secret_basic" not in ways:
         form, login = {**form, "client_id": asked.client_id, "client_secret": secret}, None
     door = _address(doors, "token_endpoint")
-    found = _json(lambda client: client.post(door, data=form, auth=login or httpx.USE_CLIENT_DEFAULT))
+    found = _json(lambda client: client.post(door, data=form, auth=login or httpx2.USE_CLIENT_DEFAULT))
     if not isinstance(found.get("id_token"), str):
         raise _refused("token")
     return str(found["id_token"])
@@ -249,10 +249,10 @@ def _subject(asked: SignOn, claims: Mapping[str, Any]) -> str:
 def _json(call: Any) -> dict[str, Any]:
     """The provider's answer."""
     try:
-        with httpx.Client(timeout=10.0, follow_redirects=False) as client:
+        with httpx2.Client(timeout=10.0, follow_redirects=False) as client:
             response = call(client)
         found = response.json() if response.is_success and len(response.content) <= _MOST_BYTES else None
-    except (httpx.HTTPError, ValueError):
+    except (httpx2.HTTPError, ValueError):
         found = None
     if not isinstance(found, dict):
         raise _refused("provider", "Your organization's sign-in does not answer. Try again later.")
