@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test lint docs bench study help clean
+.PHONY: demo test lint docs bench load study help clean
 
 help:
 	@echo "make demo   the main job on a real table"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint   style, types, layers, docstrings"
 	@echo "make docs   the documentation, in docs/_build"
 	@echo "make bench  speed beside named peers"
+	@echo "make load   the service under many clients, on SQLite and PostgreSQL"
 	@echo "make study  accuracy by simulation, about an hour"
 
 demo: $(VENV)/wheel
@@ -37,6 +38,9 @@ docs: $(VENV)/wheel
 
 bench: $(VENV)/wheel
 	$(BIN)/python -m benchmarks
+
+load: $(VENV)/wheel
+	$(BIN)/python -m benchmarks.service_load
 
 study: $(VENV)/wheel
 	$(BIN)/python -m benchmarks.study
