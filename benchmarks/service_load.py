@@ -35,18 +35,19 @@ EPSILON = 1e-6
 """Of a request: so small that the cap holds them all, and different each time."""
 
 
-def furnish(file: Path) -> dict[str, str]:
-    """Register the demonstration's table and give a curator and an analyst keys."""
+def furnish(file: Path, n_clients: int) -> dict[str, str]:
+    """Register the demonstration's table and give a curator and an analyst for each client keys."""
     with open_context(read_settings(file)) as context:
         keys = {}
-        for name, role in (("carl", Role.CURATOR), ("ann", Role.ANALYST)):
+        analysts = [f"ann{number}" for number in range(n_clients)]
+        for name, role in (("carl", Role.CURATOR), *((name, Role.ANALYST) for name in analysts)):
             people.add_account(context, "setup", UserIn(name=name, role=role))
             keys[name] = str(people.make_key(context, Principal(name, role), KeyIn(label="load")).key)
         carl = Principal("carl", Role.CURATOR)
         source = Source(data=Place(root="tables", path="rand_hie.parquet"))
         datasets.register(context, carl, DatasetIn(metadata=METADATA.to_dict(), source=source))
         datasets.grant(context, carl, METADATA.dataset, CapIn(epsilon=100))
-        people.set_members(context, carl, "load", MembersIn(members=["ann"]))
+        people.set_members(context, carl, "load", MembersIn(members=analysts))
         datasets.allot(context, carl, METADATA.dataset, "load", AllotmentIn(epsilon=100))
     return keys
 
@@ -68,7 +69,7 @@ def serving(file: Path, port: int) -> Any:
 
 
 class Client:
-    """One client: reads the budget, asks, and has every second request approved."""
+    """One client: reads the budget, asks, and has every second request approved; it withdraws the others."""
 
     def __init__(self, number: int, port: int, keys: dict[str, str], times: dict[str, list[float]]) -> None:
         self.number, self.keys, self.times = number, keys, times
@@ -88,25 +89,26 @@ class Client:
 
     def run(self, until: float) -> None:
         """Call until it is time to stop."""
-        n = 0
+        n, me = 0, f"ann{self.number}"
         while time.monotonic() < until:
             n += 1
-            self.call("budget", "ann", "GET", f"/datasets/{METADATA.dataset}/budget")
+            self.call("budget", me, "GET", f"/datasets/{METADATA.dataset}/budget")
             parameters = {"epsilon": EPSILON * (1 + (self.number * 100_000 + n) * 1e-7)}
             asked = {"dataset": METADATA.dataset, "project": "load", "method": "pcls", "target": "mdvis"}
-            status, made = self.call("request", "ann", "POST", "/requests", asked | {"parameters": parameters})
+            status, made = self.call("request", me, "POST", "/requests", asked | {"parameters": parameters})
             assert status == 201, made
+            door = f"/requests/{made['id']}"
             if n % 2:
+                status, made = self.call("withdrawal", me, "POST", f"{door}/withdrawal")
+                assert status == 200, made
                 continue
-            status, _ = self.call(
-                "approval", "carl", "POST", f"/requests/{made['id']}/approval", {"sha256": made["sha256"]}
-            )
+            status, _ = self.call("approval", "carl", "POST", f"{door}/approval", {"sha256": made["sha256"]})
             self.charged, self.refused = self.charged + (status == 200), self.refused + (status != 200)
 
 
 def load(file: Path, n_clients: int, seconds: float) -> list[list[str]]:
     """Return a row for each kind of call."""
-    keys = furnish(file)
+    keys = furnish(file, n_clients)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -124,7 +126,7 @@ def load(file: Path, n_clients: int, seconds: float) -> list[list[str]]:
         reserved = sum(entry.kind == "reserve" for entry in context.ledger.history())
         context.ledger.verify()
     rows = []
-    for name in ("budget", "request", "approval"):
+    for name in ("budget", "request", "withdrawal", "approval"):
         times = np.concatenate([times[name] for times in all_times])
         quantiles = [f"{1000 * value:.0f}" for value in (*np.quantile(times, [0.5, 0.99]), times.max())]
         told = f"{charged} answered, {reserved} in the ledger" if name == "approval" else ""
