@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +58,21 @@ def serving(file: Path, port: int) -> Any:
     command = [sys.executable, "-m", "discreet", "serve", "--config", str(file), "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
-            for _ in range(200):
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.1)
+            wait_until_ready(port)
             yield
         finally:
             process.terminate()
+
+
+def wait_until_ready(port: int) -> None:
+    """Return when the server answers; its port is taken before that."""
+    for _ in range(100):
+        with suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("GET", "/v1/health")
+            if connection.getresponse().status == 200:
+                return
+        time.sleep(0.1)
 
 
 class Client:
