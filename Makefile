@@ -21,7 +21,7 @@ demo: $(VENV)/wheel
 	$(BIN)/discreet demo --dir demo
 
 test: $(VENV)/wheel
-	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+	$(BIN)/python -m pytest -n 2 tests
 	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules -p no:warnings
 
 lint: $(VENV)/wheel

@@ -12,8 +12,9 @@ from discreet.service.context import Context
 from discreet.service.desk import sight
 from discreet.service.desk.inquiries import inquire
 from discreet.service.desk.requests import answered, content_sha256
-from discreet.service.store import audit, datasets, requests, users
-from discreet.service.store.requests import Decision, Request
+from discreet.service.store import audit, datasets, decisions, requests, users
+from discreet.service.store.decisions import Decision
+from discreet.service.store.requests import Request
 
 
 def approve(context: Context, who: Principal, id_: str, sha256: str, comment: str = "") -> Request:
@@ -72,7 +73,7 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
                 f"The same question must not be answered twice at once, but another request asks what id={id_} asks. "
                 "When that one is released, approving this one is free."
             ) from None
-        requests.decide(connection, id_, _decision(context, who, found, "approved", comment, values["entry"]))
+        decisions.add(connection, id_, _decision(context, who, found, "approved", comment, values["entry"]))
         audit.note(connection, who.name, "approve", id_, sha256=sha256, entry=values["entry"])
 
     if free:
@@ -112,7 +113,7 @@ def reject(context: Context, who: Principal, id_: str, sha256: str, comment: str
     found = _to_decide(context, who, id_, sha256)
     with context.database.write() as connection:
         requests.step(connection, id_, requests.WAITING, requests.REJECTED, as_read=sha256, ended=now())
-        requests.decide(connection, id_, _decision(context, who, found, "rejected", comment))
+        decisions.add(connection, id_, _decision(context, who, found, "rejected", comment))
         audit.note(connection, who.name, "reject", id_, sha256=sha256)
     return sight.open_request(context, who, id_)
 

@@ -14,7 +14,7 @@ from discreet.service.context import Context
 from discreet.service.desk import sight
 from discreet.service.desk.inquiries import inquire
 from discreet.service.schemas import DecisionOut, RequestIn, RequestOut
-from discreet.service.store import audit, requests, users
+from discreet.service.store import audit, decisions, requests, users
 from discreet.service.store.requests import Request
 
 CONTENT = ("dataset", "project", "method", "target", "candidates", "parameters", "purpose", "chosen")
@@ -216,7 +216,7 @@ def shown(context: Context, found: Request, *, short: bool = False) -> RequestOu
         With the decision on it.
     """
     with context.database.read() as connection:
-        decision = requests.decision_on(connection, found.id)
+        decision = decisions.find(connection, found.id)
     values = {name: getattr(found, name) for name in RequestOut.model_fields if name != "decision"}
     if short:
         values["content"] = {name: found.content[name] for name in _SHORT}

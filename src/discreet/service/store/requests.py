@@ -1,4 +1,4 @@
-"""Requests and what was decided on them: rows in, rows out, and the one conditional update of each step."""
+"""Requests: rows in, rows out, and the one conditional update of each step."""
 
 import json
 from dataclasses import dataclass
@@ -9,39 +9,11 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import ConflictError, NotFoundError
 from discreet.service.clock import now
-from discreet.service.store.schema import decisions, failures, requests
+from discreet.service.store.schema import failures, requests
 
 WAITING, APPROVED, RUNNING = "waiting", "approved", "running"
 RELEASED, FAILED, REJECTED, WITHDRAWN = "released", "failed", "rejected", "withdrawn"
 STATES = (WAITING, APPROVED, RUNNING, RELEASED, FAILED, REJECTED, WITHDRAWN)
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What a curator decided on a request.
-
-    Parameters
-    ----------
-    decision : str
-        "approved" or "rejected".
-    sha256 : str
-        Of the exact text that it was decided on.
-    by : str
-        Who.
-    comment : str
-        Why.
-    time : str
-        When.
-    seal : str
-        Only a holder of the pepper can make it.
-    """
-
-    decision: str
-    sha256: str
-    by: str
-    comment: str
-    time: str
-    seal: str
 
 
 @dataclass(frozen=True)
@@ -295,35 +267,6 @@ def is_answered(connection: Connection, question: str) -> bool:
     """
     query = select(requests.c.seq).where(requests.c.question == question, requests.c.state == RELEASED).limit(1)
     return connection.execute(query).one_or_none() is not None
-
-
-def decide(connection: Connection, id_: str, decision: Decision) -> None:
-    """Keep a decision.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        The request.
-    decision : Decision
-        What was decided.
-    """
-    connection.execute(insert(decisions).values(request=id_, **vars(decision)))
-
-
-def decision_on(connection: Connection, id_: str) -> Decision | None:
-    """Return what was decided on a request.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        The request.
-    """
-    row = connection.execute(select(decisions).where(decisions.c.request == id_)).mappings().one_or_none()
-    return None if row is None else Decision(**{name: value for name, value in row.items() if name != "request"})
 
 
 def fail(connection: Connection, taken: Request, code: str, detail: str, ended: str) -> None:

@@ -25,8 +25,9 @@ from discreet.service.desk.decisions import seal_of
 from discreet.service.desk.inquiries import inquire, located
 from discreet.service.desk.requests import content_sha256
 from discreet.service.settings import Settings
-from discreet.service.store import audit, datasets, requests
-from discreet.service.store.requests import Decision, Request
+from discreet.service.store import audit, datasets, decisions, requests
+from discreet.service.store.decisions import Decision
+from discreet.service.store.requests import Request
 from discreet.service.worker import codes
 
 WORKER = "worker"
@@ -173,7 +174,7 @@ def run(context: Context, id_: str) -> None:
     """
     with context.database.read() as connection:
         found = requests.find(connection, id_)
-        decision = requests.decision_on(connection, id_)
+        decision = decisions.find(connection, id_)
     if not _is_as_approved(context, found, decision):
         raise ConflictError(f"A request must be as it was approved, but id={id_} is not.")
     with context.database.read() as connection:

@@ -18,10 +18,6 @@ def upgrade() -> None:
         op.execute(statement)
 
 
-def downgrade() -> None:
-    raise NotImplementedError("A ledger is append-only; restore a copy instead.")
-
-
 def _create_accounts() -> None:
     op.create_table(
         "accounts",

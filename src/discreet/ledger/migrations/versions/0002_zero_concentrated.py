@@ -22,10 +22,6 @@ def upgrade() -> None:
     op.execute(_guard(op.get_bind().dialect.name))
 
 
-def downgrade() -> None:
-    raise NotImplementedError("A ledger is append-only; restore a copy instead.")
-
-
 def _create_accounts() -> None:
     op.create_table(
         "accounts_2",

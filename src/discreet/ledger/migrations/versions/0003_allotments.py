@@ -18,10 +18,6 @@ def upgrade() -> None:
     op.execute(_guard(op.get_bind().dialect.name))
 
 
-def downgrade() -> None:
-    raise NotImplementedError("A ledger is append-only; restore a copy instead.")
-
-
 def _create_allotments() -> None:
     op.create_table(
         "allotments",

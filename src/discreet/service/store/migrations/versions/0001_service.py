@@ -27,10 +27,6 @@ def upgrade() -> None:
         op.execute(statement)
 
 
-def downgrade() -> None:
-    raise NotImplementedError("The audit is append-only; restore a copy instead.")
-
-
 def _create_users() -> None:
     op.create_table(
         "users",
