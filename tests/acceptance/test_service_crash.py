@@ -27,7 +27,7 @@ SLOT_S = 6
 ANN = Principal("ann", Role.ANALYST)
 
 RESERVE = "discreet.ledger.ledger:Ledger.reserve"
-DECIDE = "discreet.service.store.requests:decide"
+DECIDE = "discreet.service.store.decisions:add"
 WITNESS = "discreet.ledger.witness:Witness.add"
 TAKE = "discreet.service.worker.queue:take"
 SEND = "discreet.service.worker.loop:_send"
