@@ -1,5 +1,5 @@
 # Everything runs in a virtual environment of its own, made on first use. Python 3.11 or later, make and gcc suffice;
-# some tests also need Debian's chromium and postgresql.
+# some tests also need Debian's chromium, postgresql and Java 17.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -53,7 +53,7 @@ $(VENV)/dependencies: pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt --upgrade pip
 	$(PIP) install -c constraints.txt hatchling
 	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	  extras = [p['optional-dependencies'][name] for name in ('service', 'remote', 'postgres', 'dev')]; \
+	  extras = [p['optional-dependencies'][name] for name in ('service', 'remote', 'postgres', 'spark', 'dev')]; \
 	  print(*p['dependencies'], *sum(extras, []), sep='\n')" > $(VENV)/requirements.txt
 	$(PIP) install -c constraints.txt -r $(VENV)/requirements.txt
 	touch $@

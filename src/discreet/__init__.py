@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee as Guarantee
     from discreet.accounting.neighbors import NeighboringRelation as NeighboringRelation
     from discreet.client.remote import Remote as Remote
-    from discreet.data.duckdb import open_table as open_table
     from discreet.data.metadata import Metadata as Metadata
+    from discreet.data.sources import open_table as open_table
     from discreet.estimators.auto import AutoSelection as AutoSelection
     from discreet.estimators.best_subsets import best_subsets as best_subsets
     from discreet.estimators.hybrid import HybridEstimator as HybridEstimator
@@ -59,7 +59,7 @@ _HOMES = {
     "expected_fit": "discreet.planning.fits",
     "expected_selection": "discreet.planning.selection",
     "mechanisms": "discreet",
-    "open_table": "discreet.data.duckdb",
+    "open_table": "discreet.data.sources",
     "render": "discreet.report",
     "sure_independence_screening": "discreet.estimators.public_screening",
     "top_k_accuracy": "discreet.planning.top_k",

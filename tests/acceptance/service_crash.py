@@ -63,7 +63,7 @@ def arm(place, when, nth=1):
 
 def cell_of(table):
     """Read the first cell of a table, as a method could."""
-    with open(table.path, "rb") as file:
+    with open(table.locator, "rb") as file:
         return pyarrow.parquet.read_table(file)["y"][0].as_py()
 
 

@@ -18,9 +18,8 @@ import pyarrow.parquet
 import pytest
 
 from discreet.data.design import Design
-from discreet.data.duckdb import open_table
 from discreet.data.metadata import Metadata
-from discreet.data.unit_cut import duckdb as engine_of_the_cut
+from discreet.data.sources import open_table
 from discreet.errors import ComputationFailedError, DataMismatchError
 from discreet.ledger import Ledger
 from discreet.mechanisms import subset_search
@@ -247,15 +246,15 @@ def test_bad_metadata_file(place, content, code, hint):
 @pytest.mark.parametrize(
     ("name", "content", "code", "hint"),
     [
-        ("none.parquet", None, 2, "must be a file, but none.parquet is none"),
-        (".", None, 2, "must be a file"),
+        ("none.parquet", None, 2, "must be a file or a folder of Parquet files, but none.parquet is none"),
+        ("temporary", None, 2, "must hold Parquet files"),
         ("~nobody-here/people.csv", None, 2, "must be a file"),
         ("x" * 5000 + ".csv", None, 2, "must be a file"),
-        ("http://example.org/people.csv", None, 2, "addresses are not read yet. Copy the table"),
-        ("s3://bucket/people.parquet", None, 2, "addresses are not read yet"),
+        ("http://example.org/people.csv", None, 2, "begins with one of postgresql://.*Copy the table"),
+        ("s3://bucket/people.parquet?nonsense=1", None, 2, "can be read, but 's3://bucket/people.parquet' is none"),
         ("people.xlsx", b"x", 2, "must end in one of .csv, .*'people.xlsx'"),
         ("people[1].csv", b"age\n1\n", 2, r"without \*, \? and \["),
-        ("people*.parquet", b"x", 2, r"without \*, \? and \["),
+        ("people*.csv", b"x", 2, r"without \*, \? and \["),
         *((f"empty{ending}", b"", 5, "must be a readable") for ending in (".csv", ".parquet", ".arrow", ".duckdb")),
         ("empty.sqlite", b"", 2, "it holds: none"),
         *(
@@ -600,11 +599,9 @@ def test_cut_by_unit_fails_alike(place, monkeypatch):
     """Where rows are cut by unit, a failure looks the same."""
     table = people().append_column("person", pa.array([f"{CELL}{i // 2}" for i in range(N_ROWS)]))
     pyarrow.parquet.write_table(table, "units.parquet")
-    monkeypatch.setattr(engine_of_the_cut, "connect", _raise(duckdb.Error(CELL)))
+    monkeypatch.setattr("discreet.data.unit_cut.kept_rows", _raise(ValueError(CELL)))
     other = place.write_metadata(unit_id="person", rows_per_unit=2)
-    # Files are read through the same library, so the header must be read by another.
-    pyarrow.feather.write_feather(table, "units.arrow")
-    done = place.select(data="units.arrow", metadata=other)
+    done = place.select(data="units.parquet", metadata=other)
     assert (done.code, done.out, done.err) == (5, "", FAILED)
 
 

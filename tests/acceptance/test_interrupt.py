@@ -12,7 +12,7 @@ import pytest
 
 from discreet import files
 from discreet.cli.main import run
-from discreet.data.duckdb import ParquetTable
+from discreet.data.parquet import ParquetTable
 from discreet.ledger import Ledger, Reservation, postings
 from discreet.mechanisms import subset_search
 from discreet.workflow import request
@@ -27,7 +27,7 @@ MOMENTS = {
     "between reserve and touch": (request, "_uninterrupted", 1),
     "during touch": (postings, "step", 0),
     "after touch": (request, "_computed", 0),
-    "while reading rows": (ParquetTable, "batches", 0),
+    "while reading rows": (ParquetTable, "streams", 0),
     "while scoring": (subset_search, "score_blocks", 0),
     "while drawing": (subset_search, "noisy_min_of_blocks", 0),
     "while recording": (Reservation, "release", 0),

@@ -299,7 +299,8 @@ def test_interrupted_while_waiting(office, monkeypatch):
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.client.reading.time.sleep", interrupted)
+    # Not the module's own, which other threads call.
+    monkeypatch.setattr("discreet.client.reading.time", SimpleNamespace(**vars(time) | {"sleep": interrupted}))
     done = office.run("ann", *SELECT, 0.15)
     assert done.code == 7
     id_ = done.out.strip()

@@ -18,8 +18,8 @@ import pytest
 
 from discreet import workflow
 from discreet.data.design import Design
-from discreet.data.duckdb import open_table
 from discreet.data.metadata import Metadata
+from discreet.data.sources import open_table
 from discreet.kernels.moments import GRID
 from discreet.ledger import Ledger
 from tests.acceptance.conftest import METADATA, N_ROWS, people

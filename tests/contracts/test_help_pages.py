@@ -12,6 +12,8 @@ from typer.cli import get_docs_for_click
 from discreet.cli.main import app
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
+LANGUAGES = {"Example:": "console", "Example of PLAN.yaml:": "yaml"}
+"""What the indented lines below these words are."""
 
 
 def generated() -> str:
@@ -20,8 +22,8 @@ def generated() -> str:
     text = get_docs_for_click(obj=command, ctx=click.Context(command, info_name="discreet"), name="discreet")
     lines, example = [], False
     for line in text.rstrip().splitlines():
-        if line.strip() == "Example:":
-            lines += ["Example:", "", "```console"]
+        if line.strip() in LANGUAGES:
+            lines += [line.strip(), "", f"```{LANGUAGES[line.strip()]}"]
             example = True
         elif example and not line.startswith("  "):
             lines += ["```", "", line]

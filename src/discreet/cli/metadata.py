@@ -17,12 +17,14 @@ Out = Annotated[Path | None, typer.Option(help="Write here instead of to standar
 
 @app.command()
 def new(
-    data: Annotated[str, typer.Argument(help="CSV, Parquet, Arrow, DuckDB or SQLite file.")],
-    dataset: Annotated[str | None, typer.Option(help="Key in the ledger. Default: the file's name.")] = None,
+    data: Annotated[str, typer.Argument(help="CSV, Parquet, Arrow, DuckDB or SQLite file, or postgresql://...")],
+    dataset: Annotated[
+        str | None, typer.Option(help="Key in the ledger. Default: the name of the file or table.")
+    ] = None,
     unit: Annotated[str | None, typer.Option(help="Who is protected. Default: person.")] = None,
     neighboring: Annotated[str | None, typer.Option(help="add_or_remove_one (default) or replace_one.")] = None,
     n_rows: Annotated[int | None, typer.Option(help="Public number of rows, under replace_one.")] = None,
-    table: Annotated[str | None, typer.Option(help="Which table of a database file.")] = None,
+    table: Annotated[str | None, typer.Option(help="Which table of a database.")] = None,
     out: Out = None,
 ) -> None:
     """Write a skeleton to fill in, from the header alone.

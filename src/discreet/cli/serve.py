@@ -6,7 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,14 +67,25 @@ def worker(
 ) -> None:
     """Answer approved requests: the only process that opens private tables."""
     settings = _service("settings").read_settings(config)
-    stopping, parent = list[int](), os.getppid()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _frame: stopping.append(number))
-    with _service("context").open_context(settings) as context:
+    parent = os.getppid()
+    with _signals() as stopping, _service("context").open_context(settings) as context:
         say(f"Answering requests of {config}. Ctrl-C ends it after the request under way.")
         _service("worker.loop").work(
             context, until=lambda: bool(stopping) or (with_parent and os.getppid() != parent), once=once
         )
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """What asked for an end meanwhile, in place of an end in mid-request."""
+    seen = list[int]()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda number, _frame: seen.append(number)) for number in numbers]
+    try:
+        yield seen
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _init(folder: Path, database: str | None) -> None:

@@ -20,11 +20,14 @@ from discreet.report.words import count
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
 """Mechanisms that do not choose among models."""
 
-Data = Annotated[str | None, typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file.")]
+Data = Annotated[
+    str | None,
+    typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file, folder of Parquet, s3://, postgresql://, spark:..."),
+]
 Targets = Annotated[
     str | None, typer.Option(help="Of a table with a value a row: the file with a row for each person and the target.")
 ]
-Of = Annotated[str | None, typer.Option(help="Which table of a database file.")]
+Of = Annotated[str | None, typer.Option(help="Which table of a database.")]
 Book = Annotated[str | None, typer.Option(help="Ledger file. Default: in the user's data folder.")]
 Out = Annotated[Path | None, typer.Option(help="Write the release here (JSON).")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Draw again, and pay again, what was answered before.")]

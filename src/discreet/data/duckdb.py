@@ -1,98 +1,22 @@
-"""The embedded engine: CSV, Parquet, Arrow, DuckDB and SQLite files, locked to the one file it was opened for."""
+"""The embedded engine: CSV and DuckDB files, locked to the one file it was opened for."""
 
 import csv
-import os
-import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, MANY_COLUMNS, WIDE_GROUP, Table, rows_a_batch
-from discreet.data.file_table import ArrowTable, FileTable, SQLiteTable, choose_table
-from discreet.data.file_table import quoted as quoted
-from discreet.data.frame import FrameTable
-from discreet.data.long_table import LongTable
-from discreet.data.metadata import Metadata
+from discreet.data.engine import BATCH_ROWS, MANY_COLUMNS, WIDE_GROUP, rows_a_batch
+from discreet.data.file_table import FileTable, choose_table, quoted
 from discreet.data.wide_csv import wide_batches
 from discreet.errors import InvalidParameterError
 
 DELIMITERS = ",;\t|"
-CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 MAX_LINE = 2**24
 """Longest header, and longest record of a CSV file, in bytes."""
-
-
-def open_table(
-    source: Any, metadata: Metadata, table: str | None = None, targets: Any = None, targets_table: str | None = None
-) -> Table:
-    """Open a table without reading a row.
-
-    Parameters
-    ----------
-    source : path or frame
-        A CSV, Parquet, Arrow, DuckDB or SQLite file, told by its ending, or a frame in memory.
-    metadata : Metadata
-        What is public about the table.
-    table : str, optional
-        Which table of a database file; needed when there are several.
-    targets : path or frame, optional
-        For metadata with a `layout`: the table with a row for each person, that holds ``layout.row`` and the target.
-    targets_table : str, optional
-        Which table that is, of a database file.
-
-    Returns
-    -------
-    Table
-        The table.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the file is not there or its kind is not known, or targets are given without a layout, or not with one.
-    DataMismatchError
-        When the header cannot be read.
-    """
-    if (targets is None) != (metadata.layout is None):
-        lack = "none is given. Name it as targets."
-        if targets is not None:
-            lack = "the metadata have no layout. Declare it, or leave out the targets."
-        raise InvalidParameterError(
-            f"A long table, and no other, needs its targets in a second table, with a row for each person, but {lack}"
-        )
-    values = _open_one(source, metadata, table)
-    return values if targets is None else LongTable(values, _open_one(targets, metadata, targets_table), metadata)
-
-
-def _open_one(source: Any, metadata: Metadata, table: str | None) -> Table:
-    if not isinstance(source, (str, Path)):
-        return FrameTable(source, metadata)
-    if "://" in str(source):
-        raise InvalidParameterError(
-            "Data must be a local file or a frame in memory; addresses are not read yet. Copy the table to a file."
-        )
-    path = Path(os.path.expanduser(source))
-    if not _is_file(path):
-        raise InvalidParameterError(f"The data must be a file, but {str(source)[:300]} is none. Check the path.")
-    path = path.resolve()  # the same file by another path is the same source
-    suffix = path.suffix.lower()
-    for suffixes, kind in _KINDS:
-        if suffix in suffixes:
-            return kind(path, metadata, table)
-    known = ", ".join(s for suffixes, _ in _KINDS for s in suffixes)
-    raise InvalidParameterError(f"The data file's name must end in one of {known}, but it is {path.name[:80]!r}.")
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # such as a name that is too long
-        return False
 
 
 def _literal(text: str) -> str:
@@ -103,7 +27,7 @@ def _place(path: Path) -> str:
     """Return a file's path as an SQL literal that means this one file."""
     if any(char in str(path) for char in "*?["):
         raise InvalidParameterError(
-            f"The path of a CSV or Parquet file must be without *, ? and [, but it is {str(path)[:300]!r}. Rename it."
+            f"The path of a CSV file must be without *, ? and [, but it is {str(path)[:300]!r}. Rename it."
         )
     return _literal(str(path))
 
@@ -151,74 +75,6 @@ class _DuckDBTable(FileTable):
         with self._connect() as connection:
             found = connection.sql(f"SELECT {chosen} FROM {self._source()} AS t({places})")
             yield from found.to_arrow_reader(rows_a_batch(BATCH_ROWS, len(columns)))
-
-
-class ParquetTable(_DuckDBTable):
-    """A Parquet file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    metadata : Metadata
-        What is public about it.
-    table : str, optional
-        Not for this kind.
-
-    Notes
-    -----
-    The embedded engine takes seconds to look at thousands of columns, for every query. Where a file has so many, and
-    they are numbers and text, it is read without it.
-    """
-
-    kind = "Parquet"
-
-    def __init__(self, path: Path, metadata: Metadata, table: str | None = None) -> None:
-        self._open = threading.local()
-        super().__init__(path, metadata, table)
-
-    @override
-    def _source(self) -> str:
-        return f"read_parquet({_place(self.path)}, hive_partitioning=false)"
-
-    @override
-    def _read_header(self) -> list[tuple[str, str]]:
-        _place(self.path)
-        try:
-            self._stated = pyarrow.parquet.read_metadata(self.path)
-            schema = self._stated.schema.to_arrow_schema()
-            names = [str(name) for name in schema.names]
-        except (pa.ArrowException, OSError, ValueError):
-            raise self.unreadable(self.kind) from None
-        kinds = [_parquet_kind(field.type) for field in schema] if len(names) > MANY_COLUMNS else []
-        self._is_plain = dict(zip(names, (kind is not None for kind in kinds), strict=False))
-        if not kinds or None in kinds:
-            kinds = [kind for _, kind in super()._read_header()]
-        if len(kinds) != len(names):
-            raise self.unreadable(self.kind)
-        # DuckDB renames a doubled column; its own name shows that it is doubled.
-        return [(name, str(kind)) for name, kind in zip(names, kinds, strict=True)]
-
-    @override
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        if not all(self._is_plain.get(name, False) for name in columns):
-            yield from super().batches(columns)
-            return
-        size = rows_a_batch(BATCH_ROWS, len(columns))
-        for batch in self._file().iter_batches(size, columns=list(columns), use_threads=False):
-            chosen = batch.select(list(columns))
-            chosen.validate(full=True)  # a damaged file must not end the process
-            yield chosen
-
-    def _file(self) -> pyarrow.parquet.ParquetFile:
-        """The open file of this thread."""
-        if not hasattr(self._open, "file"):
-            self._open.file = pyarrow.parquet.ParquetFile(self.path, metadata=self._stated, buffer_size=2**16)
-        return self._open.file
-
-    @override
-    def row_count(self) -> int | None:
-        return int(self._stated.num_rows)
 
 
 class CsvTable(_DuckDBTable):
@@ -277,11 +133,7 @@ class DuckDBFileTable(_DuckDBTable):
     """A table of a DuckDB database file, opened for reading only."""
 
     kind = "DuckDB"
-
-    @property
-    @override
-    def groups_at_once(self) -> int:
-        return 1  # connections to one file at one time share their settings, which the first has locked
+    is_database = True
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(str(self.path), read_only=True)
@@ -309,55 +161,3 @@ class DuckDBFileTable(_DuckDBTable):
         with self._connect() as connection:
             found = connection.execute(f"SELECT count(*) FROM {self._source()}").fetchone()
         return int(found[0]) if found else None
-
-
-def _parquet_kind(kind: pa.DataType) -> str | None:
-    """Storage type in DuckDB's words, None for other than plain numbers and text."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return "VARCHAR"
-    return _PARQUET_NUMBERS.get(str(kind))
-
-
-_PARQUET_NUMBERS = {
-    "bool": "BOOLEAN",
-    "float": "FLOAT",
-    "halffloat": "FLOAT",
-    "double": "DOUBLE",
-    "int8": "TINYINT",
-    "int16": "SMALLINT",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "uint8": "UTINYINT",
-    "uint16": "USMALLINT",
-    "uint32": "UINTEGER",
-    "uint64": "UBIGINT",
-}
-
-_KINDS: list[tuple[tuple[str, ...], type[FileTable]]] = [
-    (CSV_SUFFIXES, CsvTable),
-    ((".parquet", ".pq"), ParquetTable),
-    ((".arrow", ".feather", ".ipc", ".arrows"), ArrowTable),
-    ((".duckdb", ".ddb"), DuckDBFileTable),
-    ((".sqlite", ".sqlite3", ".db"), SQLiteTable),
-]
-
-
-def header_of(source: str | Path, table: str | None = None) -> list[tuple[str, str]]:
-    """Return names and storage types of a file's columns; no row is read, no metadata needed.
-
-    Parameters
-    ----------
-    source : str or Path
-        The file.
-    table : str, optional
-        Which table of a database file.
-
-    Returns
-    -------
-    list of tuple of str
-        Name and storage type of each column.
-    """
-    nothing = {"dataset": "header", "unit": "row", "neighboring": "add_or_remove_one"}
-    metadata = Metadata.from_value({**nothing, "columns": {"none": {"type": "real"}}})
-    return open_table(source, metadata, table).header()

@@ -1,48 +1,45 @@
 """What every engine does: stream the columns that were asked for, add up integers. Never the whole table in memory."""
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.design import Cells, Design, RowMap
-from discreet.data.feature_cut import cut_products, cut_target
+from discreet.data.each import Progress, each
+from discreet.data.header import require, shown
 from discreet.data.metadata import Metadata
+from discreet.data.row_pass import RowPass, owned_rows
 from discreet.data.score_design import ScoreDesign
-from discreet.data.unit_cut import cut_blocks
+from discreet.data.unit_cut import OfUnits, UnitCut, UnitRows
 from discreet.errors import DataMismatchError
+from discreet.kernels.exact_sums import ExactSum
 from discreet.kernels.moments import exact_moments
 from discreet.kernels.products import exact_products
+from discreet.kernels.unit_cuts import kept_products, kept_sum
 
 Integers = npt.NDArray[np.int64]
-Progress = Callable[[int], None]
 
 BATCH_ROWS = 2**16
 BATCH_CELLS = 2**22
 """The most cells of a batch, where columns are many."""
 MANY_COLUMNS = 200
 """More than this are read other than a few are: what is slow for each column is done for all at once."""
-WORKERS = 2
 GROUP = 1024
 """Columns that are scored in one pass over a table's rows."""
 WIDE_GROUP = 2**15
 """The same where a pass reads all columns, whichever are asked for."""
 CUT_GROUP = 128
 """The same where rows must be kept until all those of a unit are known."""
-
-_STORED = frozenset(
-    [
-        *("BOOL", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
-        *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"),
-        *("DECIMAL", "DECIMAL32", "DECIMAL64", "DECIMAL128", "DECIMAL256"),
-        *("VARCHAR", "ENUM", "UUID", "JSON", "NULL", "UNKNOWN"),
-    ]
-)
-"""Storage types of numbers and text, in the words of all engines; the last two where every cell is missing."""
+UNIT_BYTES = 2**28
+"""Of encoded rows that are kept at once until those of a unit are known."""
+BYTES_A_KEY = 24
+"""Of an identifier and the place of its row, about."""
 
 
 class Table(ABC):
@@ -72,6 +69,21 @@ class Table(ABC):
         """Where the source is, when asking it again would find the same rows; None for a frame in memory."""
         return None
 
+    def holds_file(self, path: Path) -> bool:  # noqa: ARG002 - a frame holds none
+        """Tell whether a file of this machine is, or is part of, the source.
+
+        Parameters
+        ----------
+        path : Path
+            It exists.
+
+        Returns
+        -------
+        bool
+            False for a frame, and for what is elsewhere.
+        """
+        return False
+
     @abstractmethod
     def header(self) -> list[tuple[str, str]]:
         """Return names and storage types of the columns, without reading a row."""
@@ -79,6 +91,10 @@ class Table(ABC):
     def row_count(self) -> int | None:
         """Return the number of rows where the storage states it without reading rows, else None."""
         return None
+
+    def about_rows(self) -> int:
+        """Return about how many rows there are, to plan memory by; 0 where nothing tells. Not releasable."""
+        return self.row_count() or self.metadata.n_rows or 0
 
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -94,6 +110,21 @@ class Table(ABC):
         pyarrow.RecordBatch
             Of the storage's own types.
         """
+
+    def streams(self, columns: Sequence[str]) -> Iterator[Iterable[pa.RecordBatch]]:
+        """Return the same rows as streams that can be read side by side; default one batch after the other.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names from the header.
+
+        Yields
+        ------
+        iterable of pyarrow.RecordBatch
+            Whoever takes a stream reads it to its end.
+        """
+        return ([batch] for batch in self.batches(columns))
 
     # ---- what methods use
 
@@ -138,7 +169,7 @@ class Table(ABC):
         matched = sum(name not in self.metadata.columns for name in self.feature_names(""))
         if features.count not in (None, matched):
             raise DataMismatchError(
-                f"The table must have the {features.count} columns named as {_shown(features.match)} that its metadata "
+                f"The table must have the {features.count} columns named as {shown(features.match)} that its metadata "
                 f"declare, but its header has {matched}. Correct features.count, features.match or the table."
             )
 
@@ -163,6 +194,7 @@ class Table(ABC):
         work: Callable[[Cells], Integers],
         start: Integers,
         progress: Progress | None = None,
+        of_units: OfUnits | None = None,
     ) -> Integers:
         """Add up an integer function of blocks of encoded rows, the cut by unit enforced first.
 
@@ -175,33 +207,73 @@ class Table(ABC):
         start : ndarray of int64
             The sum of no rows.
         progress : callable, optional
-            Told the number of rows read since it was last told.
+            Told the number of rows read since it was last told; of a table with a cut by unit, nothing.
+        of_units : callable, optional
+            With a `unit_id`, the sum over rows of whole units, which chooses the rows of each that count, by that
+            unit's rows alone; default the sum of `work` over the first rows by a public hash of all their cells.
 
         Returns
         -------
         ndarray of int64
-            The same integers in any order, by any blocks, on any engine.
+            The same integers in any order, by any blocks, on any engine; no sum overflows.
+
+        Notes
+        -----
+        Cost: one pass. With a `unit_id`, the encoded rows are held in memory, at most `UNIT_BYTES` of them at once:
+        of a larger table all rows are read once for each part of the units.
         """
-        total = start.copy()
-        if self.metadata.unit_id is not None:
-            unit_id = self.metadata.unit_id
-            batches = self.batches((*design.columns, unit_id))
-            for cells in cut_blocks(batches, design, unit_id, self.metadata.rows_per_unit):
-                total += work(cells)
-            return total
+        return self._reduced(self._pass(design, work, start, of_units), progress)
 
-        def task(batch: pa.RecordBatch) -> Integers:
-            return work(design.encode(batch))
+    def _pass(
+        self, design: RowMap, work: Callable[[Cells], Integers], start: Integers, of_units: OfUnits | None
+    ) -> RowPass:
+        unit_id = self.metadata.unit_id
+        cut = None if unit_id is None else UnitCut(unit_id, self.metadata.rows_per_unit, of_units)
+        return RowPass(design, work, start, cut)
 
-        waiting: list[tuple[int, Future[Integers]]] = []
-        with ThreadPoolExecutor(WORKERS) as pool:
-            for batch in self.batches(design.columns):
-                waiting.append((batch.num_rows, pool.submit(task, batch)))
-                if len(waiting) > WORKERS:
-                    total += _finished(waiting.pop(0), progress)
-            for item in waiting:
-                total += _finished(item, progress)
-        return total
+    def _reduced(self, row_pass: RowPass, progress: Progress | None) -> Integers:
+        """Run a pass where the rows are; here, in threads of this process."""
+        total = ExactSum(row_pass.start)
+        if row_pass.cut is not None:
+            for rows in self._units(row_pass.design):
+                total.add(row_pass.of_units(rows))
+            return total.value()
+        with closing(each(self.streams(row_pass.columns), row_pass.of_batch, progress)) as parts:
+            for part in parts:
+                total.add(part)
+        return total.value()
+
+    def _units(self, design: RowMap) -> Iterator[UnitRows]:
+        """Encoded rows of some units after the other, as many as memory holds: each time all rows are looked at."""
+        columns = (*design.columns, str(self.metadata.unit_id))
+        size = (2 * design.n_columns + BYTES_A_KEY) * self.about_rows()
+        n_parts = -(-size // UNIT_BYTES) or 1
+        for part in range(n_parts):
+            rows = UnitRows(design.n_columns)
+            task = partial(owned_rows, design=design, part=part, n_parts=n_parts)
+            with closing(each(self.streams(columns), task)) as found:
+                for keys, cells in found:
+                    rows.add(keys, cells)
+            yield rows
+
+    def encoded(self, design: RowMap) -> Iterator[Cells]:
+        """Return the encoded rows themselves, the cut by unit enforced: for what must look at them together.
+
+        Parameters
+        ----------
+        design : RowMap
+            The row map.
+
+        Yields
+        ------
+        ndarray of int16, shape (n, n_columns)
+            In no certain order. Not releasable.
+        """
+        if self.metadata.unit_id is None:
+            yield from each(self.streams(design.columns), design.encode)
+            return
+        for rows in self._units(design):
+            yield from rows.kept(self.metadata.rows_per_unit, BATCH_ROWS)
 
     def moments(self, design: Design, progress: Progress | None = None) -> Integers:
         """Return the exact second moments of the encoded rows.
@@ -253,13 +325,11 @@ class Table(ABC):
         p = len(design.features)
         size = self.group_columns if self.metadata.unit_id is None else CUT_GROUP
         total = np.zeros(p, dtype=np.int64)
-        with ThreadPoolExecutor(self.groups_at_once) as pool:
-            starts = range(0, p, size)
-            parts = pool.map(lambda start: self._group_products(design.group(start, start + size)), starts)
-            for start, part in zip(starts, parts, strict=True):
-                total[start : start + size] = part
-                if progress is not None:
-                    progress(len(part))
+        for start in range(0, p, size):
+            part = self._group_products(design.group(start, start + size))
+            total[start : start + size] = part
+            if progress is not None:
+                progress(len(part))
         return total
 
     @property
@@ -267,17 +337,9 @@ class Table(ABC):
         """Number of columns that are scored in one pass."""
         return GROUP
 
-    @property
-    def groups_at_once(self) -> int:
-        """Number of passes at one time."""
-        return WORKERS
-
     def _group_products(self, design: ScoreDesign) -> Integers:
-        if self.metadata.unit_id is None:
-            return self.map_reduce(design, exact_products, np.zeros(len(design.features), dtype=np.int64))
-        unit_id = self.metadata.unit_id
-        batches = self.batches((*design.columns, unit_id))
-        return cut_products(batches, design, unit_id, self.metadata.rows_per_unit)
+        start = np.zeros(len(design.features), dtype=np.int64)
+        return self.map_reduce(design, exact_products, start, of_units=kept_products)
 
     def target_sum(self, design: ScoreDesign) -> tuple[int, int]:
         """Return the exact sum of the target's integers, and the number of rows that it is of.
@@ -293,46 +355,8 @@ class Table(ABC):
             The sum in units of 1 / 32767, and the number of rows: both private. With a `unit_id`, of at most
             ``rows_per_unit`` rows of one unit.
         """
-        target = design.group(0, 0)
-        if self.metadata.unit_id is None:
-            found = self.map_reduce(target, _sum_and_count, np.zeros(2, dtype=np.int64))
-        else:
-            unit_id = self.metadata.unit_id
-            batches = self.batches((*target.columns, unit_id))
-            found = cut_target(batches, target, unit_id, self.metadata.rows_per_unit)
+        found = self.map_reduce(design.group(0, 0), _sum_and_count, np.zeros(2, dtype=np.int64), of_units=kept_sum)
         return int(found[0]), int(found[1])
-
-
-def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
-    """Refuse a table that lacks columns, or whose storage cannot hold numbers or text.
-
-    Parameters
-    ----------
-    header : sequence of (str, str)
-        Names and storage types.
-    columns : sequence of str
-        What must be there, once.
-
-    Raises
-    ------
-    DataMismatchError
-        From the header alone.
-    """
-    kinds = dict(header)
-    names = Counter(name for name, _ in header)
-    for name in columns:
-        if names[name] != 1:
-            found = "is there more than once" if name in names else f"is not in it{_nearly(name, list(names))}"
-            raise DataMismatchError(
-                f"The table must have each declared column once, but column {_shown(name)} {found}. "
-                "Correct the metadata or the table."
-            )
-        kind = kinds[name].upper()
-        if kind.endswith("]") or kind.split("(")[0].strip('"') not in _STORED:
-            raise DataMismatchError(
-                f"Column {_shown(name)} must hold numbers or text, but its storage type is {kind[:40]}. "
-                "Convert it before it is opened here."
-            )
 
 
 def rows_a_batch(most: int, n_columns: int) -> int:
@@ -355,22 +379,3 @@ def rows_a_batch(most: int, n_columns: int) -> int:
 
 def _sum_and_count(cells: Cells) -> Integers:
     return np.array([cells[:, -1].sum(dtype=np.int64), len(cells)])
-
-
-def _finished(item: tuple[int, Future[Integers]], progress: Progress | None) -> Integers:
-    n_rows, future = item
-    part = future.result()
-    if progress is not None:
-        progress(n_rows)
-    return part
-
-
-def _nearly(name: str, names: Sequence[str]) -> str:
-    """Tell of a column spelled nearly the same, and of no other: without a header, the first row stands there."""
-    near = [other for other in names if other.strip().casefold() == name.strip().casefold()]
-    return f", though {_shown(near[0])} is" if near else ""
-
-
-def _shown(name: str) -> str:
-    """A column name on one line: control characters escaped, cut at 60."""
-    return repr(name[:60])

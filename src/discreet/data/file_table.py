@@ -1,6 +1,7 @@
 """Tables in files: what they share, and those that need no embedded engine: Arrow and SQLite."""
 
 import contextlib
+import os
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,10 @@ from typing_extensions import override
 from discreet.data.engine import BATCH_ROWS, WIDE_GROUP, Table, rows_a_batch
 from discreet.data.frame import column_of
 from discreet.data.metadata import Metadata
+from discreet.data.text_cells import checked, text_or_none
 from discreet.errors import DataMismatchError, InvalidParameterError
+
+BYTES_A_CELL = 4
 
 
 def quoted(name: str) -> str:
@@ -47,11 +51,22 @@ class FileTable(Table):
     metadata : Metadata
         What is public about it.
     table : str, optional
-        Which table of a database file.
+        Which table of a database file; of no other file.
+
+    Notes
+    -----
+    Where the storage states no number of rows, its size says about how many there are: `BYTES_A_CELL` for each cell.
     """
+
+    is_database = False
+    """Whether the file may hold several tables."""
 
     def __init__(self, path: Path, metadata: Metadata, table: str | None = None) -> None:
         super().__init__(metadata)
+        if table is not None and not self.is_database:
+            raise InvalidParameterError(
+                f"{path.name[:80]!r} holds one table: leave --table out, or name a database instead."
+            )
         self.path = path
         self._table = table
         self._header = self._read_header()
@@ -67,8 +82,16 @@ class FileTable(Table):
         return f"{self.path}#{self._table}" if self._table else str(self.path)
 
     @override
+    def holds_file(self, path: Path) -> bool:
+        return os.path.samefile(path, self.path)
+
+    @override
     def header(self) -> list[tuple[str, str]]:
         return self._header
+
+    @override
+    def about_rows(self) -> int:
+        return super().about_rows() or self.path.stat().st_size // (BYTES_A_CELL * max(len(self._header), 1))
 
     @abstractmethod
     def _read_header(self) -> list[tuple[str, str]]:
@@ -120,14 +143,15 @@ class ArrowTable(FileTable):
         size = rows_a_batch(BATCH_ROWS, len(columns))
         whole = hasattr(reader, "num_record_batches")
         for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else reader:
-            chosen = batch.select(list(columns))
-            chosen.validate(full=True)  # a damaged file must not end the process
+            chosen = checked(batch.select(list(columns)))
             for start in range(0, chosen.num_rows, size):
                 yield chosen.slice(start, size)
 
 
 class SQLiteTable(FileTable):
     """A table of an SQLite database file, opened for reading only."""
+
+    is_database = True
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
@@ -151,6 +175,7 @@ class SQLiteTable(FileTable):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ", ".join(quoted(name) for name in columns)
         with contextlib.closing(self._connect()) as connection:
+            connection.text_factory = text_or_none  # identifiers that are no text must not become one unit
             cursor = connection.execute(f"SELECT {chosen} FROM {quoted(str(self._table))}")
             while rows := cursor.fetchmany(rows_a_batch(BATCH_ROWS, len(columns))):
                 arrays = [column_of(list(cells)) for cells in zip(*rows, strict=True)]

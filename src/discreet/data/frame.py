@@ -55,7 +55,7 @@ class FrameTable(Table):
 
     @cached_property
     def _header(self) -> list[tuple[str, str]]:
-        return [(str(name), _kind(dtype)) for name, dtype in self._frame.collect_schema().items()]
+        return [(str(name), kind_of(dtype)) for name, dtype in self._frame.collect_schema().items()]
 
     @cached_property
     def _numeric(self) -> frozenset[str]:
@@ -86,8 +86,19 @@ class FrameTable(Table):
         ]
 
 
-def _kind(dtype: Any) -> str:
-    """Storage type in the words that files use."""
+def kind_of(dtype: Any) -> str:
+    """Return a storage type in the words that files use.
+
+    Parameters
+    ----------
+    dtype : narwhals.dtypes.DType
+        As the frame has it.
+
+    Returns
+    -------
+    str
+        Such as DOUBLE.
+    """
     name = str(dtype)
     words = {
         "String": "VARCHAR",
@@ -139,9 +150,17 @@ def _is_untyped(values: "nw.Series[Any]") -> bool:
     return values.dtype == nw.Object or str(getattr(values.to_native(), "dtype", "")) == "object"
 
 
+def _whole(cell: str) -> str | None:
+    try:
+        cell.encode()
+    except UnicodeEncodeError:  # half of a letter is no text, and two of them are not one
+        return None
+    return cell
+
+
 def _text(cell: Any, is_number: bool) -> str | None:
     if isinstance(cell, str):
-        return cell.encode("utf-8", "replace").decode()
+        return _whole(cell)
     if isinstance(cell, (bool, np.bool_)):
         return str(int(cell)) if is_number else str(cell).lower()
     if isinstance(cell, (int, np.integer)):

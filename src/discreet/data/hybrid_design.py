@@ -156,3 +156,23 @@ class HybridDesign:
                 levels = range(1, len(column.levels or ()))
                 found += [np.where(values == level, np.int16(GRID), np.int16(0)) for level in levels]
         return np.stack(found, axis=1)
+
+    def features(self, cells: Cells, center: Floats, reach: Floats) -> Cells:
+        """Return the constant, the other terms and the target, centered and cut.
+
+        Parameters
+        ----------
+        cells : ndarray of int16, shape (n, n_columns)
+            What `encode` returned.
+        center, reach : ndarray of float, shape (n_terms,)
+            What becomes 0, and how far from it what becomes 1, of each term but the constant, then of the target.
+
+        Returns
+        -------
+        ndarray of int16, shape (n, n_terms + 1)
+            In units of 1 / 32767.
+        """
+        columns = np.column_stack([self.terms(cells)[:, 1:], cells[:, self.target_place]]) / GRID
+        scaled = np.rint(np.clip((columns - center) / reach, -1.0, 1.0) * GRID).astype(np.int16)
+        constant = np.full((len(cells), 1), GRID, dtype=np.int16)
+        return np.concatenate([constant, scaled], axis=1)

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +12,14 @@ from typing_extensions import override
 
 from discreet.data.columns import Codes, code_of
 from discreet.data.design import Cells, numbers
-from discreet.data.engine import BATCH_ROWS, WORKERS, Progress, Table, require, rows_a_batch
+from discreet.data.each import WORKERS, Progress
+from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.header import require
 from discreet.data.metadata import Metadata
-from discreet.data.people import People, Places, is_whole, keys_of, one_row_each, places_in
+from discreet.data.people import People, Places, one_row_each, places_in
 from discreet.data.scales import Scales
 from discreet.data.score_design import ScoreDesign
+from discreet.data.unit_keys import is_whole, keys_of
 from discreet.data.value_keys import ValueKeys, passes_of
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments import GRID
@@ -66,6 +70,10 @@ class LongTable(Table):
         return f"{self.values.locator}\n{self.targets.locator}"
 
     @override
+    def holds_file(self, path: Path) -> bool:
+        return self.values.holds_file(path) or self.targets.holds_file(path)
+
+    @override
     def header(self) -> list[tuple[str, str]]:
         return [column for column in self.targets.header() if column[0] != self._layout.row]
 
@@ -90,7 +98,7 @@ class LongTable(Table):
         scales = Scales.of([self._features])
         zero = int(scales.cells(np.zeros(1))[0])
         places = _finder(design.features, self.metadata)
-        n_values = self.values.row_count()
+        n_values = self.values.about_rows() or None
         total = np.full(len(design.features), zero * int(response.sum()), dtype=np.int64)
         for first, width, part, n_parts in passes_of(n_values, people.size, len(total)):
             keys = ValueKeys(people.size, n_values, part, n_parts)

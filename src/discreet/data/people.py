@@ -9,44 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.data.unit_cut import unit_keys
+from discreet.data.unit_keys import keys_of, unit_keys
 
 Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
-
-
-def keys_of(values: pa.Array, as_text: bool) -> pa.Array:
-    """Return identifiers in one form, whatever the storage.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Of any type.
-    as_text : bool
-        Whether they become text; else they are whole numbers.
-
-    Returns
-    -------
-    pyarrow.Array
-        Text or int64; null where there is none.
-    """
-    return unit_keys(values).cast(pa.large_string()) if as_text else values.cast(pa.int64())
-
-
-def is_whole(kind: pa.DataType) -> bool:
-    """Tell whether identifiers of a storage type are compared as numbers, which is fast; all others are as text.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        The type.
-
-    Returns
-    -------
-    bool
-        True for integers that 64 bits with a sign hold.
-    """
-    return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
 
 
 @dataclass(frozen=True)

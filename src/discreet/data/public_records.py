@@ -1,7 +1,6 @@
 """Records of people who let theirs be used openly: read whole, made points beside which private rows are counted."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.design import Cells, level_codes, numbers
-from discreet.data.duckdb import open_table
-from discreet.data.engine import Table, require
+from discreet.data.engine import Table
+from discreet.data.header import require
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import MAX_BOUND, CategoryColumn, Metadata, NumericColumn
+from discreet.data.sources import open_table
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError, PolicyError
 from discreet.release import canonical_sha256
 
@@ -113,7 +113,7 @@ class PublicRecords:
         if metadata.layout is not None:
             raise InvalidParameterError("Public records go with a table of a row a person. Leave out the layout.")
         own = metadata.model_copy(update={"unit_id": None, "rows_per_unit": 1})
-        self.path = Path(source).expanduser().resolve() if isinstance(source, (str, Path)) else None
+        self.path = _one_file(source) if isinstance(source, (str, Path)) else None
         self.file_sha256 = None if self.path is None else _digest(self.path)
         self.table: Table = open_table(source, own, table)
         self._check_declared(metadata)
@@ -149,8 +149,7 @@ class PublicRecords:
         MetadataError
             When the metadata do not say which file is public, though they stand for a table that a ledger knows.
         """
-        beside = getattr(private, "path", None)
-        if self.path is not None and beside is not None and os.path.samefile(self.path, beside):
+        if self.path is not None and private.holds_file(self.path):
             raise PolicyError(
                 "The private and the public table must be two, but one file is given as both. Give the private one as "
                 "data."
@@ -209,7 +208,7 @@ class PublicRecords:
             )
         if not batches:
             raise DataMismatchError("The public table must have records, but it has none.")
-        read = pa.Table.from_batches(batches)
+        read = _decoded(pa.Table.from_batches(batches))
         if read.num_rows > MOST_RECORDS:
             raise InvalidParameterError(
                 f"Public records must be at most {MOST_RECORDS:,}, but there are more. Take a sample."
@@ -233,6 +232,12 @@ class PublicRecords:
             )
         rows = _as_seen(read.take(pa.array(first)), metadata)
         return PublicPoints(design, cells, records.astype(np.int64), rows, n_dropped)
+
+
+def _decoded(read: pa.Table) -> pa.Table:
+    """Text as text, however it is stored: what is coded has no order."""
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in read.schema.types]
+    return read.cast(pa.schema(list(zip(read.column_names, kinds, strict=True))))
 
 
 def _check_names(metadata: Metadata, target: str, names: tuple[str, ...]) -> None:
@@ -326,14 +331,26 @@ def _check_levels(values: Any, column: NumericColumn | CategoryColumn, name: str
             )
 
 
+def _one_file(source: str | Path) -> Path:
+    if "://" in str(source) or str(source).startswith("spark:"):
+        raise InvalidParameterError(  # which is not shown: it may hold a password
+            "The public table must be one local file, but it is an address. Copy its records to a file."
+        )
+    return Path(source).expanduser().resolve()
+
+
 def _digest(path: Path) -> str:
     found = hashlib.sha256()
     try:
         with path.open("rb") as file:
             while block := file.read(2**20):
                 found.update(block)
+    except IsADirectoryError:
+        raise InvalidParameterError(
+            "The public table must be one local file, but it is a folder. Write its records into one file."
+        ) from None
     except OSError:
         raise InvalidParameterError(
-            f"The public file must be readable, but {path.name} is not. Check the path."
+            "The public file must be readable, but what is given is not. Check the path."
         ) from None
     return found.hexdigest()

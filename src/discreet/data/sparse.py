@@ -11,8 +11,10 @@ import scipy.sparse
 from typing_extensions import override
 
 from discreet.data.array_names import names_of
-from discreet.data.engine import BATCH_ROWS, Progress, Table, require, rows_a_batch
+from discreet.data.each import Progress
+from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
 from discreet.data.frame import column_of
+from discreet.data.header import require
 from discreet.data.metadata import Metadata
 from discreet.data.scales import Floats
 from discreet.data.score_design import ScoreDesign

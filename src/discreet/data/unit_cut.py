@@ -1,87 +1,121 @@
 """At most so many rows of one unit: the rest are left out before anything else sees them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.data.design import Cells, RowMap, numbers
+from discreet.data.design import Cells
+from discreet.kernels.unit_cuts import kept_rows
+
+Integers = npt.NDArray[np.int64]
+
+OfUnits = Callable[[Cells, Integers, int], Integers]
+"""From rows, those of one unit side by side, where each unit's begin and end, and the most of one: a sum."""
 
 
-def cut_blocks(batches: Iterable[pa.RecordBatch], design: RowMap, unit_id: str, rows_per_unit: int) -> Iterator[Cells]:
-    """Return the encoded rows that remain, at most ``rows_per_unit`` of each unit.
+@dataclass(frozen=True)
+class UnitCut:
+    """Whose a row is, and how many of one's rows remain.
 
     Parameters
     ----------
-    batches : iterable of pyarrow.RecordBatch
-        The design's columns and the unit's.
-    design : RowMap
-        The row map.
     unit_id : str
         The unit's column.
-    rows_per_unit : int
+    most : int
         The most rows that remain of one unit.
+    of_units : callable, optional
+        The sum over the rows that remain, where it chooses them itself, by that unit's rows alone; default the first
+        rows by a public hash of all their cells.
+    """
 
-    Yields
-    ------
-    ndarray of int16, shape (n, n_columns)
-        Encoded rows.
+    unit_id: str
+    most: int
+    of_units: OfUnits | None = None
+
+
+class UnitRows:
+    """Encoded rows and their owners, until those of each unit can stand side by side.
+
+    Parameters
+    ----------
+    n_columns : int
+        Integers of a row.
 
     Notes
     -----
-    Which rows of a unit remain depends on that unit's encoded rows alone: the first ones by a public hash of their
-    cells, so that the choice is the same in any order of rows and favors no value. A row without an identifier is left
-    out: it could be anybody's. Cost: one sort; holds the encoded rows in memory, about 2 bytes a cell.
+    A row without an identifier is left out: it could be anybody's. Holds the rows in memory, 2 bytes a cell, and twice
+    that for a moment.
 
     References
     ----------
     Privacy specification 0.1 (unit of privacy).
     """
-    names = [f"c{i}" for i in range(design.n_columns)]
 
-    def encoded() -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            cells = design.encode(batch)
-            columns = [pa.array(np.ascontiguousarray(cells[:, i])) for i in range(design.n_columns)]
-            yield pa.record_batch([unit_keys(batch.column(unit_id)), *columns], names=["unit", *names])
+    def __init__(self, n_columns: int) -> None:
+        self._blocks: list[Cells] = [np.empty((0, n_columns), dtype=np.int16)]
+        self._keys: list[pa.Array] = []
 
-    schema = pa.schema([("unit", pa.string()), *((name, pa.int16()) for name in names)])
-    cells = ", ".join(names)
-    with duckdb.connect(config={"temp_directory": "", "autoload_known_extensions": "false"}) as connection:
-        connection.execute("SET enable_progress_bar = false")  # it would tell how many rows there are
-        connection.register("encoded", pa.RecordBatchReader.from_batches(schema, encoded()))
-        kept = connection.sql(
-            f"SELECT {cells} FROM (SELECT *, row_number() OVER (PARTITION BY unit ORDER BY hash({cells}), {cells}) "
-            f"AS place FROM encoded WHERE unit IS NOT NULL) WHERE place <= {int(rows_per_unit)}"
-        )
-        for batch in kept.to_arrow_reader(2**16):
-            yield np.stack([column.to_numpy() for column in batch.columns], axis=1)
+    def add(self, keys: pa.Array, cells: Cells) -> None:
+        """Add rows.
 
+        Parameters
+        ----------
+        keys : pyarrow.Array
+            Owners, as `keys_of` returns them, of one type in all calls; null for nobody.
+        cells : ndarray of int16, shape (n_rows, n_columns)
+            Encoded rows.
+        """
+        if keys.null_count:
+            known = keys.is_valid()
+            keys, cells = keys.filter(known), cells[known.to_numpy(zero_copy_only=False)]
+        self._keys.append(keys)
+        self._blocks.append(cells)
 
-def unit_keys(values: pa.Array) -> pa.Array:
-    """Return identifiers as text that is the same whatever the storage: the numbers 7 and 7.0 are one unit, and "7".
+    def side_by_side(self) -> tuple[Cells, Integers]:
+        """Return the rows, those of one unit together; the rows that were added are let go.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Identifiers of any type.
+        Returns
+        -------
+        ndarray of int16, shape (n, n_columns)
+            Without the rows of nobody.
+        ndarray of int64, shape (n_units + 1,)
+            Where each unit's rows begin; the last place is n.
+        """
+        codes = self._codes()
+        cells = np.concatenate(self._blocks)
+        self._blocks, self._keys = self._blocks[:1], []  # before there is a third copy
+        order = np.argsort(codes)
+        codes = codes[order]
+        starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else np.empty(0, dtype=np.int64)
+        return cells[order], np.append(starts, len(codes)).astype(np.int64)
 
-    Returns
-    -------
-    pyarrow.Array
-        Text; null for a missing identifier.
-    """
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if pa.types.is_decimal(values.type):  # exactly: neighbors beyond 2^53 are two units
-        text = pc.replace_substring_regex(pc.cast(values, pa.string()), r"(\.[0-9]*?)0+$", r"\1")
-        return pc.replace_substring_regex(text, r"\.$", "")
-    if pa.types.is_floating(values.type):
-        found = numbers(values)
-        text = [None if np.isnan(v) else str(int(v)) if float(v).is_integer() else repr(float(v)) for v in found]
-        return pa.array(text, type=pa.string())
-    return pc.cast(values, pa.string())
+    def _codes(self) -> Integers:
+        """A number for each unit."""
+        if not any(len(keys) for keys in self._keys):
+            return np.empty(0, dtype=np.int64)
+        keys = pa.concat_arrays(self._keys)
+        found = keys if pa.types.is_integer(keys.type) else pc.dictionary_encode(keys).indices
+        return np.asarray(found.to_numpy().astype(np.int64, copy=False))
+
+    def kept(self, most: int, block_rows: int) -> Iterator[Cells]:
+        """Return at most so many rows of each unit, chosen by that unit's encoded rows alone, in any order of rows.
+
+        Parameters
+        ----------
+        most : int
+            The most rows that remain of one unit.
+        block_rows : int
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of int16, shape (n, n_columns)
+            Rows.
+        """
+        rows = kept_rows(*self.side_by_side(), most)
+        for start in range(0, len(rows), block_rows):
+            yield rows[start : start + block_rows]

@@ -40,7 +40,7 @@ def exact_moments(rows: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     """
     n, p = rows.shape
     total = np.zeros((p, p), dtype=np.int64)
-    chunk = np.empty((min(n, CHUNK_ROWS), p))
+    chunk = np.empty((min(n, CHUNK_ROWS), p), order="F")  # as a row map writes its cells
     # 2^23 rows of products below 2^30 stay below 2^53: the float64 sum of that many chunks is still exact.
     partial = np.zeros((p, p))
     for start in range(0, n, CHUNK_ROWS):

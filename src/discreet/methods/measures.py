@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
 from discreet.accounting.events import LaplaceEvent
 from discreet.accounting.neighbors import NeighboringRelation
@@ -167,13 +166,13 @@ class Counts(Measure):
         ----------
         Wang et al. 2018, Definition 5; privacy specification 5.1.
         """
+        nearest, size = self.nearest, len(self.cells)  # alone: they are sent to where the rows are
 
         def work(cells: Cells) -> Integers:
-            return np.bincount(self.nearest.nearest(cells), minlength=len(self.cells)).astype(np.int64)
+            return np.bincount(nearest.nearest(cells), minlength=size).astype(np.int64)
 
         start = np.zeros(len(self.cells), dtype=np.int64)
-        with ThreadpoolController().limit(limits=1, user_api="blas"):  # the engine has threads of its own
-            found = table.map_reduce(self.design, work, start, rows_progress(progress, table))
+        found = table.map_reduce(self.design, work, start, rows_progress(progress, table))
         return np.array(discrete_laplace(found.tolist(), self.scale, rng), dtype=np.int64)
 
     def weights(self, noisy: Any) -> Floats:
@@ -250,11 +249,7 @@ class Margins(Measure):
         return np.asarray(cells[:, self.points.design.target_place], dtype=np.int16)
 
     def _features(self, cells: Cells, center: Floats, reach: Floats) -> Cells:
-        """The constant, the terms and the target, centered and cut, in units of 1 / 32767."""
-        columns = np.column_stack([self.points.design.terms(cells)[:, 1:], self._targets(cells)]) / GRID
-        scaled = np.rint(np.clip((columns - center) / reach, -1.0, 1.0) * GRID).astype(np.int16)
-        constant = np.full((len(cells), 1), GRID, dtype=np.int16)
-        return np.concatenate([constant, scaled], axis=1)
+        return self.points.design.features(cells, center, reach)
 
     def draw(self, table: Table, rng: Source, progress: Progress | None = None) -> Floats:
         """Return the noisy sums.
@@ -282,10 +277,10 @@ class Margins(Measure):
         Deville and Sarndal 1992 (calibration to totals).
         """
         counted = self.metadata.n_rows is None
-        center, reach = self._scales  # before there are threads: all rows must be cut alike
+        design, (center, reach) = self.points.design, self._scales  # alone: they are sent to where the rows are
 
         def work(cells: Cells) -> Integers:
-            sums = exact_products(self._features(cells, center, reach))
+            sums = exact_products(design.features(cells, center, reach))
             return np.append(sums, len(cells) * GRID**2) if counted else sums
 
         start = np.zeros(len(self._levels) + 1 + counted, dtype=np.int64)

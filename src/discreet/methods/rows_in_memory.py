@@ -1,7 +1,6 @@
 """All encoded rows at once, for the methods that must look at them together."""
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.data.design import Cells, RowMap
 from discreet.data.engine import Table
@@ -26,11 +25,5 @@ def all_rows(table: Table, design: RowMap) -> Cells:
     -----
     Cost: one pass; 2 bytes a cell, twice while they are joined.
     """
-    parts: list[Cells] = []
-
-    def keep(cells: Cells) -> npt.NDArray[np.int64]:
-        parts.append(np.ascontiguousarray(cells))
-        return np.zeros(1, dtype=np.int64)
-
-    table.map_reduce(design, keep, np.zeros(1, dtype=np.int64))
+    parts = [np.ascontiguousarray(cells) for cells in table.encoded(design)]
     return np.concatenate(parts) if parts else np.empty((0, design.n_columns), dtype=np.int16)

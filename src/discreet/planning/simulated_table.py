@@ -10,10 +10,12 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.design import Cells, Design, RowMap
-from discreet.data.engine import BATCH_ROWS, Integers, Progress
+from discreet.data.each import Progress
+from discreet.data.engine import BATCH_ROWS, Integers
 from discreet.data.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
+from discreet.data.unit_cut import OfUnits
 
 
 class SimulatedTable(FrameTable):
@@ -62,6 +64,7 @@ class SimulatedTable(FrameTable):
         work: Callable[[Cells], Integers],
         start: Integers,
         progress: Progress | None = None,
+        of_units: OfUnits | None = None,
     ) -> Integers:
         total = start.copy()
         for cells in self._encoded(design):  # one thread: on tables of a plan's size others cost more than they save

@@ -61,10 +61,12 @@ class _Body(BaseModel):
 
 
 class Place(_Body):
-    """Where a table lies, below a folder that the service's owner named."""
+    """Where a table lies, in a folder or database that the service's owner named."""
 
-    root: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$", description="name of a folder in the service file")]
-    path: Annotated[str, Field(min_length=1, max_length=300, description="relative to it")]
+    root: Annotated[
+        str, Field(pattern=r"^[a-z0-9_-]{1,40}$", description="name of a folder or database in the service file")
+    ]
+    path: Annotated[str, Field(min_length=1, max_length=300, description="relative to it; schema.table in a database")]
     table: Annotated[Line | None, Field(description="of a database file")] = None
 
 

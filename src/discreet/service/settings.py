@@ -3,11 +3,12 @@
 import re
 from pathlib import Path
 from typing import Annotated, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretBytes,
@@ -50,6 +51,19 @@ class SignOn(BaseModel):
     label: str = "Sign in with your organization"
 
 
+def _root(value: object) -> object:
+    """A private folder, or the URL of a database, without the password that a web process must not know."""
+    if not isinstance(value, str) or "://" not in value:
+        return Path(value) if isinstance(value, str) else value
+    scheme, _, rest = value.partition("://")
+    if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise ValueError("a private root must be a folder or a URL that begins with postgresql://")
+    options = (name.lower() for name, _ in parse_qsl(rest.partition("?")[2], keep_blank_values=True))
+    if ":" in rest.rpartition("@")[0] or any("password" in name for name in options):
+        raise ValueError("a URL must hold no password: let the worker's environment name a PGPASSFILE")
+    return value
+
+
 class Settings(BaseModel):
     """What a server and its workers share.
 
@@ -59,8 +73,9 @@ class Settings(BaseModel):
         A file, or a URL of SQLite or PostgreSQL: the ledger and the service's own tables.
     pepper : SecretBytes
         Seals keys, sessions and approvals; at least 20 bytes, kept outside the database and its backups.
-    private : dict of str to Path
-        Folders under which private tables may lie, by the names that data sets call them. Only a worker opens them.
+    private : dict of str to Path or str
+        Folders under which private tables may lie, and databases in PostgreSQL by URL, by the names that data sets call
+        them. Only a worker opens them. A URL holds no password: the worker's environment gives it, as PGPASSFILE does.
     public : dict of str to Path
         Folders of public tables.
     witness : Path or None
@@ -92,7 +107,9 @@ class Settings(BaseModel):
 
     database: str
     pepper: SecretBytes
-    private: dict[Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$")], Path] = {}
+    private: dict[
+        Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$")], Annotated[Path | str, BeforeValidator(_root)]
+    ] = {}
     public: dict[Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,40}$")], Path] = {}
     witness: Path | None
     url: str = "http://127.0.0.1:8000"
@@ -115,7 +132,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _roots_apart(self) -> Self:
-        private = [path.resolve() for path in self.private.values()]
+        private = [root.resolve() for root in self.private.values() if isinstance(root, Path)]
         for path in (path.resolve() for path in self.public.values()):
             if any(path == one or path.is_relative_to(one) or one.is_relative_to(path) for one in private):
                 raise ValueError("a public folder must lie apart from every private one")
@@ -174,13 +191,17 @@ def read_settings(path: Path) -> Settings:
         given["sign_on"] = sign_on | {"client_secret": secret.strip()}
     for name in ("private", "public"):
         if isinstance(given.get(name), dict):
-            given[name] = {key: folder / str(value) for key, value in given[name].items()}
+            given[name] = {key: _beside(folder, str(value)) for key, value in given[name].items()}
     for name in ("witness", "database"):
-        if isinstance(given.get(name), str) and not re.match(r"[A-Za-z][A-Za-z0-9+]*://", given[name]):
-            given[name] = str(folder / given[name])
+        if isinstance(given.get(name), str):
+            given[name] = _beside(folder, given[name])
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise InvalidParameterError(f"The service file {path} must be right, but {place}: {first['msg']}.") from None
+
+
+def _beside(folder: Path, place: str) -> str:
+    return place if re.match(r"[A-Za-z][A-Za-z0-9+]*://", place) else str(folder / place)

@@ -1,7 +1,7 @@
 """The joints of the house: one request from its parameters to its release, and what surrounds it."""
 
-from discreet.data.duckdb import open_table
 from discreet.data.metadata import Metadata
+from discreet.data.sources import open_table
 from discreet.ledger import Account, Allotment, Entry, Ledger, Reservation, Verification
 from discreet.mechanisms.rng import token
 from discreet.methods.candidates import candidates_record

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -10,12 +10,16 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
-from discreet.data.duckdb import CSV_SUFFIXES, header_of
 from discreet.data.dummy import dummy_table
+from discreet.data.engine import Table
+from discreet.data.file_table import FileTable
 from discreet.data.formats.convert import read_any, to_csvw, to_smartnoise
 from discreet.data.lint import Finding, lint
 from discreet.data.metadata import Metadata
+from discreet.data.parquet import ParquetTable
+from discreet.data.parquet_files import PARQUET_SUFFIXES
 from discreet.data.skeleton import check_header, skeleton
+from discreet.data.sources import CSV_SUFFIXES, undeclared_table
 from discreet.data.yaml_text import yaml_text
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.files import write_whole
@@ -30,11 +34,11 @@ def new_metadata(
     Parameters
     ----------
     data : str
-        The file.
+        The file, or the address of a database.
     table : str, optional
-        Which table of a database file.
+        Which table of a database.
     dataset : str, optional
-        The key in the ledger; default the file's name.
+        The key in the ledger; default the name of the file or table.
     **facts : Any
         `unit`, `neighboring` and `n_rows`.
 
@@ -48,9 +52,10 @@ def new_metadata(
     MetadataError
         When the header's names repeat, or none of its columns can be used.
     """
-    stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in Path(data).stem).strip("-._")
+    opened = undeclared_table(data, table)
+    stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in _stem(opened)).strip("-._")
     given = {key: value for key, value in facts.items() if value is not None}
-    header = header_of(data, table)
+    header = opened.header()
     is_csv = Path(data).suffix.lower() in CSV_SUFFIXES
     findings = check_header([name for name, _ in header]) if is_csv else []
     try:
@@ -60,6 +65,14 @@ def new_metadata(
             raise
         # A row taken for names often holds a cell twice, and that alone would tell nobody what is wrong.
         raise MetadataError(f"{error} {findings[0].message}") from None
+
+
+def _stem(opened: Table) -> str:
+    """The public name without a file's ending: a dot in the name of a table or a folder ends nothing."""
+    name = PurePath(opened.name)  # an address may hold a password
+    if isinstance(opened, FileTable) or (isinstance(opened, ParquetTable) and name.suffix.lower() in PARQUET_SUFFIXES):
+        return name.stem
+    return opened.name
 
 
 def check_metadata(path: str | Path) -> tuple[Metadata, Sequence[Finding]]:

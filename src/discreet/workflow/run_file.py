@@ -132,4 +132,4 @@ def read_run(path: str | Path) -> RunFile:
 
 
 def _beside(folder: Path, place: str) -> str:
-    return place if "://" in place else str(folder / place)
+    return place if "://" in place or place.startswith("spark:") else str(folder / place)

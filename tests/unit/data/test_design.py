@@ -424,3 +424,10 @@ def test_a_dictionary_may_be_as_large_as_its_index_allows():
     expected = level_codes(pa.array([*entries, None]), column)
     np.testing.assert_array_equal(level_codes(stored, column), expected)
     assert expected.tolist() == [*range(100), *[7] * 157]
+
+
+def test_decimals_are_read_to_the_nearest_number():
+    """As text that says the same is: Arrow's own way from decimals to floats is off in the last bit for many."""
+    cells = [f"{cents // 100}.{cents % 100:02}" for cents in range(0, 10_000, 7)]
+    stored = pa.array([Decimal(cell) for cell in cells], pa.decimal128(10, 2))
+    assert numbers(stored).tolist() == numbers(pa.array(cells)).tolist() == [float(cell) for cell in cells]

@@ -8,12 +8,12 @@ import pytest
 
 from discreet.data.columns import Codes, code_of
 from discreet.data.design import Design
-from discreet.data.duckdb import open_table
 from discreet.data.dummy import dummy_table
 from discreet.data.formats.convert import read_any, to_csvw, to_smartnoise
 from discreet.data.lint import lint
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
+from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.mechanisms.rng import Source
 

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.data.design import Design
 from discreet.data.frame import FrameTable
 from discreet.data.metadata import Metadata
-from discreet.data.unit_cut import unit_keys
+from discreet.data.unit_keys import unit_keys
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 METADATA = Metadata.from_value(

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from discreet.data import engine, long_table, people, value_keys
 from discreet.data.columns import Codes
 from discreet.data.design import Design
-from discreet.data.duckdb import open_table
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
+from discreet.data.sources import open_table
 from discreet.data.sparse import SparseTable
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
 from discreet.kernels import long_products

@@ -159,6 +159,23 @@ def test_the_public_file_is_the_declared_one(tmp_path):
     assert str(tmp_path) not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("postgresql://ann:p4ss@db.example.org/x", "one local file, but it is an address"),
+        ("s3://key:p4ss@bucket/x.parquet", "one local file, but it is an address"),
+        ("spark:ins.p4ss", "one local file, but it is an address"),
+        ("host=db password=p4ss", "must be readable"),
+        (".", "one local file, but it is a folder"),
+    ],
+)
+def test_what_is_no_file_is_refused_and_not_repeated(source, told):
+    """An address may hold a password."""
+    with pytest.raises(InvalidParameterError, match=told) as refused:
+        PublicRecords(source, metadata())
+    assert "p4ss" not in str(refused.value)
+
+
 def test_a_link_to_the_private_file_is_the_private_file(tmp_path):
     """Whatever it is called."""
     path, link = tmp_path / "private.csv", tmp_path / "public.csv"

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from discreet.data.design import Design
 from discreet.data.frame import FrameTable
 from discreet.data.metadata import Metadata
-from discreet.data.unit_cut import cut_blocks, unit_keys
+from discreet.data.row_pass import owned_rows
+from discreet.data.unit_cut import UnitRows
+from discreet.data.unit_keys import keys_of, parts_of, unit_keys
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
 SITE = {"type": "category", "levels": ["a", "b"], "unknown": "b"}
@@ -33,20 +35,28 @@ def batch_of(rows: list[Row], id_type: pa.DataType | None = None) -> pa.RecordBa
     """Rows in the order given."""
     ids, x, site, y = zip(*rows, strict=True) if rows else ((), (), (), ())
     columns = [
-        pa.array(ids, id_type),
         pa.array(x, pa.float64()),
         pa.array(site, pa.string()),
         pa.array(y, pa.float64()),
+        pa.array(ids, id_type),
     ]
-    return pa.RecordBatch.from_arrays(columns, names=["pid", "x", "site", "y"])
+    return pa.RecordBatch.from_arrays(columns, names=["x", "site", "y", "pid"])
 
 
-def kept(rows: list[Row], k: int, *, split: int | None = None, id_type: pa.DataType | None = None) -> Counter:
+def kept(
+    rows: list[Row], k: int, *, split: int | None = None, id_type: pa.DataType | None = None, n_parts: int = 1
+) -> Counter:
     """The rows that remain, as a multiset of their integers."""
     design = Design.plan(declared(k), "y")
     whole = batch_of(rows, id_type)
-    parts = [whole] if split is None else [whole.slice(0, split), whole.slice(split)]
-    return Counter(map(tuple, np.concatenate([np.empty((0, 5), int), *cut_blocks(parts, design, "pid", k)]).tolist()))
+    batches = [whole] if split is None else [whole.slice(0, split), whole.slice(split)]
+    found = [np.empty((0, 5), int)]
+    for part in range(n_parts):
+        units = UnitRows(design.n_columns)
+        for batch in batches:
+            units.add(*owned_rows(batch, design, part, n_parts))
+        found += units.kept(k, 3)
+    return Counter(map(tuple, np.concatenate(found).tolist()))
 
 
 def encoded(rows: list[Row]) -> Counter:
@@ -80,6 +90,31 @@ def test_order_and_batches_do_not_matter(table: list[Row], k: int, random: Any, 
     shuffled = list(table)
     random.shuffle(shuffled)
     assert kept(shuffled, k, split=min(split, len(table))) == kept(table, k)
+
+
+@given(tables, st.integers(1, 4), st.integers(2, 5), st.sampled_from([pa.string(), pa.large_string()]))
+@settings(max_examples=20)
+def test_parts_of_the_units_make_the_whole(table: list[Row], k: int, n_parts: int, id_type: pa.DataType) -> None:
+    """Units that are looked at a part at a time leave the same rows as all at once."""
+    assert kept(table, k, n_parts=n_parts, id_type=id_type) == kept(table, k)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_parts_are_of_about_the_same_size(as_text: bool) -> None:
+    """Neighboring identifiers are spread evenly, and an identifier is in the same part in every slice."""
+    keys = keys_of(pa.array(range(-2000, 6000)), as_text)
+    found = parts_of(keys, 5)
+    assert found.min() == 0
+    assert found.max() == 4
+    assert np.abs(np.bincount(found) - 1600).max() < 5 * 36
+    assert np.array_equal(parts_of(keys.slice(700, 300), 5), found[700:1000])
+
+
+def test_equal_words_of_different_rows_leave_the_choice_to_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a hash tells rows apart no more, what remains still does not depend on their order."""
+    monkeypatch.setattr("discreet.kernels.unit_cuts.mixed", lambda words: words * np.uint64(0))
+    table: list[Row] = [("p", x / 10, "a", 0.0) for x in range(6)]
+    assert kept(table, 2) == kept(table[::-1], 2) == kept([table[i] for i in (3, 0, 5, 1, 4, 2)], 2)
 
 
 @given(tables, st.lists(rows.map(lambda row: ("p", *row[1:])), max_size=9), st.integers(1, 3))
@@ -133,6 +168,23 @@ IDS = {
 def test_identifiers_are_the_same_in_every_storage(storage: str) -> None:
     """Seven is one unit, and eight another, however the column is typed."""
     assert unit_keys(IDS[storage]).to_pylist() == ["7", "7", "8", "7"]
+
+
+def test_empty_texts_are_identifiers() -> None:
+    """The empty text is a unit like any other, wherever it stands."""
+    keys = pa.array(["", "a", "", "bb", ""], pa.large_string())
+    found = parts_of(keys, 7)
+    assert len({found[0], found[2], found[4]}) == 1
+    assert parts_of(pa.array(["", ""], pa.large_string()), 7).tolist() == [found[0]] * 2
+
+
+@pytest.mark.parametrize("scale", [0, 2, 10, 20])
+def test_a_decimal_is_one_unit_at_every_scale(scale: int) -> None:
+    """However many digits a storage keeps, and however it writes small numbers."""
+    cells = [Decimal(0), Decimal(-0), Decimal(7), Decimal(-100)] + [Decimal("0.0000001")] * (scale >= 10)
+    keys = unit_keys(pa.array(cells, pa.decimal128(38, scale))).to_pylist()
+    assert keys == ["0", "0", "7", "-100", "0.0000001"][: len(cells)]
+    assert unit_keys(pa.array([float(cell) for cell in cells])).to_pylist() == keys
 
 
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=8))

@@ -12,9 +12,9 @@ import pytest
 from tests.unit.kernels.kernel_problems import optimum_by_path
 
 from discreet.accounting.events import SelectionEvent
-from discreet.data.duckdb import open_table
 from discreet.data.frame import FrameTable
 from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source

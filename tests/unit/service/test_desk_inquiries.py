@@ -9,7 +9,7 @@ import pytest
 from tests.office import METADATA, QUESTION, open_office, write_table
 
 from discreet.errors import InvalidParameterError
-from discreet.service.desk.inquiries import check_place, located
+from discreet.service.desk.inquiries import check_place, located, private_source
 
 OUTSIDE = [
     "../secret.parquet",
@@ -60,6 +60,21 @@ def test_a_folder_must_be_named_in_the_service_file(tmp_path):
     for root in ("", "/", "other", str(tmp_path)):
         with pytest.raises(InvalidParameterError, match="a folder that the service file names"):
             located({"tables": tmp_path}, {"root": root, "path": "x.parquet", "table": None})
+
+
+def test_a_table_of_a_database_has_one_name(tmp_path):
+    """schema.table, without a second place for it: two names would be two budgets. Folders stay what they were."""
+    url = "postgresql://reader@h/x"
+    roots = {"warehouse": url, "tables": tmp_path}
+    place = {"root": "warehouse", "path": "clinic.people", "table": None}
+    assert private_source(roots, place) == (url, "clinic.people")
+    for wrong in ({"path": "people"}, {"path": ".people"}, {"path": "clinic."}, {"path": "a.b\n"}, {"table": "people"}):
+        with pytest.raises(InvalidParameterError, match=r"schema\.table"):
+            private_source(roots, place | wrong)
+    file = {"root": "tables", "path": "x.duckdb", "table": "people"}
+    assert private_source(roots, file) == (tmp_path / "x.duckdb", "people")
+    with pytest.raises(InvalidParameterError, match="service file names"):
+        private_source(roots, place | {"root": "other"})
 
 
 def _with_public(office):

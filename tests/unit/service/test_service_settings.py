@@ -3,10 +3,11 @@
 import pytest
 
 from discreet.errors import InvalidParameterError
-from discreet.service.settings import read_settings
+from discreet.service.settings import Settings, read_settings
 from discreet.service.setup import set_up, set_up_demo
 
 PEPPER = "this-is-the-secret-pepper"
+ROOT = ("private: {tables: private}",)
 
 
 @pytest.fixture
@@ -29,6 +30,16 @@ def test_what_init_writes_can_be_read(file):
     assert (file.parent / "private").stat().st_mode & 0o077 == 0
 
 
+def test_a_private_root_may_be_a_database(file):
+    """A URL stays as it is, through the settings that a job is given as well; beside it folders are folders."""
+    url = "postgresql://reader@db.example.org/clinic?sslmode=verify-full"
+    file.write_text(file.read_text().replace(*ROOT, f"private: {{tables: private, warehouse: '{url}'}}"))
+    found = read_settings(file)
+    assert found.private == {"tables": file.parent / "private", "warehouse": url}
+    given = found.model_dump(mode="json") | {"pepper": PEPPER}
+    assert Settings.model_validate(given).private == found.private
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
@@ -41,6 +52,12 @@ def test_what_init_writes_can_be_read(file):
         ("private: {tables: private}", "private: {Tables!: private}", "private"),
         ("public: {tables: public}", "public: {tables: private/open}", "apart from every private one"),
         ("public: {tables: public}", "public: {tables: .}", "apart from every private one"),
+        (*ROOT, "private: {db: 'mysql://h/x'}", "private.db: .*postgresql://"),
+        (*ROOT, f"private: {{db: 'postgresql://u:{PEPPER}@h/x'}}", "private.db: .*no password"),
+        (*ROOT, f"private: {{db: 'postgresql://u:/{PEPPER}@h/x'}}", "private.db: .*no password"),
+        (*ROOT, f"private: {{db: 'postgresql://u:?{PEPPER}@h/x'}}", "private.db: .*no password"),
+        (*ROOT, f"private: {{db: 'postgresql://u@h/x?password={PEPPER}'}}", "private.db: .*no password"),
+        (*ROOT, f"private: {{db: 'postgresql://u@h/x?p%61ssword={PEPPER}'}}", "private.db: .*no password"),
         ("schema:", "schema: [", "must be YAML"),
         ("witness: witness.jsonl", "#", "witness: Field required"),
         ("secure_cookies: true", "secure_cookies: false\nurl: https://office.example", "on this machine alone"),

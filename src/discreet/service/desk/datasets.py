@@ -9,7 +9,7 @@ from discreet.errors import ConflictError, InvalidParameterError, MetadataError
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import Context
 from discreet.service.desk import sight
-from discreet.service.desk.inquiries import check_place, located
+from discreet.service.desk.inquiries import check_private, located
 from discreet.service.schemas import (
     AllotmentIn,
     AllotmentOut,
@@ -94,7 +94,7 @@ def register(context: Context, who: Principal, given: DatasetIn, name: str | Non
 def _check_source(context: Context, metadata: workflow.Metadata, source: dict[str, Any]) -> None:
     for name in ("data", "targets"):
         if source[name] is not None:
-            check_place(tuple(context.settings.private), source[name])
+            check_private(context.settings.private, source[name])
     public = source["public"]
     if public is not None:
         workflow.open_public(located(context.settings.public, public), metadata, public["table"])

@@ -1,5 +1,6 @@
 """From the text of a request to a priced inquiry: metadata and public tables alone, never a private one."""
 
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -7,6 +8,8 @@ from discreet import workflow
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.service.context import Context
 from discreet.service.store.datasets import Dataset
+
+Roots = Mapping[str, Path | str]
 
 WEIGHTED = ("hybrid", "public-subset")
 """Methods that rest on the public table of a data set."""
@@ -101,6 +104,63 @@ def located(roots: dict[str, Path], place: dict[str, Any]) -> Path:
     return found
 
 
+def private_source(roots: Roots, place: dict[str, Any]) -> tuple[Path | str, str | None]:
+    """Return what opens a private table, and which table of it.
+
+    Parameters
+    ----------
+    roots : dict of str to Path or str
+        Folders, and databases by URL, by their names.
+    place : dict
+        root, path and table, as `schemas.Place` has them.
+
+    Returns
+    -------
+    tuple
+        A file or a database's URL, and the table's name.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is no such root, or the path names nothing in it.
+    """
+    root = check_private(roots, place)
+    return (root, place["path"]) if isinstance(root, str) else (located({place["root"]: root}, place), place["table"])
+
+
+def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:
+    """Refuse what is not in a private root of the service file, without looking at any file or database.
+
+    Parameters
+    ----------
+    roots : dict of str to Path or str
+        Folders, and databases by URL, by their names.
+    place : dict
+        root, path and table; in a database, the path is the table's name.
+
+    Returns
+    -------
+    Path or str
+        The root.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is no such root, or the path names nothing in it.
+    """
+    root = roots.get(place["root"])
+    if not isinstance(root, str):
+        check_place(tuple(roots), place)
+        return roots[place["root"]]
+    schema, _, table = place["path"].partition(".")
+    if not (schema and table and place["path"].isprintable() and place["table"] is None):
+        raise InvalidParameterError(
+            f"path must be schema.table in the database {place['root']!r}, and table empty, but "
+            f"path={place['path'][:100]!r}. Name the table there."
+        )
+    return root
+
+
 def check_place(roots: tuple[str, ...], place: dict[str, Any]) -> None:
     """Refuse what is not below a folder of the service file, without looking at any file.
 
@@ -119,7 +179,8 @@ def check_place(roots: tuple[str, ...], place: dict[str, Any]) -> None:
     if place["root"] not in roots:
         known = ", ".join(roots) or "none"
         raise InvalidParameterError(
-            f"root must be a folder that the service file names, but root={place['root']!r}. There is: {known}."
+            f"root must be a folder that the service file names, or a database, but root={place['root']!r}. "
+            f"There is: {known}."
         )
     path = PurePosixPath(place["path"])
     plain = place["path"].isprintable() and "\\" not in place["path"] and "://" not in place["path"]

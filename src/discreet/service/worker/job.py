@@ -22,7 +22,7 @@ from discreet.service.access.secrecy import same
 from discreet.service.clock import seconds_until
 from discreet.service.context import Context, open_context
 from discreet.service.desk.decisions import seal_of
-from discreet.service.desk.inquiries import inquire, located
+from discreet.service.desk.inquiries import inquire, private_source
 from discreet.service.desk.requests import content_sha256
 from discreet.service.settings import Settings
 from discreet.service.store import audit, datasets, decisions, requests
@@ -195,15 +195,10 @@ def _is_as_approved(context: Context, found: Request, decision: Decision | None)
 
 
 def _opened(context: Context, inquiry: workflow.Inquiry, source: dict[str, Any]) -> Any:
-    data, targets = source["data"], source["targets"]
     private = context.settings.private
-    return workflow.open_table(
-        located(private, data),
-        inquiry.metadata,
-        data["table"],
-        None if targets is None else located(private, targets),
-        None if targets is None else targets["table"],
-    )
+    data, table = private_source(private, source["data"])
+    targets = (None, None) if source["targets"] is None else private_source(private, source["targets"])
+    return workflow.open_table(data, inquiry.metadata, table, *targets)
 
 
 def _limit(memory_mb: int, slot_end: str) -> None:

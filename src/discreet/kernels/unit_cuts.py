@@ -1,4 +1,4 @@
-"""Sums of products of integer cells in which no unit has more than so many rows."""
+"""What remains of units that have too many rows: which rows do depends on that unit's rows alone, in any order."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,6 +7,44 @@ from discreet.kernels.products import exact_products
 
 Integers = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+
+
+def kept_rows(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> npt.NDArray[np.int16]:
+    """Return at most ``most`` rows of each unit.
+
+    Parameters
+    ----------
+    cells : ndarray of int16, shape (n, p)
+        Rows of one unit side by side.
+    starts : ndarray of int64, shape (n_units + 1,)
+        Where each unit's rows begin; the last place is n.
+    most : int
+        Rows that remain of one unit.
+
+    Returns
+    -------
+    ndarray of int16, shape (m, p)
+        Of a unit with too many, the first by a public hash of all their cells.
+
+    Examples
+    --------
+    >>> cells = np.array([[1, 1], [1, 1], [5, 7]], dtype=np.int16)
+    >>> kept_rows(cells, np.array([0, 2, 3]), 1)
+    array([[5, 7],
+           [1, 1]], dtype=int16)
+    """
+    many, unit = _crowded(starts, most)
+    if not unit.size:
+        return cells
+    crowd = cells[many]
+    words = np.zeros(len(crowd), dtype=np.uint64)
+    for column in crowd.T:
+        words = mixed(words + column.view(np.uint16))
+    order = np.lexsort((words, unit))
+    tied = np.flatnonzero((np.diff(words[order]) == 0) & (np.diff(unit[order]) == 0))
+    if np.any(crowd[order[tied]] != crowd[order[tied + 1]]):  # of 2^64 words, different rows seldom share one
+        order = np.lexsort((*crowd.T, words, unit))
+    return np.concatenate([cells[~many], crowd[_leading(order, unit, most)]])
 
 
 def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
@@ -44,11 +82,11 @@ def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> 
 
 
 def kept_sum(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
-    """Return the sum of a column over at most ``most`` rows of each unit, and their number.
+    """Return the sum of the last column over at most ``most`` rows of each unit, and their number.
 
     Parameters
     ----------
-    cells : ndarray of int16, shape (n,)
+    cells : ndarray of int16, shape (n, p)
         Rows of one unit side by side.
     starts : ndarray of int64, shape (n_units + 1,)
         Where each unit's rows begin; the last place is n.
@@ -61,9 +99,10 @@ def kept_sum(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integ
         Sum and number.
     """
     many, unit = _crowded(starts, most)
-    crowd = cells[many].astype(np.int64)
+    column = cells[:, -1]
+    crowd = column[many].astype(np.int64)
     kept = _first(_hashed(crowd, crowd), unit, most)
-    total = int(cells[~many].sum(dtype=np.int64)) + int(crowd[kept].sum())
+    total = int(column[~many].sum(dtype=np.int64)) + int(crowd[kept].sum())
     return np.array([total, int(np.minimum(np.diff(starts), most).sum())], dtype=np.int64)
 
 
@@ -76,7 +115,10 @@ def _crowded(starts: Integers, most: int) -> tuple[npt.NDArray[np.bool_], Intege
 
 def _first(words: Words, unit: Integers, most: int) -> Integers:
     """Places of each unit's first rows by their words; the unit's rows stand side by side."""
-    order = np.lexsort((words, unit))
+    return _leading(np.lexsort((words, unit)), unit, most)
+
+
+def _leading(order: Integers, unit: Integers, most: int) -> Integers:
     begins = np.searchsorted(unit, unit, side="left")
     kept: Integers = order[np.arange(len(unit)) - begins < most]
     return kept
@@ -84,8 +126,27 @@ def _first(words: Words, unit: Integers, most: int) -> Integers:
 
 def _hashed(first: Integers, second: Integers) -> Words:
     """A public mixture of two cells, one to one: equal words are equal cells, so a tie changes no sum."""
-    words = ((first + 2**15) * 2**16 + second + 2**15).astype(np.uint64)
-    # The finalizer of SplitMix64.
+    return mixed(((first + 2**15) * 2**16 + second + 2**15).astype(np.uint64))
+
+
+def mixed(words: Words) -> Words:
+    """Return words in which each bit depends on all, one to one: the finalizer of SplitMix64.
+
+    Parameters
+    ----------
+    words : ndarray of uint64
+        Any.
+
+    Returns
+    -------
+    ndarray of uint64
+        Different words of different ones.
+
+    References
+    ----------
+    Steele, Lea and Flood 2014 (SplitMix).
+    """
+    words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))

@@ -1,0 +1,169 @@
+"""A task on each batch of rows, in threads that read and compute side by side."""
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+
+Progress = Callable[[int], None]
+
+MOST_WORKERS = 8
+WORKERS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST_WORKERS)
+"""Threads: as many as there are processors, and no more than a batch each can be held in memory."""
+_WAIT_S = 0.05
+LISTEN_S = 0.2
+"""Some libraries, polars is one, install a handler of ctrl-C that does not end a wait."""
+
+
+def each(
+    streams: Iterable[Iterable[pa.RecordBatch]],
+    task: Callable[[pa.RecordBatch], T],
+    progress: Progress | None = None,
+) -> Generator[T]:
+    """Return the results of a task on each batch, in no certain order.
+
+    Parameters
+    ----------
+    streams : iterable of iterable of pyarrow.RecordBatch
+        A thread takes a stream, reads it to its end, then takes the next.
+    task : callable
+        Called from several threads at once.
+    progress : callable, optional
+        Told the number of rows done since it was last told.
+
+    Yields
+    ------
+    T
+        A result; few wait at a time.
+
+    Notes
+    -----
+    Whatever is raised in a thread is raised here. Closing the iterator, or an interruption, stops the threads after
+    the batch that they are at.
+    """
+    source, lock, stop = iter(streams), threading.Lock(), threading.Event()
+    found: queue.Queue[tuple[int, T] | BaseException | None] = queue.Queue(2 * WORKERS)
+
+    def offer(item: tuple[int, T] | BaseException | None) -> None:
+        while not stop.is_set():
+            with suppress(queue.Full):
+                found.put(item, timeout=_WAIT_S)
+                return
+
+    def run() -> None:
+        try:
+            while not stop.is_set():
+                with lock:
+                    stream = next(source, None)
+                if stream is None:
+                    break
+                for batch in stream:
+                    offer((batch.num_rows, task(batch)))
+                    if stop.is_set():
+                        break
+            offer(None)
+        except BaseException as error:  # a panic of a compiled library is no Exception
+            offer(error)
+
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(WORKERS)]
+    with _Alone():
+        try:
+            for thread in threads:
+                thread.start()
+            yield from _results(found, len(threads), progress)
+        finally:
+            stop.set()
+            if hasattr(source, "cancel"):  # a thread may be waiting for a server
+                source.cancel()
+            for thread in threads:
+                if thread.ident is not None:  # one that could not be started has none
+                    thread.join()
+            if hasattr(source, "close"):
+                source.close()
+
+
+def _results(
+    found: "queue.Queue[tuple[int, T] | BaseException | None]", running: int, progress: Progress | None
+) -> Iterator[T]:
+    while running:
+        try:
+            item = found.get(timeout=LISTEN_S)
+        except queue.Empty:
+            continue
+        if item is None:
+            running -= 1
+        elif isinstance(item, BaseException):
+            raise item
+        else:
+            n_rows, result = item
+            if progress is not None:
+                progress(n_rows)
+            yield result
+
+
+def heard(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> T:
+    """Do what waits for a server; the main thread has another do it, so that ctrl-C is heard meanwhile.
+
+    Parameters
+    ----------
+    task : callable
+        Leaves nothing half done when it is left alone, unless it can be cancelled.
+    cancel : callable, optional
+        Makes the task end soon; what it raises is of no interest. The task's end is then waited for.
+
+    Returns
+    -------
+    T
+        Its result.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return task()
+    doing: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            doing.set_result(task())
+        except BaseException as error:
+            doing.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        while not wait([doing], timeout=LISTEN_S).done:
+            pass
+    except BaseException:  # a library's handler of ctrl-C may raise an error of its own
+        while cancel is not None and not doing.done():
+            with suppress(Exception):
+                cancel()
+            wait([doing], timeout=LISTEN_S)
+        raise
+    return doing.result()
+
+
+class _Alone:
+    """While passes run, libraries of linear algebra start no threads of their own: there are enough."""
+
+    _lock = threading.Lock()
+    _running = 0
+    _limits: Any = None
+
+    def __enter__(self) -> None:
+        kind = _Alone
+        with kind._lock:
+            if kind._running == 0:
+                kind._limits = ThreadpoolController().limit(limits=1, user_api="blas")
+            kind._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        kind = _Alone
+        with kind._lock:
+            kind._running -= 1
+            if kind._running == 0:
+                kind._limits.restore_original_limits()

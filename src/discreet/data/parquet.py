@@ -1,0 +1,282 @@
+"""Parquet, read by row groups side by side: a file, a folder of files with or without partitions, an object store."""
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs
+import pyarrow.parquet as pq
+from typing_extensions import override
+
+from discreet.data.each import MOST_WORKERS
+from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.metadata import CategoryColumn, Metadata
+from discreet.data.parquet_files import constants_of, files_at, public_address
+from discreet.data.text_cells import checked
+from discreet.data.unit_keys import is_whole, unit_keys
+from discreet.errors import DataMismatchError, InvalidParameterError
+
+BUFFER_BYTES = 2**16
+"""Read ahead of each column; a wide table has thousands."""
+MOST_OPEN = 2 * MOST_WORKERS
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One file, and what its folders say of all its rows."""
+
+    path: str
+    footer: pq.FileMetaData
+    constants: dict[str, str | None]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return self.footer.schema.to_arrow_schema()
+
+    @cached_property
+    def fields(self) -> dict[str, pa.DataType]:
+        """Types as they are handed on; of a doubled name, of one of them."""
+        return {field.name: _handed_on(field.type) for field in self.schema} | dict.fromkeys(
+            self.constants, pa.string()
+        )
+
+
+class ParquetTable(Table):
+    """Parquet files that make up one table.
+
+    Parameters
+    ----------
+    place : Path or str
+        A file, a folder, or the address of one of these in an object store. Folders named ``column=value``, as Hive
+        and Spark write them, are columns of text. Files whose names begin with a dot or an underscore are no data.
+    metadata : Metadata
+        What is public about it.
+    table : str, optional
+        Not for this kind.
+
+    Notes
+    -----
+    Opening reads the footers. Each thread reads a row group of its own. A column may have another type in each file:
+    where those are numbers here and text there, all of its cells are read as text, which means the same to the row
+    map. Statistics of row groups are not looked at: every row counts, so no row group can be left out.
+    """
+
+    def __init__(self, place: Path | str, metadata: Metadata, table: str | None = None) -> None:
+        super().__init__(metadata)
+        if table is not None:
+            raise InvalidParameterError("Parquet files hold one table each: leave --table out, or name another file.")
+        self._files, root, paths = files_at(place)
+        self._name = PurePosixPath(root).name
+        self._locator = str(place) if isinstance(place, Path) else public_address(place)
+        self._open: list[tuple[_Part, pq.ParquetFile]] = []
+        self._lock = threading.Lock()
+        self._parts = self._read_footers(root, paths)
+        self._header = self._read_header()
+
+    @property
+    @override
+    def name(self) -> str:
+        return self._name
+
+    @property
+    @override
+    def locator(self) -> str | None:
+        return self._locator
+
+    @override
+    def header(self) -> list[tuple[str, str]]:
+        return self._header
+
+    @override
+    def holds_file(self, path: Path) -> bool:
+        here = isinstance(self._files, pyarrow.fs.LocalFileSystem)
+        return here and any(os.path.samefile(path, part.path) for part in self._parts)
+
+    @override
+    def row_count(self) -> int | None:
+        return sum(int(part.footer.num_rows) for part in self._parts)
+
+    def _read_footers(self, root: str, paths: list[str]) -> list[_Part]:
+        def read(path: str) -> _Part:
+            try:
+                with self._files.open_input_file(path) as file:
+                    return _Part(path, pq.read_metadata(file), constants_of(path, root))
+            except (pa.ArrowException, OSError, ValueError):
+                raise _unreadable(path) from None
+
+        with ThreadPoolExecutor(MOST_WORKERS) as pool:
+            return list(pool.map(read, paths))
+
+    def _read_header(self) -> list[tuple[str, str]]:
+        first = self._parts[0]
+        if any(len(set(part.schema.names)) < len(part.schema.names) for part in self._parts[1:]):
+            raise DataMismatchError("Each file of a table must have each column once, but one does not. Write it anew.")
+        if any(part.constants.keys() != first.constants.keys() for part in self._parts):
+            raise DataMismatchError(
+                "The files of a table must lie in folders of the same columns, such as year=2024, but some do not. "
+                "Move them."
+            )
+        names = [str(name) for name in (*first.schema.names, *first.constants)]
+        try:
+            kinds = {name: _kind_of_all([part.fields[name] for part in self._parts]) for name in dict.fromkeys(names)}
+            "".join(names).encode()
+        except KeyError as error:
+            raise DataMismatchError(
+                f"Every file of a table must have the same columns, but column {str(error.args[0])[:60]!r} is not in "
+                "all of them. Take the other files out of the folder, or write them anew."
+            ) from None
+        except ValueError:
+            raise _unreadable(self._name) from None
+        return [(name, kinds[name]) for name in names]
+
+    @cached_property
+    def _as_text(self) -> frozenset[str]:
+        """Columns that are numbers in one file and text in another."""
+        return frozenset(
+            name for name in self._parts[0].fields if len({_family(part.fields[name]) for part in self._parts}) > 1
+        )
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for stream in self.streams(columns):
+            yield from stream
+
+    @override
+    def streams(self, columns: Sequence[str]) -> Iterator[Iterable[pa.RecordBatch]]:
+        for part in self._parts:
+            for group in range(part.footer.num_row_groups):
+                yield self._row_group(part, group, columns)
+
+    def _row_group(self, part: _Part, group: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        stored = [name for name in columns if name not in part.constants]
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        if not stored:
+            n_rows = part.footer.row_group(group).num_rows
+            for start in range(0, n_rows, size):
+                yield self._completed({}, part, columns, min(size, n_rows - start))
+            return
+        with self._file(part) as file:
+            for batch in file.iter_batches(size, row_groups=[group], columns=stored, use_threads=False):
+                batch = checked(batch)  # a damaged file must not end the process
+                found = dict(zip(batch.schema.names, batch.columns, strict=True))
+                yield self._completed(found, part, columns, len(batch))
+
+    def _completed(
+        self, found: dict[str, pa.Array], part: _Part, columns: Sequence[str], n_rows: int
+    ) -> pa.RecordBatch:
+        """Columns in their order, those that the folders' names say among them, in types that all files share."""
+        arrays = [
+            _plain(found[name]) if name in found else pa.repeat(pa.scalar(part.constants[name], pa.string()), n_rows)
+            for name in columns
+        ]
+        cells = [unit_keys(cell) if name in self._as_text else cell for name, cell in zip(columns, arrays, strict=True)]
+        return pa.RecordBatch.from_arrays(cells, names=list(columns))
+
+    @contextmanager
+    def _file(self, part: _Part) -> Iterator[pq.ParquetFile]:
+        """An open file for one thread at a time; a few stay open, as of a wide table each takes long to open."""
+        with self._lock:
+            known = next((place for place, (of, _) in enumerate(self._open) if of is part), None)
+            found = self._open.pop(known)[1] if known is not None else None
+        if found is None:
+            found = pq.ParquetFile(
+                self._files.open_input_file(part.path),
+                metadata=part.footer,
+                buffer_size=BUFFER_BYTES,
+                pre_buffer=not isinstance(self._files, pyarrow.fs.LocalFileSystem),
+                read_dictionary=self._categories(part),
+            )
+        try:
+            yield found
+        finally:
+            with self._lock:
+                self._open.append((part, found))
+                del self._open[:-MOST_OPEN]
+
+    def _categories(self, part: _Part) -> list[str]:
+        """Text that is declared as a category: a look at each entry of a dictionary serves all cells that share it."""
+        text = (name for name, kind in part.fields.items() if pa.types.is_string(kind) and name not in part.constants)
+        return [name for name in text if isinstance(self.metadata.columns.get(name), CategoryColumn)]
+
+
+def _unreadable(path: str) -> DataMismatchError:
+    return DataMismatchError(
+        f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not."
+    )
+
+
+def _handed_on(kind: pa.DataType) -> pa.DataType:
+    """The type as which cells of a stored type are handed on."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.string() if str(kind) == "extension<arrow.uuid>" else _handed_on(kind.storage_type)
+    return _handed_on(kind.value_type) if pa.types.is_dictionary(kind) else kind
+
+
+def _plain(cells: Any) -> pa.Array:
+    """Cells as numbers or text, without what an extension says of them."""
+    if pa.types.is_dictionary(cells.type) and not pa.types.is_string(cells.type.value_type):
+        return _plain(cells.dictionary_decode())
+    if not isinstance(cells.type, pa.BaseExtensionType):
+        return cells
+    return _plain(cells.storage) if str(cells.type) != "extension<arrow.uuid>" else _uuid_text(cells.storage)
+
+
+def _uuid_text(cells: pa.Array) -> pa.Array:
+    """Sixteen bytes as people write them."""
+    given = cells.fill_null(bytes(16))
+    half = np.frombuffer(given.buffers()[1], dtype=np.uint8).reshape(-1, 16)[given.offset : given.offset + len(given)]
+    digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+    text = np.full((len(given), 36), ord("-"), dtype=np.uint8)
+    places = [place for place in range(36) if place not in (8, 13, 18, 23)]
+    text[:, places[0::2]], text[:, places[1::2]] = digits[half >> 4], digits[half & 15]
+    found = pa.array(text.view("S36")[:, 0], pa.binary()).cast(pa.string())
+    return pc.if_else(cells.is_valid(), found, None)
+
+
+def _kind_of_all(types: Sequence[pa.DataType]) -> str:
+    """Storage type of a column, in the words of all engines: where files differ, text, or what cannot be read."""
+    kinds = dict.fromkeys(_kind(one) for one in types)
+    strange = [kind for kind in kinds if kind not in (*_NUMBERS.values(), "VARCHAR", "NULL")]
+    return (strange or (list(kinds) if len(kinds) == 1 else ["VARCHAR"]))[0]
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "VARCHAR"
+    return _NUMBERS.get(str(kind)) or ("DECIMAL" if pa.types.is_decimal(kind) else str(kind).upper())
+
+
+def _family(kind: pa.DataType) -> str:
+    """Types of one family make the same identifiers, and the same numbers, of the same cells."""
+    if is_whole(kind):
+        return "whole"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "real"
+    return _kind(kind)
+
+
+_NUMBERS = {
+    "bool": "BOOLEAN",
+    "float": "FLOAT",
+    "halffloat": "FLOAT",
+    "double": "DOUBLE",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "uint8": "UTINYINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+    "decimal": "DECIMAL",
+}
+"""Storage types of numbers, in the words of all engines."""

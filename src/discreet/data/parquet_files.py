@@ -1,0 +1,178 @@
+"""Where the Parquet files of a table are: one, a folder, or in an object store; each row once."""
+
+import os
+import re
+import stat
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import pyarrow as pa
+import pyarrow.fs
+
+from discreet.data.each import heard
+from discreet.errors import InvalidParameterError
+
+PARQUET_SUFFIXES = (".parquet", ".pq")
+OBJECT_STORES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs")
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+PATIENCE_S = 30
+"""With an object store that does not answer, where it would be asked for many minutes."""
+
+
+def is_address(source: str) -> bool:
+    """Tell whether a source is in an object store.
+
+    Parameters
+    ----------
+    source : str
+        A path or an address.
+
+    Returns
+    -------
+    bool
+        True for an address.
+    """
+    return source.partition("://")[0].lower() in OBJECT_STORES and "://" in source
+
+
+def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
+    """Return the files of a table; none is opened.
+
+    Parameters
+    ----------
+    place : Path or str
+        A file, a folder, or the address of one of these in an object store.
+
+    Returns
+    -------
+    pyarrow.fs.FileSystem
+        Where they are.
+    str
+        Path of the file or folder there.
+    list of str
+        Paths of the files, sorted.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is nothing to be read, or rows could be in it twice.
+    """
+    shown = str(place) if isinstance(place, Path) else public_address(place)
+    try:
+        files, root, listed = _listed_here(place) if isinstance(place, Path) else heard(partial(_listed_afar, place))
+    except InvalidParameterError:
+        raise
+    except (pa.ArrowException, OSError, ValueError):  # the library's own text could show the keys in an address
+        raise InvalidParameterError(
+            f"The data must be a file or a folder that can be read, but {shown[:300]!r} is none. Check the address, "
+            "and that this machine may read it."
+        ) from None
+    inside = [PurePosixPath(path).relative_to(root) for path in listed if path != root]
+    if any(_of_versions(path) for path in inside):
+        raise InvalidParameterError(
+            f"A folder of data must hold each row once, but {shown[:300]!r} is a table of Delta, Iceberg or Hudi, "
+            "whose files hold old versions of rows too. Read it by its name in Spark's catalog, or write it anew."
+        )
+    paths = [root] if root in listed else sorted(f"{root}/{path}" for path in inside if _is_data(path))
+    if not paths:
+        raise InvalidParameterError(
+            f"A folder of data must hold Parquet files, but {shown[:300]!r} holds none. Name another one."
+        )
+    return files, root, paths
+
+
+def _listed_here(place: Path) -> tuple[Any, str, list[str]]:
+    files, found = pyarrow.fs.LocalFileSystem(), [str(place)] if place.is_file() else []
+    known: set[tuple[int, int]] = set()
+    for folder, folders, names in os.walk(place):
+        for path in (Path(folder, name) for name in (*folders, *names)):
+            status = path.lstat()
+            if stat.S_ISLNK(status.st_mode) or (path.name in names and (status.st_dev, status.st_ino) in known):
+                raise InvalidParameterError(
+                    f"A folder of data must hold each file once, but {path.name[:80]!r} is a link. Name the folder "
+                    "that holds the files themselves."
+                )
+            known.add((status.st_dev, status.st_ino))
+            found.append(str(path))
+    return files, str(place), found
+
+
+def _listed_afar(address: str) -> tuple[Any, str, list[str]]:
+    if address.startswith(("gs:", "gcs:")) and "retry_limit_seconds" not in address:
+        address += f"{'&' if '?' in address else '?'}retry_limit_seconds={PATIENCE_S}"
+    files, root = pyarrow.fs.FileSystem.from_uri(address)
+    root = root.rstrip("/")
+    if files.get_file_info(root).type == pyarrow.fs.FileType.File:
+        return files, root, [root]
+    return files, root, [item.path for item in files.get_file_info(pyarrow.fs.FileSelector(root, recursive=True))]
+
+
+def _of_versions(path: PurePosixPath) -> bool:
+    return any(name in ("_delta_log", ".hoodie") for name in path.parts) or path.name.endswith(".metadata.json")
+
+
+def _is_data(path: PurePosixPath) -> bool:
+    return path.suffix.lower() in PARQUET_SUFFIXES and not any(name.startswith(("_", ".")) for name in path.parts)
+
+
+def public_address(address: str) -> str:
+    """Return an address without what may be a secret, and with all that tells two tables apart.
+
+    Parameters
+    ----------
+    address : str
+        Of an object store.
+
+    Returns
+    -------
+    str
+        Without keys, and of the query with the endpoint alone.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a key in it cannot be told from a path; it is not shown.
+
+    Examples
+    --------
+    >>> print(public_address("s3://KEY:SECRET@bucket/claims/?region=eu-west-1"))
+    s3://bucket/claims
+    """
+    scheme, _, rest = address.partition("://")
+    place, _, query = rest.partition("?")
+    authority, slash, path = place.partition("/")
+    user, at, host = authority.rpartition("@")
+    if "@" in query or (not at and "@" in path and re.search(r":(?![0-9]+$)", authority)):
+        raise InvalidParameterError(
+            "An address must hold no key, or one whose / and ? are written %2F and %3F, but it has an @ behind these. "
+            "Leave the key to the environment."
+        )
+    if scheme.lower().startswith("abfs") and at:
+        host = f"{user.partition(':')[0]}@{host}"  # the container
+    endpoint = dict(parse_qsl(query)).get("endpoint_override")
+    if scheme.lower() == "s3":
+        endpoint = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    more = f"?endpoint_override={endpoint.rpartition('@')[2]}" if endpoint else ""
+    return f"{scheme}://{host}{slash}{path}".rstrip("/") + more
+
+
+def constants_of(path: str, root: str) -> dict[str, str | None]:
+    """Return what the names of folders say of all rows of a file, as Hive and Spark write them.
+
+    Parameters
+    ----------
+    path : str
+        Of the file.
+    root : str
+        Of the table's folder; only what is below it counts.
+
+    Returns
+    -------
+    dict of str to str
+        Columns and their cell; None for a missing one.
+    """
+    named = [name for name in PurePosixPath(path).relative_to(root).parts[:-1] if "=" in name]
+    pairs = (name.partition("=") for name in named)
+    return {unquote(key): None if value == NO_VALUE else unquote(value) for key, _, value in pairs}

@@ -1,0 +1,115 @@
+"""One pass over the rows of a private table, as a value: what is done with them wherever they are."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.data.design import Cells, RowMap
+from discreet.data.unit_cut import UnitCut, UnitRows
+from discreet.data.unit_keys import is_whole, keys_of, parts_of
+from discreet.kernels.exact_sums import ExactSum
+
+Integers = npt.NDArray[np.int64]
+
+BLOCK_ROWS = 2**16
+"""Of rows that were cut by unit, these many are added up at once."""
+
+
+@dataclass(frozen=True)
+class RowPass:
+    """An integer function of encoded rows, added up over all rows of a table, the cut by unit enforced first.
+
+    Parameters
+    ----------
+    design : RowMap
+        The row map.
+    work : callable
+        From encoded rows to an array of int64; must not depend on how rows are split into blocks.
+    start : ndarray of int64
+        The sum of no rows.
+    cut : UnitCut, optional
+        Whose the rows are, and how many of one's count.
+
+    Notes
+    -----
+    Each engine runs these functions, in threads here or in processes of a cluster, so that the integers are the same.
+    """
+
+    design: RowMap
+    work: Callable[[Cells], Integers]
+    start: Integers
+    cut: UnitCut | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the table's columns that are read."""
+        return (*self.design.columns, *(() if self.cut is None else (self.cut.unit_id,)))
+
+    def of_batch(self, batch: pa.RecordBatch) -> Integers:
+        """Return the sum over a batch of a table without a cut by unit.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            Holds `columns`.
+
+        Returns
+        -------
+        ndarray of int64
+            Of the shape of `start`.
+        """
+        return self.work(self.design.encode(batch))
+
+    def of_units(self, rows: UnitRows) -> Integers:
+        """Return the sum over the rows of whole units, each cut to what may remain of it.
+
+        Parameters
+        ----------
+        rows : UnitRows
+            All rows of these units.
+
+        Returns
+        -------
+        ndarray of int64
+            Of the shape of `start`.
+        """
+        if self.cut is None:
+            return self.start.copy()
+        if self.cut.of_units is not None:
+            return self.cut.of_units(*rows.side_by_side(), self.cut.most)
+        total = ExactSum(self.start)
+        for cells in rows.kept(self.cut.most, BLOCK_ROWS):
+            total.add(self.work(cells))
+        return total.value()
+
+
+def owned_rows(batch: pa.RecordBatch, design: RowMap, part: int = 0, n_parts: int = 1) -> tuple[pa.Array, Cells]:
+    """Return the owners of rows, and the rows encoded.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+        The design's columns, and last the unit's.
+    design : RowMap
+        The row map.
+    part, n_parts : int
+        Which part of all units; rows of others, and of nobody, are left out.
+
+    Returns
+    -------
+    pyarrow.Array
+        Identifiers.
+    ndarray of int16, shape (n, n_columns)
+        Encoded rows.
+    """
+    width = batch.num_columns - 1
+    owners, rows = batch.column(width), batch.select(range(width))
+    keys = keys_of(owners, as_text=not is_whole(owners.type))
+    if n_parts == 1:
+        return keys, design.encode(rows)
+    known = np.flatnonzero(keys.is_valid().to_numpy(zero_copy_only=False))
+    mine = pa.array(known[parts_of(keys.take(pa.array(known)), n_parts) == part])
+    return keys.take(mine), design.encode(rows.take(mine))

@@ -1,0 +1,143 @@
+"""Which engine a table is for: told by what it is given as, or by the ending of its name."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from discreet.data.duckdb import CsvTable, DuckDBFileTable
+from discreet.data.engine import Table
+from discreet.data.file_table import ArrowTable, FileTable, SQLiteTable
+from discreet.data.frame import FrameTable
+from discreet.data.lazy import LazyTable, is_lazy
+from discreet.data.long_table import LongTable
+from discreet.data.metadata import Metadata
+from discreet.data.parquet import ParquetTable
+from discreet.data.parquet_files import OBJECT_STORES, PARQUET_SUFFIXES, is_address
+from discreet.data.spark import SparkTable
+from discreet.data.spark_session import is_spark
+from discreet.data.sql import PostgresTable
+from discreet.data.sql_session import SCHEMES
+from discreet.errors import InvalidParameterError
+
+CSV_SUFFIXES = (".csv", ".tsv", ".txt")
+
+
+def open_table(
+    source: Any, metadata: Metadata, table: str | None = None, targets: Any = None, targets_table: str | None = None
+) -> Table:
+    """Open a table without reading a row.
+
+    Parameters
+    ----------
+    source : path, address or frame
+        A CSV, Parquet, Arrow, DuckDB or SQLite file, told by its ending; a folder of Parquet files, here or in an
+        object store (``s3://bucket/folder``); a PostgreSQL database (``postgresql://host/database``); a table or path
+        of Spark (``spark:catalog.schema.table``); a frame in memory or of Spark; a lazy frame of polars, a relation of
+        DuckDB or a table expression of ibis.
+    metadata : Metadata
+        What is public about the table.
+    table : str, optional
+        Which table of a database; needed when there are several.
+    targets : path or frame, optional
+        For metadata with a `layout`: the table with a row for each person, that holds ``layout.row`` and the target.
+    targets_table : str, optional
+        Which table that is, of a database file.
+
+    Returns
+    -------
+    Table
+        The table.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the file is not there or its kind is not known, or targets are given without a layout, or not with one.
+    DataMismatchError
+        When the header cannot be read.
+    """
+    if (targets is None) != (metadata.layout is None):
+        lack = "none is given. Name it as targets."
+        if targets is not None:
+            lack = "the metadata have no layout. Declare it, or leave out the targets."
+        raise InvalidParameterError(
+            f"A long table, and no other, needs its targets in a second table, with a row for each person, but {lack}"
+        )
+    values = _open_one(source, metadata, table)
+    return values if targets is None else LongTable(values, _open_one(targets, metadata, targets_table), metadata)
+
+
+def _open_one(source: Any, metadata: Metadata, table: str | None) -> Table:
+    if is_spark(source):
+        if table is not None:
+            raise InvalidParameterError("An address of Spark names one table: leave --table out, or name it there.")
+        return SparkTable(source, metadata)
+    if is_lazy(source):
+        return LazyTable(source, metadata)
+    if not isinstance(source, (str, Path)):
+        return FrameTable(source, metadata)
+    if is_address(str(source)):
+        return ParquetTable(str(source), metadata, table)
+    if str(source).partition("://")[0].lower() in SCHEMES:
+        return PostgresTable(str(source), metadata, table)
+    if _may_hold_password(str(source)):
+        raise InvalidParameterError(
+            "Data must be a local file or folder, a frame, or an address that begins with one of "
+            f"{', '.join(_SCHEMES)}, but it is another address. "
+            "Copy the table to a file."
+        )
+    path = Path(os.path.expanduser(source))
+    if not _exists(path):
+        raise InvalidParameterError(
+            f"The data must be a file or a folder of Parquet files, but {str(source)[:300]} is none. Check the path."
+        )
+    path = path.resolve()  # the same file by another path is the same source
+    if path.is_dir():
+        return ParquetTable(path, metadata, table)
+    suffix = path.suffix.lower()
+    for suffixes, kind in _KINDS:
+        if suffix in suffixes:
+            return kind(path, metadata, table)
+    known = ", ".join(s for suffixes, _ in _KINDS for s in suffixes)
+    raise InvalidParameterError(f"The data file's name must end in one of {known}, but it is {path.name[:80]!r}.")
+
+
+def _may_hold_password(source: str) -> bool:
+    """Tell an address, or what a client of PostgreSQL takes for one, from a path, which may be shown."""
+    return "://" in source or (source.startswith("postgres") and "@" in source) or "password=" in source.lower()
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.is_file() or path.is_dir()
+    except OSError:  # such as a name that is too long
+        return False
+
+
+_SCHEMES = (*(f"{scheme}://" for scheme in ("postgresql", *OBJECT_STORES)), "spark:")
+_KINDS: list[tuple[tuple[str, ...], type[FileTable] | type[ParquetTable]]] = [
+    (CSV_SUFFIXES, CsvTable),
+    (PARQUET_SUFFIXES, ParquetTable),
+    ((".arrow", ".feather", ".ipc", ".arrows"), ArrowTable),
+    ((".duckdb", ".ddb"), DuckDBFileTable),
+    ((".sqlite", ".sqlite3", ".db"), SQLiteTable),
+]
+
+
+def undeclared_table(source: str | Path, table: str | None = None) -> Table:
+    """Open a table for its name and header; no row is read, no metadata needed.
+
+    Parameters
+    ----------
+    source : str or Path
+        The file or address.
+    table : str, optional
+        Which table of a database.
+
+    Returns
+    -------
+    Table
+        Of which nothing is declared.
+    """
+    nothing = {"dataset": "header", "unit": "row", "neighboring": "add_or_remove_one"}
+    metadata = Metadata.from_value({**nothing, "columns": {"none": {"type": "real"}}})
+    return open_table(source, metadata, table)

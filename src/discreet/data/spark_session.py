@@ -1,0 +1,270 @@
+"""The session of Spark that reads an address, and what its complaints become."""
+
+import atexit
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from discreet.data import spark_worker
+from discreet.data.each import heard
+from discreet.errors import DiscreetError, InvalidParameterError
+
+T = TypeVar("T")
+
+SCHEME = "spark:"
+QUIET = {
+    "spark.app.name": "discreet",
+    "spark.log.level": "OFF",
+    "spark.ui.enabled": "false",  # its pages count rows, for whoever can reach this machine
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Settings of a session that is started here."""
+
+
+def is_spark(source: object) -> bool:
+    """Tell whether a source is Spark's, without loading Spark.
+
+    Parameters
+    ----------
+    source : object
+        What a table is opened from.
+
+    Returns
+    -------
+    bool
+        True for ``spark:...``, and for a DataFrame of a classic session or of Spark Connect.
+    """
+    if isinstance(source, str):
+        return source.startswith(SCHEME)
+    kind = type(source)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+
+
+def asked(question: Callable[[], T], refusal: Exception) -> T:
+    """Ask Spark; whatever it complains of, in the words of this house: its own may show paths and values.
+
+    Parameters
+    ----------
+    question : callable
+        Without a word of private rows in its answer.
+    refusal : Exception
+        Raised instead of Spark's error; an error of this house stays as it is.
+
+    Returns
+    -------
+    T
+        The answer.
+    """
+    try:
+        return question()
+    except DiscreetError:
+        raise
+    except Exception as error:
+        if is_interruption(error):
+            raise KeyboardInterrupt from None
+        raise refusal from None
+
+
+_tags = itertools.count()
+
+
+class Jobs:
+    """Jobs of Spark that end together.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    """
+
+    def __init__(self, spark: Any) -> None:
+        self._tag = f"discreet-{os.getpid()}-{next(_tags)}"
+        context = getattr(spark, "_sc", None)  # a session's own tags are of one thread, except in Spark Connect
+        self._add = spark.addTag if context is None else context.addJobTag
+        self._remove = spark.removeTag if context is None else context.removeJobTag
+        self._interrupt = spark.interruptTag if context is None else context.cancelJobsWithTag
+
+    def wait(self, task: Callable[[], T]) -> T:
+        """Run jobs to their end; an interruption ends them at once.
+
+        Parameters
+        ----------
+        task : callable
+            What starts them.
+
+        Returns
+        -------
+        T
+            Its result.
+        """
+
+        def tagged() -> T:
+            self._add(self._tag)  # of this thread
+            try:
+                with unwarned():
+                    return task()
+            finally:
+                self._remove(self._tag)
+
+        return heard(tagged, self.cancel)
+
+    def cancel(self) -> None:
+        """End those that run."""
+        with suppress(Exception):
+            self._interrupt(self._tag)
+
+
+def is_interruption(error: BaseException | None) -> bool:
+    """Tell whether ctrl-C began what ended in an error: Spark then tells of a job that was cancelled.
+
+    Parameters
+    ----------
+    error : BaseException or None
+        What was raised.
+
+    Returns
+    -------
+    bool
+        True where an interruption led to it.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def session() -> Any:
+    """Return the active session, or start one as the environment says, silent and stopped at the end.
+
+    Returns
+    -------
+    SparkSession
+        The session.
+
+    Raises
+    ------
+    InvalidParameterError
+        When pyspark or Java is missing, or Spark does not start.
+    """
+    try:
+        with unwarned():
+            from pyspark.sql import SparkSession
+    except ImportError:
+        raise InvalidParameterError(
+            "An address that begins with spark: needs pyspark, but it is not installed. "
+            "Install it with: pip install 'discreet[spark]'."
+        ) from None
+    refusal = InvalidParameterError(
+        "Spark must start for an address that begins with spark:, but it does not. Check that Java 17 or later is "
+        "installed (JAVA_HOME) and that SPARK_HOME, SPARK_CONF_DIR or SPARK_REMOTE are right; the command pyspark "
+        "tells more."
+    )
+    with unwarned():
+        active = asked(SparkSession.getActiveSession, refusal)
+        return active if active is not None else asked(_started, refusal)
+
+
+def _started() -> Any:
+    """A session of our own."""
+    from pyspark.sql import SparkSession
+
+    if "SPARK_REMOTE" in os.environ or os.environ.get("SPARK_API_MODE") == "connect":
+        with _no_terminal():
+            found = SparkSession.builder.getOrCreate()
+    else:
+        _start_java()
+        found = SparkSession.builder.getOrCreate()
+    atexit.register(found.stop)
+    return found
+
+
+@contextmanager
+def _no_terminal() -> Iterator[None]:
+    """A server that Spark Connect starts on this machine would write to our terminal to its end."""
+    kept = [os.dup(number) for number in (1, 2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number in (1, 2):
+            os.dup2(nowhere, number)
+        yield
+    finally:
+        for number, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, number)
+        for number in (nowhere, *kept):
+            os.close(number)
+
+
+def _start_java() -> None:
+    """Start Spark's process without a terminal: it and its workers have nothing to say that may be shown."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._active_spark_context is not None or SparkContext._gateway is not None:
+        return
+    folder = tempfile.mkdtemp(prefix="discreet-")  # else Spark makes one where we stand
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    places = {"spark.sql.warehouse.dir": f"file:{folder}"}
+    settings = SparkConf(loadDefaults=False).setAll(list((QUIET | places).items()))
+    away = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    context = SparkContext(gateway=launch_gateway(settings, popen_kwargs=away))
+    if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # workers of this machine are as we are
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Keep pyspark's warnings, of versions that it has not been tried with, to itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+_tried: set[str] = set()
+
+
+def check_workers(spark: Any) -> None:
+    """Try a pass over no private row, before anything is charged: once for each session.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+
+    Raises
+    ------
+    InvalidParameterError
+        When its workers cannot run, or run another version than this process.
+    """
+    key = _key_of(spark)
+    if key in _tried:
+        return
+    own = spark_worker.own_versions()
+    refusal = InvalidParameterError(
+        f"Spark's workers must have {own} to run a pass, but a trial without data failed. Install the same version of "
+        "discreet where they run, or name its Python with PYSPARK_PYTHON."
+    )
+
+    def trial() -> pa.Table:
+        return spark.range(64).mapInArrow(spark_worker.versions, "versions string").toArrow()
+
+    found = asked(lambda: Jobs(spark).wait(trial), refusal)
+    others = sorted(set(found.column(0).to_pylist()) - {own})
+    if others:
+        raise InvalidParameterError(
+            f"Spark's workers must have {own}, as here, but some have {others[0][:200]}. Install the same version."
+        )
+    _tried.add(key)
+
+
+def _key_of(spark: Any) -> str:
+    """What tells the sessions of this process apart."""
+    context = getattr(spark, "_sc", None)
+    return str(context.applicationId) if context is not None else str(getattr(spark, "session_id", id(spark)))

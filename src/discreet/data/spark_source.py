@@ -1,0 +1,259 @@
+"""What an address of Spark names: a table of the catalog, or Parquet files that are one table and no more."""
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from discreet.data.parquet_files import PARQUET_SUFFIXES
+from discreet.data.spark_session import SCHEME, asked, session, unwarned
+from discreet.errors import DataMismatchError, InvalidParameterError
+
+BASE_TABLES = ("EXTERNAL", "MANAGED")
+MOST_FILES = 1000
+"""Of a folder: the schema of each is asked for, before anything is charged."""
+AT_ONCE = 4
+"""Schemas asked for side by side."""
+DATA_FILES = "[^_.]*.{[pP][aA][rR][qQ][uU][eE][tT],[pP][qQ]}"
+"""Names that a folder's data have, as the local engine knows them, in Hadoop's words."""
+MARKS = ("_delta_log", ".hoodie", "metadata/*.metadata.json")
+"""What Delta, Hudi and Iceberg keep in the folder of a table."""
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PATTERN = re.compile(r"[*?\[\]{}\\\x00-\x1f]")
+_STORE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
+_SECRET = re.compile(r":.*@", re.DOTALL)
+_MARK = re.compile(r"(.*/)?(_delta_log|\.hoodie|metadata/[^/]*\.metadata\.json)(/.*)?", re.DOTALL)
+_HALF_HIDDEN = re.compile(r"(.*/)?_(metadata|common_metadata|[^/]*=)[^/]*/.*", re.DOTALL)
+
+
+def frame_at(address: str) -> tuple[Any, str]:
+    """Return what an address names; schemas and footers are read, no row is.
+
+    Parameters
+    ----------
+    address : str
+        ``spark:`` and the name of a table of the session's catalog, or a path that its executors read.
+
+    Returns
+    -------
+    DataFrame
+        The table.
+    str
+        Its full address.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is malformed, names a view or nothing, a folder holds links or another table format, or Spark is not to
+        be had.
+    DataMismatchError
+        When the header cannot be read, or the files of a folder differ in their columns or types.
+
+    Notes
+    -----
+    Cost: of a folder, its list, and a small job of Spark for the footer of each file.
+    """
+    place = address.removeprefix(SCHEME)
+    scheme = _STORE.match(place)
+    if _SECRET.search(unquote(place[scheme.end() :] if scheme else place)):
+        raise InvalidParameterError(
+            "An address after spark: must be without a password, but it has an @ after a colon. Keep keys in Spark's "
+            "own configuration."
+        )
+    return _files(place) if "/" in place else _catalog_table(place)
+
+
+def _files(path: str) -> tuple[Any, str]:
+    path = path.rstrip("/")
+    if _PATTERN.search(path):
+        raise InvalidParameterError(
+            "A path after spark: must be without * ? [ ] { } and \\, but it has one. Name one file or folder."
+        )
+    if path.startswith("//") or not (path.startswith("/") or ":/" in path):
+        raise InvalidParameterError(
+            f"A path after spark: must be absolute, but it is {path[:300]!r}. Write such as spark:/shared/x.parquet."
+        )
+    spark = session()
+    refusal = DataMismatchError(
+        f"spark:{path[:300]} must be Parquet that Spark can read, in files that end in .parquet or .pq, of names that "
+        "differ not by case alone, but its header cannot be read. Check the path and what Spark may see."
+    )
+    asked(lambda: _check_folder(spark, path), refusal)  # first: Spark would follow a link to its own folder
+    # Without the first, names of folders, which are cells, would decide how other cells are read.
+    options = {"recursiveFileLookup": "true", "mergeSchema": "false", "pathGlobFilter": DATA_FILES}
+    reader = spark.read.options(**options)
+    with unwarned():
+        frame = asked(lambda: reader.parquet(path), refusal)
+        _check_schemas(reader, frame, asked(frame.inputFiles, refusal))
+    return frame, SCHEME + path
+
+
+def _check_folder(spark: Any, path: str) -> None:
+    """Refuse a folder in which Spark would find a row twice, or one that is no longer in the table."""
+    here = _on_this_machine(spark, path)
+    if here is None and not _has_java(spark):
+        return  # a server's own storage, which cannot be listed from here
+    found = _below(here) if here is not None else _below_elsewhere(spark, path)
+    n_files, seen = 0, set()
+    for name, identity in found:
+        if _MARK.fullmatch(name):
+            raise _other_format()
+        if identity is None or identity in seen:
+            raise InvalidParameterError(
+                "A folder after spark: must be without links, of which Spark would count the rows again, but it holds "
+                f"some, such as {PurePosixPath(name).name[:80]!r}. Take them out, or name the files' own folder."
+            )
+        seen.add(identity)
+        n_files += _is_data(name)
+        _check_number(n_files)
+    if n_files and (_marked(here) if here is not None else _marked_elsewhere(spark, path)):
+        raise _other_format()
+
+
+def _on_this_machine(spark: Any, path: str) -> str | None:
+    """The path for this process; nothing where it is in another store."""
+    scheme = _STORE.match(path)
+    if scheme is not None:
+        is_here = scheme[1].lower() == "file"
+    else:
+        is_here = not _has_java(spark) or _hadoop(spark).get("fs.defaultFS").startswith("file:")
+    here = path[scheme.end() :] if scheme else path
+    here = "/" + here.lstrip("/")
+    return here if is_here and (_has_java(spark) or os.path.exists(here)) else None
+
+
+def _has_java(spark: Any) -> bool:
+    """Whether this process speaks with Spark's own, which Spark Connect does not."""
+    return hasattr(spark, "_jsparkSession")
+
+
+def _hadoop(spark: Any) -> Any:
+    return spark._jsparkSession.sessionState().newHadoopConf()
+
+
+def _below(root: str) -> Iterator[tuple[str, Any]]:
+    """Everything in a folder, by its path there, with what tells files apart; of a link, nothing does."""
+    for folder, folders, files in os.walk(root):
+        for place in (os.path.join(folder, name) for name in (*folders, *files)):
+            found = os.lstat(place)
+            is_link = stat.S_ISLNK(found.st_mode)
+            yield os.path.relpath(place, root), None if is_link else (found.st_dev, found.st_ino)
+
+
+def _below_elsewhere(spark: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Files of a folder in another store, which has no links."""
+    root = spark._jvm.org.apache.hadoop.fs.Path(path)
+    store = root.getFileSystem(_hadoop(spark))
+    whole = store.makeQualified(root).toString() + "/"
+    files = store.listFiles(root, True)
+    while files.hasNext():
+        found = files.next().getPath().toString()
+        if found.startswith(whole):  # else the path itself is a file
+            yield found.removeprefix(whole), found
+
+
+def _marked(root: str) -> bool:
+    """Whether a folder is in that of a table of another format, such as its folder of data."""
+    above = PurePosixPath(os.path.realpath(root)).parents
+    return any(glob.glob(f"{glob.escape(str(one))}/{mark}") for one in above for mark in MARKS)
+
+
+def _marked_elsewhere(spark: Any, path: str) -> bool:
+    place = spark._jvm.org.apache.hadoop.fs.Path
+    above = place(path).getParent()
+    with suppress(Exception):  # who may read a folder may not always read those above
+        while above is not None:
+            store = above.getFileSystem(_hadoop(spark))
+            if any(store.globStatus(place(f"{above.toString()}/{mark}")) for mark in MARKS):
+                return True
+            above = above.getParent()
+    return False
+
+
+def _other_format() -> InvalidParameterError:
+    return InvalidParameterError(
+        "A folder after spark: must hold plain Parquet, but it is of a Delta, Hudi or Iceberg table, whose files hold "
+        "old rows too. Name the table as Spark's catalog has it, such as spark:catalog.schema.table."
+    )
+
+
+def _is_data(name: str) -> bool:
+    """Whether a file is data; refuse one that is data to Spark alone."""
+    path = PurePosixPath(name)
+    if path.suffix.lower() not in PARQUET_SUFFIXES or path.name.startswith(("_", ".")):
+        return False
+    if _HALF_HIDDEN.fullmatch(name):
+        raise InvalidParameterError(
+            "Folders whose names begin with _ must hold no data, but Spark would read some of them, such as those with "
+            "an = in the name. Rename or move them."
+        )
+    return not any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def _check_number(n_files: int) -> None:
+    if n_files > MOST_FILES:
+        raise InvalidParameterError(
+            f"A folder after spark: must hold at most {MOST_FILES} files, as the header of each is compared, but there "
+            "are more. Register the table in Spark's catalog, and name it as spark:catalog.schema.table."
+        )
+
+
+def _check_schemas(reader: Any, frame: Any, files: list[str]) -> None:
+    """Compare what the footers say: Spark would refuse other types in mid-pass, and fill up other columns."""
+    _check_number(len(files))
+    if len(files) < 2:
+        return
+    paths = [unquote(file) for file in files]
+    if any(map(_PATTERN.search, paths)):
+        raise InvalidParameterError(
+            "Names of files and folders must be without * ? [ ] { } and \\, but some have one. Rename them."
+        )
+    expected = _types(frame)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for path, found in zip(paths, pool.map(lambda path: _types_of(reader, path), paths), strict=True):
+            if found != expected:
+                raise DataMismatchError(
+                    "Every file of a folder must have the same columns of the same types, but "
+                    f"{PurePosixPath(path).name[:80]!r} differs from others. Take it out, or write it anew."
+                )
+
+
+def _types_of(reader: Any, path: str) -> dict[str, str]:
+    refusal = DataMismatchError(
+        f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not."
+    )
+    return asked(lambda: _types(reader.parquet(path)), refusal)
+
+
+def _types(frame: Any) -> dict[str, str]:
+    return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+
+
+def _catalog_table(name: str) -> tuple[Any, str]:
+    spark = session()
+    found = asked(
+        lambda: spark.catalog.getTable(name),
+        InvalidParameterError(
+            f"A table of Spark's catalog must be named, such as spark:catalog.schema.table, but {name[:200]!r} is none "
+            "there. Check the name, and that Spark is configured for this catalog."
+        ),
+    )
+    if found.isTemporary or found.tableType not in BASE_TABLES:
+        raise InvalidParameterError(
+            f"{name[:200]!r} must be a table, but it is a view, in which one row could change others. "
+            "Name the table itself."
+        )
+    parts = (*((found.catalog,) if found.catalog else ()), *(found.namespace or ()), found.name)
+    whole = ".".join(part if _BARE.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in parts)
+    frame = asked(
+        lambda: spark.table(whole),
+        DataMismatchError(f"{name[:200]!r} must be a readable table, but its header is not. Check what Spark may see."),
+    )
+    return frame, SCHEME + whole

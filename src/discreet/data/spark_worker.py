@@ -1,0 +1,371 @@
+"""What the workers of a Spark cluster run: the pass of every engine, over the rows of one partition."""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.data.design import Cells
+from discreet.data.row_pass import BLOCK_ROWS, RowPass, owned_rows
+from discreet.data.unit_cut import UnitRows
+from discreet.kernels.exact_sums import ExactSum
+
+Integers = npt.NDArray[np.int64]
+Batches = Iterable[pa.RecordBatch]
+Step = Callable[[Any, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+FAILED = "A pass over private rows failed. Why is not told: it may depend on them."
+PIECE = 2**13
+"""Integers of a sum that travel as one row."""
+HELD_BYTES = 2**26
+"""Of encoded rows that a worker keeps until those of a unit are all there; three times that for a moment."""
+ROW_BYTES = 2**26
+"""Of encoded rows that leave a worker at once."""
+
+SUMS = "place bigint, part binary, n_rows bigint"
+"""What sums travel as, in Spark's words: some of the integers, their place, and the rows that they are of."""
+CELLS = "cells binary"
+"""What encoded rows travel as: those of a block, side by side."""
+
+
+def guarded(step: Step, sent: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run a step on a partition; of whatever goes wrong, one constant text leaves the worker.
+
+    Parameters
+    ----------
+    step : callable
+        One of this module.
+    sent : bytes
+        The pass, pickled; empty for a step that needs none.
+    batches : iterator of pyarrow.RecordBatch
+        Rows of the partition.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        What the step returns.
+
+    Raises
+    ------
+    RuntimeError
+        Without a cause: Spark writes the texts of all causes to its logs.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a warning in a log would tell of rows
+            yield from step(_received(sent) if sent else None, batches)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        failed = True
+    else:
+        failed = False
+    if failed:
+        raise RuntimeError(FAILED)
+
+
+@lru_cache(maxsize=2)
+def _received(sent: bytes) -> RowPass:
+    """The pass, once for all partitions of a worker: what it learns of public points serves the next."""
+    from pyspark import cloudpickle
+
+    found: RowPass = cloudpickle.loads(sent)
+    return found
+
+
+def sums(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Add up a partition of a table without a cut by unit.
+
+    Parameters
+    ----------
+    row_pass : RowPass
+        What to do.
+    batches : iterator of pyarrow.RecordBatch
+        Its columns, in their order.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        The sum in pieces, as `SUMS`; nothing for no rows.
+    """
+    total, n_rows = ExactSum(row_pass.start), 0
+    for batch in _named(batches, row_pass.columns):
+        total.add(row_pass.of_batch(batch))
+        n_rows += batch.num_rows
+    if n_rows:
+        yield from pieces(total.value(), n_rows)
+
+
+def rows_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Encode rows, beside each its owner; rows of nobody are left out.
+
+    Parameters
+    ----------
+    row_pass : RowPass
+        With a cut.
+    batches : iterator of pyarrow.RecordBatch
+        Its columns, in their order.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        A key, whole numbers or bytes of text, and the row's integers as bytes.
+    """
+    width = 2 * row_pass.design.n_columns
+    size = max(1, ROW_BYTES // width)
+    for batch in _named(batches, row_pass.columns):
+        for start in range(0, batch.num_rows, size):
+            keys, cells = owned_rows(batch.slice(start, size), row_pass.design)
+            if not pa.types.is_integer(keys.type):
+                keys = keys.cast(pa.large_binary()).cast(pa.binary())  # text would be compared as the session says
+            ends = np.arange(len(cells) + 1, dtype=np.int32) * np.int32(width)
+            data = [None, pa.py_buffer(ends), pa.py_buffer(np.ascontiguousarray(cells))]
+            rows = pa.Array.from_buffers(pa.binary(), len(cells), data)
+            yield pa.RecordBatch.from_arrays([keys, rows], names=["key", "cells"]).filter(keys.is_valid())
+
+
+def sums_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Add up the rows of whole units, each cut to what may remain of it.
+
+    Parameters
+    ----------
+    row_pass : RowPass
+        With a cut.
+    batches : iterator of pyarrow.RecordBatch
+        As `rows_of_units` returns them, all rows of these units, sorted by key.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        The sum in pieces, as `SUMS`; nothing for no rows.
+    """
+    total, found = ExactSum(row_pass.start), False
+    for rows in _whole_units(row_pass.design.n_columns, batches):
+        total.add(row_pass.of_units(rows))
+        found = True
+    if found:
+        yield from pieces(total.value(), 0)
+
+
+def encoded(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Encode rows of a table without a cut by unit.
+
+    Parameters
+    ----------
+    row_pass : RowPass
+        What to do.
+    batches : iterator of pyarrow.RecordBatch
+        Its columns, in their order.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        Blocks of rows, as `CELLS`.
+    """
+    size = max(1, ROW_BYTES // (2 * row_pass.design.n_columns))
+    for batch in _named(batches, row_pass.columns):
+        for start in range(0, batch.num_rows, size):
+            yield _block(row_pass.design.encode(batch.slice(start, size)))
+
+
+def encoded_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the encoded rows that remain of whole units.
+
+    Parameters
+    ----------
+    row_pass : RowPass
+        With a cut.
+    batches : iterator of pyarrow.RecordBatch
+        As for `sums_of_units`.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        Blocks of rows, as `CELLS`.
+    """
+    most = 0 if row_pass.cut is None else row_pass.cut.most
+    for rows in _whole_units(row_pass.design.n_columns, batches):
+        for cells in rows.kept(most, BLOCK_ROWS):
+            yield _block(cells)
+
+
+def as_they_are(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return rows of the storage's own types.
+
+    Parameters
+    ----------
+    row_pass : RowPass
+        Of its row map, the columns alone.
+    batches : iterator of pyarrow.RecordBatch
+        Its columns, in their order.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        Batches as Arrow streams, as `CELLS`.
+    """
+    for batch in _named(batches, row_pass.columns):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], names=["cells"])
+
+
+def added(_: object, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Add up pieces of sums that have the same place.
+
+    Parameters
+    ----------
+    _ : object
+        Not needed.
+    batches : iterator of pyarrow.RecordBatch
+        As `SUMS`.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        As `SUMS`, each place once.
+    """
+    totals, n_rows = joined(batches)
+    for place, total in totals.items():
+        yield _piece(place, total.value(), n_rows)
+        n_rows = 0
+
+
+def joined(batches: Batches) -> tuple[dict[int, ExactSum], int]:
+    """Add up pieces of sums that have the same place.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        As `SUMS`.
+
+    Returns
+    -------
+    dict of int to ExactSum
+        The sum of each place.
+    int
+        Number of rows.
+    """
+    totals: dict[int, ExactSum] = {}
+    n_rows = 0
+    for batch in batches:
+        for place, part, rows in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            piece = np.frombuffer(part, dtype="<i8").astype(np.int64)
+            if place not in totals:
+                totals[place] = ExactSum(np.zeros_like(piece))
+            totals[place].add(piece)
+            n_rows += rows
+    return totals, n_rows
+
+
+def pieces(total: Integers, n_rows: int) -> Iterator[pa.RecordBatch]:
+    """Cut a sum into pieces.
+
+    Parameters
+    ----------
+    total : ndarray of int64
+        Of any shape.
+    n_rows : int
+        What it is of.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        As `SUMS`.
+    """
+    flat = total.reshape(-1)
+    for place, start in enumerate(range(0, len(flat), PIECE)):
+        yield _piece(place, flat[start : start + PIECE], n_rows)
+        n_rows = 0
+
+
+def _piece(place: int, part: Integers, n_rows: int) -> pa.RecordBatch:
+    columns = [pa.array([place]), pa.array([part.astype("<i8").tobytes()], pa.binary()), pa.array([n_rows])]
+    return pa.RecordBatch.from_arrays(columns, names=["place", "part", "n_rows"])
+
+
+def _block(cells: Cells) -> pa.RecordBatch:
+    rows = pa.array([np.ascontiguousarray(cells).tobytes()], pa.binary())
+    return pa.RecordBatch.from_arrays([rows], names=["cells"])
+
+
+def _named(batches: Batches, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The same rows under the table's own names: on the way they had others, which no storage takes amiss."""
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays(batch.columns, names=list(names))
+
+
+def _whole_units(n_columns: int, batches: Batches) -> Iterator[UnitRows]:
+    """Rows of some units after the other, as many as may be held; all of a unit at once."""
+    rows, size, last = UnitRows(n_columns), 0, None
+    for batch in batches:
+        keys, cells = _narrow(batch.column(0)), _cells_of(batch.column(1), n_columns)
+        if not len(keys):
+            continue
+        _check_order(keys, last)
+        if size >= HELD_BYTES:
+            end = pc.index(pc.not_equal(keys, last), True).as_py()
+            if end >= 0:
+                rows.add(keys.slice(0, end), cells[:end])
+                yield rows
+                rows, size, keys, cells = UnitRows(n_columns), 0, keys.slice(end), cells[end:]
+        rows.add(keys, cells)
+        size += cells.nbytes
+        last = keys[-1]
+    if last is not None:
+        yield rows
+
+
+def _check_order(keys: pa.Array, last: pa.Scalar | None) -> None:
+    """Whoever is seen again after others would keep more rows than allowed: a plan that lost its sort is refused."""
+    is_sorted = pc.all(pc.less_equal(keys.slice(0, len(keys) - 1), keys.slice(1))).as_py()
+    if is_sorted is False or (last is not None and pc.less(keys[0], last).as_py()):
+        raise ValueError(FAILED)
+
+
+def _cells_of(rows: pa.Array, n_columns: int) -> Cells:
+    """Rows from their bytes, which lie side by side."""
+    rows = _narrow(rows)
+    ends = np.frombuffer(rows.buffers()[1], dtype=np.int32)[rows.offset : rows.offset + len(rows) + 1]
+    cells = np.frombuffer(rows.buffers()[2], dtype=np.int16, count=(ends[-1] - ends[0]) // 2, offset=int(ends[0]))
+    return cells.reshape(len(rows), n_columns)
+
+
+def _narrow(cells: pa.Array) -> pa.Array:
+    """Bytes with ends of 32 bits, as they were sent: a session may hand them on with ends of 64."""
+    return cells if pa.types.is_integer(cells.type) else cells.cast(pa.binary())
+
+
+def versions(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Tell what a worker runs; no table is read.
+
+    Parameters
+    ----------
+    _ : iterator of pyarrow.RecordBatch
+        Not needed.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        Versions of Discreet and Python, in one text.
+    """
+    yield pa.RecordBatch.from_arrays([pa.array([own_versions()])], names=["versions"])
+
+
+def own_versions() -> str:
+    """Return what this process runs.
+
+    Returns
+    -------
+    str
+        Versions, of what must be the same everywhere for a pass to run and to give the same integers.
+    """
+    return f"discreet {version('discreet')}, Python {sys.version_info.major}.{sys.version_info.minor}"

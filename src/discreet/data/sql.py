@@ -1,0 +1,136 @@
+"""Tables in PostgreSQL: one base table, streamed from a read-only session; only the asked columns leave the server."""
+
+from collections.abc import Generator, Iterator, Sequence
+
+import pyarrow as pa
+from typing_extensions import override
+
+from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.file_table import quoted
+from discreet.data.metadata import Metadata
+from discreet.data.sql_catalog import relation
+from discreet.data.sql_session import Address, Session, session
+from discreet.errors import DataMismatchError
+
+_BYTES_A_CELL = 16
+
+
+class PostgresTable(Table):
+    """A base table of a PostgreSQL database.
+
+    Parameters
+    ----------
+    url : str
+        ``postgresql://user:password@host:port/database?options``. What it leaves out, a password above all, comes from
+        where every client of PostgreSQL finds it: PGPASSWORD, ~/.pgpass, a service.
+    metadata : Metadata
+        What is public about the table.
+    table : str, optional
+        ``table`` or ``schema.table``, as stored and without quotes; needed when the search path holds several.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is no driver, no connection or no such table, or it is a view or a foreign table.
+    DataMismatchError
+        When row-level security would filter it.
+
+    Notes
+    -----
+    Opening it reads the catalog. Every pass is one transaction over its own connection, on one state of the table,
+    locked against changes of its columns alone. An estimate of the number of rows, from the server's statistics, says
+    into how many parts the rows of units are split.
+    """
+
+    def __init__(self, url: str, metadata: Metadata, table: str | None = None) -> None:
+        super().__init__(metadata)
+        self._address = Address(url)
+        with session(self._address) as opened:
+            self._relation = relation(opened, table)
+
+    @property
+    @override
+    def name(self) -> str:
+        return self._relation.name
+
+    @property
+    @override
+    def locator(self) -> str | None:
+        found = self._relation
+        return f"postgresql://{self._address.place}/{found.database}#{found.schema}.{found.name}"
+
+    @override
+    def header(self) -> list[tuple[str, str]]:
+        return [(column.name, column.kind) for column in self._relation.columns]
+
+    @override
+    def row_count(self) -> int | None:
+        if self.metadata.n_rows is None:
+            return None  # to count them is to read them
+        with session(self._address) as opened:
+            self._settle(opened)
+            return int(opened.rows(f"SELECT count(*) FROM {self._relation.quoted}")[0][0])
+
+    @override
+    def about_rows(self) -> int:
+        return self._relation.about_rows
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return self._read(columns, _Handle())
+
+    @override
+    def streams(self, columns: Sequence[str]) -> Iterator[Sequence[pa.RecordBatch]]:
+        handle = _Handle()
+        return _Streams(self._read(columns, handle), handle)
+
+    def _read(self, columns: Sequence[str], handle: "_Handle") -> Generator[pa.RecordBatch]:
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        by_name = {column.name: column for column in self._relation.columns}
+        chosen = ", ".join(f"{by_name[name].selected} AS {quoted(name)}" for name in columns)
+        with session(self._address) as opened:
+            handle.hold(opened)
+            self._settle(opened)
+            statement = f"SELECT {chosen} FROM {self._relation.quoted}"
+            for batch in opened.stream(statement, size * len(columns) * _BYTES_A_CELL):
+                for start in range(0, batch.num_rows, size):
+                    yield batch.slice(start, size)
+
+    def _settle(self, opened: Session) -> None:
+        """Lock the table against changes of its columns, and make sure that it is what was opened."""
+        opened.rows(f"SELECT 1 FROM {self._relation.quoted} LIMIT 0")
+        found = relation(opened, f"{self._relation.schema}.{self._relation.name}")
+        if found.columns != self._relation.columns:
+            raise DataMismatchError(
+                "The table's columns must be those that it had when it was opened, but they are not. Open it again."
+            )
+
+
+class _Handle:
+    """What ends a pass that another thread is at."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._is_cancelled = False
+
+    def hold(self, opened: Session) -> None:
+        self._session = opened
+        if self._is_cancelled:
+            raise DataMismatchError("The rows must be read to their end, but the pass was cancelled. Ask again.")
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        if self._session is not None:
+            self._session.cancel()
+
+
+class _Streams(Iterator[Sequence[pa.RecordBatch]]):
+    """A pass, batch by batch, that can be cancelled while it waits for the server."""
+
+    def __init__(self, rows: Generator[pa.RecordBatch], handle: _Handle) -> None:
+        self._rows = rows
+        self.cancel, self.close = handle.cancel, rows.close
+
+    @override
+    def __next__(self) -> Sequence[pa.RecordBatch]:
+        return [next(self._rows)]

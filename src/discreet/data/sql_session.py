@@ -1,0 +1,243 @@
+"""A session on a PostgreSQL server: read-only, cancelled when asked, and silent about what it reads."""
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlencode
+
+import pyarrow as pa
+from typing_extensions import override
+
+from discreet.data.each import heard
+from discreet.errors import DataMismatchError, InvalidParameterError
+
+SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
+DEFAULTS = {
+    "connect_timeout": "10",  # seconds
+    # A server that is gone is noticed within a minute.
+    "keepalives_idle": "20",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "fallback_application_name": "discreet",
+}
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",  # a snapshot for each statement, so after its locks
+    "SET LOCAL row_security = off",  # a policy is an error then, and no filter
+    "SET LOCAL lock_timeout = '60s'",
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL client_min_messages = 'error'",  # the library writes others to standard error
+    "SET LOCAL jit = off",
+)
+_BATCH_BYTES = "adbc.postgresql.batch_size_hint_bytes"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a database is, and what opens it.
+
+    Parameters
+    ----------
+    url : str
+        ``postgresql://user:password@host:port/database?options``, also ``postgres://`` and ``postgresql+psycopg://``;
+        what it leaves out comes from the environment, as for every client of PostgreSQL.
+
+    Notes
+    -----
+    The address holds a secret: it is never shown, nor is what the library says of it.
+    """
+
+    url: str
+
+    @override
+    def __repr__(self) -> str:
+        return "Address(...)"
+
+    @property
+    def libpq(self) -> str:
+        """What the library opens."""
+        behind = self._behind
+        given = {name for name, _ in self._options()}
+        more = {name: value for name, value in DEFAULTS.items() if name not in given}
+        if os.environ.get("PGCONNECT_TIMEOUT"):
+            more.pop("connect_timeout", None)
+        between = "?" if "?" not in behind else "" if behind.endswith(("?", "&")) else "&"
+        return f"postgresql://{self._user}{behind}{between}{urlencode(more)}"
+
+    @property
+    def place(self) -> str:
+        """Host and port, without user and password."""
+        hosts = unquote(re.split(r"[/?]", self._behind, maxsplit=1)[0]).lower()
+        options = dict(self._options())
+        found = options.get("host") or options.get("hostaddr") or hosts
+        port = options.get("port")
+        service = options.get("service") or os.environ.get("PGSERVICE")
+        if not found and service:
+            return f"service={service}"
+        found = found or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or "localhost"
+        if re.search(r":[0-9]+$", found) and port is None:
+            return found
+        return f"{found}:{port or os.environ.get('PGPORT') or '5432'}"
+
+    @property
+    def _user(self) -> str:
+        """User and password, as the library splits them off: up to the first @, if no slash stands before it."""
+        found = re.match(r"[^@/]*@", self.url.partition("://")[2])
+        return found[0] if found else ""
+
+    @property
+    def _behind(self) -> str:
+        """Host, port, database and options."""
+        return self.url.partition("://")[2].removeprefix(self._user)
+
+    def _options(self) -> list[tuple[str, str]]:
+        return parse_qsl(self._behind.partition("?")[2])
+
+
+class Session:
+    """An open read-only transaction: each statement sees the database as it was when it began.
+
+    Parameters
+    ----------
+    connection : adbc_driver_manager.dbapi.Connection
+        With its transaction begun.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._is_open, self._ending = True, threading.Lock()
+
+    def rows(self, statement: str, values: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement.
+
+        Parameters
+        ----------
+        statement : str
+            In SQL.
+        values : sequence of str or int
+            What ``$1`` and so on stand for.
+
+        Returns
+        -------
+        list of tuple
+            All rows of the result.
+        """
+        return heard(partial(self._rows, statement, tuple(values) or None), self.cancel)
+
+    def _rows(self, statement: str, values: tuple[str | int, ...] | None) -> list[tuple[Any, ...]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def stream(self, statement: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
+        """Run a statement, and read its result as it comes.
+
+        Parameters
+        ----------
+        statement : str
+            In SQL.
+        batch_bytes : int
+            About the size of a batch.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            The next rows.
+        """
+        with self._connection.cursor(adbc_stmt_kwargs={_BATCH_BYTES: str(batch_bytes)}) as cursor:
+            heard(partial(cursor.execute, statement), self.cancel)
+            reader = iter(cursor.fetch_record_batch())
+            while (batch := heard(partial(next, reader, None), self.cancel)) is not None:
+                yield batch
+
+    def cancel(self) -> None:
+        """End the statement that another thread runs; it raises an error there."""
+        with self._ending, suppress(Exception):
+            if self._is_open:
+                self._connection.adbc_cancel()
+
+    def close(self) -> None:
+        """Close the connection, whatever it was doing; nothing can be cancelled from then on."""
+        with self._ending, suppress(Exception):  # it may be lost
+            self._is_open = False
+            self._connection.close()
+
+
+@contextmanager
+def session(address: Address) -> Iterator[Session]:
+    """Connect, and begin a read-only transaction that no policy filters.
+
+    Parameters
+    ----------
+    address : Address
+        Where.
+
+    Yields
+    ------
+    Session
+        Closed at the end of the block, whatever it was doing.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the library is missing, or no connection can be made.
+    DataMismatchError
+        When the server refuses a statement or the connection is lost: one text, whatever the cause.
+    """
+    library = _library()
+    found = Session(_connected(library, address))
+    try:
+        for statement in _BEGIN:
+            found.rows(statement)
+        yield found
+    except (library.Error, OSError, pa.ArrowException):  # their texts could show a cell
+        raise DataMismatchError(
+            "PostgreSQL must answer to the end, but it refused a statement or the connection was lost. Check that the "
+            "table is still there, that this role may read it, and the server's log."
+        ) from None
+    finally:
+        found.close()
+
+
+def _library() -> Any:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise InvalidParameterError(
+            "To read a table in PostgreSQL its driver must be installed, but it is not. "
+            "Do: pip install 'discreet[postgres]'"
+        ) from None
+    return dbapi
+
+
+def _connected(library: Any, address: Address) -> Any:
+    try:
+        return library.connect(address.libpq, autocommit=True)
+    except (library.Error, OSError, ValueError) as error:
+        reason = _reason(str(error))
+    # Neither address nor error: both can hold the password.
+    raise InvalidParameterError(f"PostgreSQL must let this role into the database, but {reason}")
+
+
+def _reason(said: str) -> str:
+    """Tell a known cause by the library's words, which are not shown."""
+    for words, reason in _REASONS.items():
+        if re.search(words, said):
+            return reason
+    return "no connection could be made. Check host, port, database, user and password of the address."
+
+
+_REASONS = {
+    "password|SCRAM|authentication|pg_hba": (
+        "it refused the user or the password. Check the user in the address, and PGPASSWORD or ~/.pgpass."
+    ),
+    "database .* does not exist": "there is no such database. Check the address.",
+    "role .* does not exist": "there is no such role. Check the user in the address.",
+    "translate host name": "no host has the address's name. Check it.",
+    "timeout expired|timed out": "the server did not answer in time. Check the address and the network.",
+    "refused|No such file": "no server listens there. Check host and port of the address.",
+}

@@ -1,0 +1,52 @@
+"""Tables in files: how many rows there may be, and that a file of one table has no other."""
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pytest
+
+from discreet.data.design import Design
+from discreet.data.metadata import Metadata
+from discreet.data.sources import open_table
+from discreet.errors import InvalidParameterError
+
+WRITERS = {
+    "csv": pyarrow.csv.write_csv,
+    "arrow": lambda table, path: pyarrow.feather.write_feather(table, str(path), compression="uncompressed"),
+}
+
+
+def declared(**facts):
+    number = {"type": "real", "lower": 0, "upper": 10}
+    usual = {
+        "dataset": "d",
+        "unit": "person",
+        "neighboring": "add_or_remove_one",
+        "columns": {"x": number, "y": number},
+    }
+    return Metadata.from_value(usual | facts)
+
+
+@pytest.fixture(params=WRITERS)
+def path(request, tmp_path):
+    """A file of 3000 rows that does not say so."""
+    table = pa.table({name: [float(i % 10) for i in range(3000)] for name in ("x", "y", "who")})
+    WRITERS[request.param](table, tmp_path / f"t.{request.param}")
+    return tmp_path / f"t.{request.param}"
+
+
+def test_a_file_of_one_table_has_no_other(path):
+    """A name that changes nothing would make the same question another one, and charge it again."""
+    with pytest.raises(InvalidParameterError, match="leave --table out"):
+        open_table(path, declared(), "t")
+
+
+def test_the_size_tells_about_how_many_rows_there_are(path, monkeypatch):
+    """So that memory holds the rows of units, in as many parts as it takes; where a number is public, that is it."""
+    table = open_table(path, declared(unit_id="who"))
+    assert 300 < table.about_rows() < 30_000
+    assert open_table(path, declared(neighboring="replace_one", n_rows=7)).about_rows() == 7
+    monkeypatch.setattr("discreet.data.engine.UNIT_BYTES", 10_000)
+    design = Design.plan(table.metadata, "y")
+    assert len(list(table._units(design))) > 1
+    assert table.moments(design)[0, 0] == 10 * 32767**2
