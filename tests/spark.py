@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.data import spark_session
+from discreet.data.engines import spark_session
 
 SETTINGS = {
     "spark.master": "local[2,2]",  # two workers; a task that fails is tried once more

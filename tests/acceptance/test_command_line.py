@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from discreet.data.engines.parquet import ParquetTable
 from discreet.data.metadata import Metadata
-from discreet.data.parquet import ParquetTable
 from tests.acceptance.conftest import Done, Place, in_process_of_its_own
 
 COMMANDS = [

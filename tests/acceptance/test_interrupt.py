@@ -12,7 +12,7 @@ import pytest
 
 from discreet import files
 from discreet.cli.main import run
-from discreet.data.parquet import ParquetTable
+from discreet.data.engines.parquet import ParquetTable
 from discreet.ledger import Ledger, Reservation, postings
 from discreet.mechanisms import subset_search
 from discreet.workflow import request

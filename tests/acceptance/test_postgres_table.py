@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from discreet import workflow
-from discreet.data import sql, sql_session
+from discreet.data.engines import sql, sql_session
 from discreet.errors import ComputationFailedError
 from discreet.ledger import Ledger
 from discreet.service.access.roles import Principal, Role

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 from benchmarks.tables import FREMTPL_METADATA, SHARED
 
-from discreet.data import duckdb as duckdb_files
-from discreet.data import engine, file_table, lazy, sql
+from discreet.data import engine
 from discreet.data.design import Design
 from discreet.data.dummy import dummy_table
+from discreet.data.engines import duckdb as duckdb_files
+from discreet.data.engines import file_table, lazy, sql
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.data.sources import open_table
@@ -150,8 +151,8 @@ def test_moments_are_the_same_integers(stored, expected, batch_rows, workers, mo
     """Whatever the storage, the batches and the threads."""
     for module in (engine, duckdb_files, file_table, sql, lazy):
         monkeypatch.setattr(module, "BATCH_ROWS", batch_rows)
-    monkeypatch.setattr("discreet.data.frame.BATCH_ROWS", batch_rows)
-    monkeypatch.setattr("discreet.data.each.WORKERS", workers)
+    monkeypatch.setattr("discreet.data.engines.frame.BATCH_ROWS", batch_rows)
+    monkeypatch.setattr("discreet.data.engines.each.WORKERS", workers)
     np.testing.assert_array_equal(open_table(stored, METADATA).moments(DESIGN), expected)
 
 
@@ -164,7 +165,7 @@ def test_scores_are_the_same_integers(stored, expected, batch_rows, workers, gro
     """Sums of products with the target, column by column, are those of the moments."""
     for module in (engine, duckdb_files, file_table, sql, lazy):
         monkeypatch.setattr(module, "BATCH_ROWS", batch_rows)
-    monkeypatch.setattr("discreet.data.each.WORKERS", workers)
+    monkeypatch.setattr("discreet.data.engines.each.WORKERS", workers)
     monkeypatch.setattr(engine, "GROUP", group)
     table = open_table(stored, METADATA)
     places = np.cumsum([1, *DESIGN.widths])[[DESIGN.candidates.index(name) for name in NUMERIC]]

@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source

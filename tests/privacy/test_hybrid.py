@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.kernels.bounded_loss import LOSS_ONE

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.design import Cells, Design, RowMap
-from discreet.data.each import Progress, each
+from discreet.data.engines.each import Progress, each
 from discreet.data.header import require, shown
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass, owned_rows

@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from discreet.data.columns import Codes, code_of
 from discreet.data.design import Cells, numbers
-from discreet.data.each import WORKERS, Progress
 from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.engines.each import WORKERS, Progress
 from discreet.data.header import require
 from discreet.data.metadata import Metadata
 from discreet.data.people import People, Places, one_row_each, places_in

@@ -4,19 +4,19 @@ import os
 from pathlib import Path
 from typing import Any
 
-from discreet.data.duckdb import CsvTable, DuckDBFileTable
 from discreet.data.engine import Table
-from discreet.data.file_table import ArrowTable, FileTable, SQLiteTable
-from discreet.data.frame import FrameTable
-from discreet.data.lazy import LazyTable, is_lazy
+from discreet.data.engines.duckdb import CsvTable, DuckDBFileTable
+from discreet.data.engines.file_table import ArrowTable, FileTable, SQLiteTable
+from discreet.data.engines.frame import FrameTable
+from discreet.data.engines.lazy import LazyTable, is_lazy
+from discreet.data.engines.parquet import ParquetTable
+from discreet.data.engines.parquet_files import OBJECT_STORES, PARQUET_SUFFIXES, is_address
+from discreet.data.engines.spark import SparkTable
+from discreet.data.engines.spark_session import is_spark
+from discreet.data.engines.sql import PostgresTable
+from discreet.data.engines.sql_session import SCHEMES
 from discreet.data.long_table import LongTable
 from discreet.data.metadata import Metadata
-from discreet.data.parquet import ParquetTable
-from discreet.data.parquet_files import OBJECT_STORES, PARQUET_SUFFIXES, is_address
-from discreet.data.spark import SparkTable
-from discreet.data.spark_session import is_spark
-from discreet.data.sql import PostgresTable
-from discreet.data.sql_session import SCHEMES
 from discreet.errors import InvalidParameterError
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")

@@ -12,9 +12,9 @@ from typing_extensions import override
 
 from discreet.data.array_names import names_of
 from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
-from discreet.data.frame import column_of
+from discreet.data.engines.frame import column_of
+from discreet.data.engines.sparse import SparseTable
 from discreet.data.metadata import Metadata
-from discreet.data.sparse import SparseTable
 from discreet.errors import MetadataError
 
 

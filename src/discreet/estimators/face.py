@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from discreet.data.design import level_codes, numbers
 from discreet.data.engine import Table
-from discreet.data.frame import column_of
+from discreet.data.engines.frame import column_of
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.estimators.arrays import feature_columns, table_of

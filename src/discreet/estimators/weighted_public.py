@@ -10,7 +10,7 @@ import pyarrow as pa
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from discreet.data.engine import Table
-from discreet.data.frame import column_of
+from discreet.data.engines.frame import column_of
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError

@@ -14,8 +14,8 @@ from threadpoolctl import ThreadpoolController
 
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.design import Cells
-from discreet.data.each import WORKERS
 from discreet.data.engine import Table
+from discreet.data.engines.each import WORKERS
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError

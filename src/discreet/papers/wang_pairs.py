@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import expit
 
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.kernels.contrasts import Logistic

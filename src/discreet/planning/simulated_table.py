@@ -10,9 +10,9 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.design import Cells, Design, RowMap
-from discreet.data.each import Progress
 from discreet.data.engine import BATCH_ROWS, Integers
-from discreet.data.frame import FrameTable
+from discreet.data.engines.each import Progress
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.data.unit_cut import OfUnits

@@ -12,12 +12,12 @@ import pyarrow.parquet
 
 from discreet.data.dummy import dummy_table
 from discreet.data.engine import Table
-from discreet.data.file_table import FileTable
+from discreet.data.engines.file_table import FileTable
+from discreet.data.engines.parquet import ParquetTable
+from discreet.data.engines.parquet_files import PARQUET_SUFFIXES
 from discreet.data.formats.convert import read_any, to_csvw, to_smartnoise
 from discreet.data.lint import Finding, lint
 from discreet.data.metadata import Metadata
-from discreet.data.parquet import ParquetTable
-from discreet.data.parquet_files import PARQUET_SUFFIXES
 from discreet.data.skeleton import check_header, skeleton
 from discreet.data.sources import CSV_SUFFIXES, undeclared_table
 from discreet.data.yaml_text import yaml_text

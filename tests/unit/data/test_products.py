@@ -19,10 +19,10 @@ from discreet.data import engine, long_table, people, value_keys
 from discreet.data.columns import Codes
 from discreet.data.design import Design
 from discreet.data.engine import Table
+from discreet.data.engines.sparse import SparseTable
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.data.sources import open_table
-from discreet.data.sparse import SparseTable
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
 from discreet.kernels import long_products
 from discreet.kernels.long_products import add_firsts
@@ -164,7 +164,7 @@ def test_blocks_do_not_matter(table, batch, group, monkeypatch):
     monkeypatch.setattr(value_keys, "MOST_KEYS", 700 + group)
     monkeypatch.setattr(value_keys, "LEAST_KEYS", batch)
     monkeypatch.setattr(long_products, "BLOCK_KEYS", batch)
-    monkeypatch.setattr("discreet.data.sparse.BLOCK_VALUES", batch)
+    monkeypatch.setattr("discreet.data.engines.sparse.BLOCK_VALUES", batch)
     np.testing.assert_array_equal(scores(table), by_hand())
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError, PolicyError
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data.design import Design
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import owned_rows
 from discreet.data.unit_cut import UnitRows

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import discreet as dc
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.planning import choice
 from discreet.planning.simulated_table import SimulatedTable

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import MAX_ROWS, Metadata
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.mechanisms.rng import Source

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.kernels.kernel_problems import optimum_by_path
 
 from discreet.accounting.events import SelectionEvent
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import MAX_ROWS, Metadata
 from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.accounting.compose import guarantee_of
 from discreet.accounting.events import ComposedEvent, FailureEvent, LaplaceEvent, SelectionEvent
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.data.bound_grid import BoundMap, bound_grid
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import MetadataError
 from discreet.mechanisms.rng import Source

@@ -8,10 +8,10 @@ import scipy.sparse
 import discreet as dc
 from discreet.accounting.compose import guarantee_of
 from discreet.accounting.guarantee import exact
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
+from discreet.data.engines.sparse import SparseTable
 from discreet.data.long_table import LongTable
 from discreet.data.score_design import ScoreDesign
-from discreet.data.sparse import SparseTable
 from discreet.errors import PolicyError
 from discreet.ledger import Ledger
 from discreet.methods.own_score import OwnScore

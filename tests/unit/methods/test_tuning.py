@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.accounting.events import SelectionEvent
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source

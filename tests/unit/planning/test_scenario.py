@@ -5,7 +5,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.design import Design
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments import exact_moments

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.accounting.guarantee import exact
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import ConflictError
 from discreet.ledger import Ledger

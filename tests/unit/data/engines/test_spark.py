@@ -16,10 +16,10 @@ import pytest
 from tests.spark import spark
 
 from discreet import workflow
-from discreet.data import spark as spark_table
-from discreet.data import spark_source, spark_worker
 from discreet.data.design import Design
-from discreet.data.frame import FrameTable
+from discreet.data.engines import spark as spark_table
+from discreet.data.engines import spark_source, spark_worker
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass
 from discreet.data.score_design import ScoreDesign
@@ -61,6 +61,12 @@ def rows():
             "who": pa.array([None if cell == 7 else int(cell) for cell in who]),
         }
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _session():
+    """Started before a refused address starts another, of other settings."""
+    spark()
 
 
 @pytest.fixture(scope="module")
@@ -457,7 +463,7 @@ def test_spark_is_not_loaded_for_other_tables():
         "print('pyspark' in sys.modules)\n"
     )
     light = (
-        "import sys, discreet.data.spark_worker\n"
+        "import sys, discreet.data.engines.spark_worker\n"
         "slow = {'duckdb', 'narwhals', 'numba', 'opendp', 'pandas', 'pyspark', 'scipy', 'sklearn', 'sqlalchemy'}\n"
         "print(bool(slow & set(sys.modules)))\n"
     )

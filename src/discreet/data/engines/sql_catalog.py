@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from discreet.data.file_table import quoted
-from discreet.data.sql_session import Session
+from discreet.data.engines.file_table import quoted
+from discreet.data.engines.sql_session import Session
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 _NUMBERS = {

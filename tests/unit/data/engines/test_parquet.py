@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.data.design import Design
+from discreet.data.engines.parquet import ParquetTable
+from discreet.data.engines.parquet_files import public_address
 from discreet.data.metadata import Metadata
-from discreet.data.parquet import ParquetTable
-from discreet.data.parquet_files import public_address
 from discreet.data.sources import open_table
 from discreet.errors import DataMismatchError, InvalidParameterError
 

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import make_url
 from tests.warehouse import run
 
-from discreet.data import lazy
+from discreet.data.engines import lazy
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
 from discreet.errors import DataMismatchError, InvalidParameterError
@@ -69,7 +69,7 @@ def test_a_warehouse_is_read_through_ibis(postgres):
 def test_batches_are_no_larger_than_asked(monkeypatch):
     """Whatever the library gathers."""
     monkeypatch.setattr(lazy, "BATCH_ROWS", 700)
-    monkeypatch.setattr("discreet.data.frame.BATCH_ROWS", 700)
+    monkeypatch.setattr("discreet.data.engines.frame.BATCH_ROWS", 700)
     many = pl.DataFrame({"x": range(5000)})
     for expression in (many.lazy(), duckdb.connect().from_arrow(many.to_arrow())):
         batches = list(open_table(expression, METADATA).batches(("x",)))
@@ -138,7 +138,7 @@ def test_no_library_is_imported():
     """Whoever has none of them pays for none of them."""
     code = """
 import sys
-from discreet.data.lazy import is_lazy
+from discreet.data.engines.lazy import is_lazy
 assert not is_lazy({}) and not is_lazy("x.parquet")
 print(sorted({"polars", "ibis", "adbc_driver_postgresql", "psycopg"} & set(sys.modules)))
 """

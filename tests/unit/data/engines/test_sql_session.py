@@ -5,8 +5,8 @@ import sys
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from discreet.data.engines.sql_session import DEFAULTS, Address
 from discreet.data.sources import undeclared_table
-from discreet.data.sql_session import DEFAULTS, Address
 from discreet.errors import InvalidParameterError
 
 PLACES = {

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from discreet.data import spark_worker
-from discreet.data.each import heard
+from discreet.data.engines import spark_worker
+from discreet.data.engines.each import heard
 from discreet.errors import DiscreetError, InvalidParameterError
 
 T = TypeVar("T")

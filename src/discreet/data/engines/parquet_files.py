@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote
 import pyarrow as pa
 import pyarrow.fs
 
-from discreet.data.each import heard
+from discreet.data.engines.each import heard
 from discreet.errors import InvalidParameterError
 
 PARQUET_SUFFIXES = (".parquet", ".pq")

@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from discreet.data.parquet_files import PARQUET_SUFFIXES
-from discreet.data.spark_session import SCHEME, asked, session, unwarned
+from discreet.data.engines.parquet_files import PARQUET_SUFFIXES
+from discreet.data.engines.spark_session import SCHEME, asked, session, unwarned
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 BASE_TABLES = ("EXTERNAL", "MANAGED")

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data import spark_worker as worker
 from discreet.data.design import Cells, RowMap
-from discreet.data.each import Progress, heard
 from discreet.data.engine import WIDE_GROUP, Table
+from discreet.data.engines import spark_worker as worker
+from discreet.data.engines.each import Progress, heard
+from discreet.data.engines.spark_session import SCHEME, Jobs, asked, check_workers
+from discreet.data.engines.spark_source import frame_at
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import Integers, RowPass
-from discreet.data.spark_session import SCHEME, Jobs, asked, check_workers
-from discreet.data.spark_source import frame_at
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.kernels.exact_sums import ExactSum
 

@@ -11,9 +11,9 @@ import scipy.sparse
 from typing_extensions import override
 
 from discreet.data.array_names import names_of
-from discreet.data.each import Progress
 from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
-from discreet.data.frame import column_of
+from discreet.data.engines.each import Progress
+from discreet.data.engines.frame import column_of
 from discreet.data.header import require
 from discreet.data.metadata import Metadata
 from discreet.data.scales import Floats

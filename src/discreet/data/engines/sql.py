@@ -6,10 +6,10 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
-from discreet.data.file_table import quoted
+from discreet.data.engines.file_table import quoted
+from discreet.data.engines.sql_catalog import relation
+from discreet.data.engines.sql_session import Address, Session, session
 from discreet.data.metadata import Metadata
-from discreet.data.sql_catalog import relation
-from discreet.data.sql_session import Address, Session, session
 from discreet.errors import DataMismatchError
 
 _BYTES_A_CELL = 16

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.design import Design
-from discreet.data.frame import FrameTable
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.unit_keys import unit_keys
 from discreet.errors import DataMismatchError, InvalidParameterError

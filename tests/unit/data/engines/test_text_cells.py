@@ -8,9 +8,9 @@ import pyarrow.feather
 import pytest
 
 from discreet.data.design import Design
+from discreet.data.engines.text_cells import checked
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
-from discreet.data.text_cells import checked
 
 CELLS = [
     b"a",

@@ -8,8 +8,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from discreet.data.design import Design
-from discreet.data.each import WORKERS, each, heard
-from discreet.data.frame import FrameTable
+from discreet.data.engines.each import WORKERS, each, heard
+from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.kernels.exact_sums import ExactSum
 

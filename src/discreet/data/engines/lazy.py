@@ -9,8 +9,8 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
-from discreet.data.file_table import quoted
-from discreet.data.frame import FrameTable, kind_of
+from discreet.data.engines.file_table import quoted
+from discreet.data.engines.frame import FrameTable, kind_of
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, WIDE_GROUP, Table, rows_a_batch
-from discreet.data.frame import column_of
+from discreet.data.engines.frame import column_of
+from discreet.data.engines.text_cells import checked, text_or_none
 from discreet.data.metadata import Metadata
-from discreet.data.text_cells import checked, text_or_none
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 BYTES_A_CELL = 4

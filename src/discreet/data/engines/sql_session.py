@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.each import heard
+from discreet.data.engines.each import heard
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")

@@ -10,8 +10,8 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, MANY_COLUMNS, WIDE_GROUP, rows_a_batch
-from discreet.data.file_table import FileTable, choose_table, quoted
-from discreet.data.wide_csv import wide_batches
+from discreet.data.engines.file_table import FileTable, choose_table, quoted
+from discreet.data.engines.wide_csv import wide_batches
 from discreet.errors import InvalidParameterError
 
 DELIMITERS = ",;\t|"

@@ -17,11 +17,11 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 from typing_extensions import override
 
-from discreet.data.each import MOST_WORKERS
 from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.engines.each import MOST_WORKERS
+from discreet.data.engines.parquet_files import constants_of, files_at, public_address
+from discreet.data.engines.text_cells import checked
 from discreet.data.metadata import CategoryColumn, Metadata
-from discreet.data.parquet_files import constants_of, files_at, public_address
-from discreet.data.text_cells import checked
 from discreet.data.unit_keys import is_whole, unit_keys
 from discreet.errors import DataMismatchError, InvalidParameterError
 

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import make_url
 from tests.warehouse import plain, run
 
-from discreet.data import sql, sql_session
 from discreet.data.design import Design
+from discreet.data.engines import sql, sql_session
+from discreet.data.engines.sql_session import Address
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
-from discreet.data.sql_session import Address
 from discreet.data.unit_keys import unit_keys
 from discreet.errors import DataMismatchError, InvalidParameterError
 
@@ -397,7 +397,7 @@ def test_a_pass_that_is_left_closes_its_connection(schema):
 INTERRUPTED = """
 import signal, sys, threading, time
 import psycopg
-from discreet.data import sql_session
+from discreet.data.engines import sql_session
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
