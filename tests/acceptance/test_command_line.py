@@ -26,6 +26,7 @@ COMMANDS = [
     ["run"],
     ["report"],
     ["reproduce"],
+    ["selftest"],
     ["metadata", "new"],
     ["metadata", "check"],
     ["metadata", "convert"],

@@ -124,6 +124,38 @@ def test_scale_is_checked(noise, scale):
         noise([1], scale, Source())
 
 
+def test_a_scale_is_rounded_up_and_no_further():
+    """A float stays what it is, up to the largest; another number becomes the next float above it."""
+    for scale in (1, 0.1, 2.0**55):
+        assert additive._rounded_up(Fraction(scale)) == scale
+    third = additive._rounded_up(Fraction(1, 3))
+    assert np.nextafter(third, 0) < Fraction(1, 3) < third
+    with pytest.raises(InvalidParameterError, match="coarser grid"):
+        additive._rounded_up(Fraction(2**55) + Fraction(1, 2**60))
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 7.5, 256.0])
+def test_the_table_of_a_simulated_gaussian(scale):
+    """Its tails are those of the law, as far as a simulation can reach."""
+    k, probabilities = law(discrete_gaussian, scale)
+    tails = np.cumsum(probabilities[::-1])[::-1][np.searchsorted(k, 1) :]
+    found = additive._gaussian_tails(scale)
+    shown = min(len(found), len(tails))
+    assert shown >= 39 * scale
+    np.testing.assert_allclose(found[:shown], tails[:shown], rtol=1e-9, atol=1e-300)
+
+
+def test_simulated_uniform_numbers_are_inside_their_interval():
+    """The least word and the largest give numbers strictly between 0 and 1, so that no noise is infinite."""
+
+    class Ends(Source):
+        def words(self, count):
+            return np.array([0, 2**63, 2**64 - 1], dtype=np.uint64)[:count]
+
+    low, middle, high = additive._uniform(Ends(), 3)
+    assert (low, middle, high) == (2.0**-65, 0.5, 1 - 2.0**-53)
+
+
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(1, 3), Fraction(7, 3)])
 @pytest.mark.parametrize("sensitivity", [1, 5, 32767**2])
 def test_what_reaches_the_sampler_loses_at_most_epsilon(monkeypatch, epsilon, sensitivity):

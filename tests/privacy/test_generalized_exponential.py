@@ -1,12 +1,14 @@
 """The generalized exponential mechanism: exact laws on scores moved by all of their own sensitivities."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameterError
+from discreet.mechanisms import generalized_exponential
 from discreet.mechanisms.generalized_exponential import noisy_min_scaled, normalized_scores
 from discreet.mechanisms.rng import Source
 from tests.privacy.laws import log_law, max_log_ratio
@@ -35,6 +37,28 @@ def test_scores_moved_by_their_sensitivities_lose_at_most_epsilon(scores, epsilo
         moved, _ = normalized_scores(other, SIZES, Fraction(epsilon))
         assert np.abs(moved - base).max() <= 1.0 + 1e-9
         assert max_log_ratio(law, log_law(moved, 2.0 / epsilon, "exponential")) <= epsilon + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(100)])
+def test_what_reaches_the_noise(monkeypatch, epsilon):
+    """The rule in exact arithmetic on cut scores; the range is 2, and twice what rounding does to two of them."""
+    kept = []
+    monkeypatch.setattr(generalized_exponential, "noisy_min", lambda *given: kept.append(given) or 0)
+    sizes = [Fraction(1, 3), Fraction(7), Fraction(10**5)]
+    scores = [-5.0, 3.5, 1e300]
+    noisy_min_scaled(scores, sizes, epsilon, Source.seeded(0), "gumbel")
+    ((found, gamma, asked, _, noise),) = kept
+    assert (asked, noise) == (epsilon, "gumbel")
+    guard = 2 / epsilon * Fraction(math.log(3 / 0.05))
+    cut = [min(max(Fraction(score), Fraction(0)), 2**36 * size) for score, size in zip(scores, sizes, strict=True)]
+    guarded = [score + guard * size for score, size in zip(cut, sizes, strict=True)]
+    exact = [
+        max((one - other) / (size + beside) for other, beside in zip(guarded, sizes, strict=True))
+        for one, size in zip(guarded, sizes, strict=True)
+    ]
+    largest = Fraction(2) ** 36 + guard
+    assert float(gamma) == pytest.approx(float(2 + 4 * largest / 2**49), rel=1e-12)
+    assert max(abs(Fraction(each) - one) for each, one in zip(found, exact, strict=True)) <= largest / 2**49
 
 
 def test_the_smallest_sensitivity_for_all_is_flagged():

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.mechanisms.lipschitz_race import count
 from discreet.mechanisms.rng import Source
-from tests.privacy.top_k_laws import lipschitz_law, losses, one_shot_law, race_law
+from discreet.selftest.laws import lipschitz_law, losses, one_shot_law, race_law
 
 EPSILONS = [0.1, 1.0, 4.0]
 

@@ -13,6 +13,7 @@ from discreet.cli import plan as planning
 from discreet.cli import reproduce as reproducing
 from discreet.cli import run as running
 from discreet.cli import select as selecting
+from discreet.cli import selftest as testing
 from discreet.cli import serve as serving
 from discreet.cli.demo import demo
 from discreet.cli.report import report
@@ -66,6 +67,7 @@ app.command(epilog=running.EXAMPLE)(running.run)
 app.add_typer(budget.app, name="budget")
 app.command()(report)
 app.command(epilog=reproducing.EXAMPLE)(reproducing.reproduce)
+app.command(epilog=testing.EXAMPLE)(testing.selftest)
 app.add_typer(remote.app, name="remote")
 app.command(epilog=serving.SERVE_EXAMPLE)(serving.serve)
 app.command(epilog=serving.WORKER_EXAMPLE)(serving.worker)

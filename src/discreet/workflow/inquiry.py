@@ -4,6 +4,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -163,7 +164,7 @@ class Inquiry:
             public=self.prepared.public,
             not_protected=self.prepared.not_protected,
             provenance=Provenance(
-                discreet=version("discreet"),
+                discreet=_version(),
                 python=platform.python_version(),
                 dataset=self.metadata.dataset,
                 metadata_sha256=self.metadata.sha256,
@@ -255,3 +256,9 @@ def _event_record(prepared: Preparation) -> dict[str, Any]:
     if prepared.event is None:
         raise PolicyError("A release with a guarantee must have an event. Use a run that gives one.")
     return event_record(prepared.event)
+
+
+@cache
+def _version() -> str:
+    """Read from disk once."""
+    return version("discreet")

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from tests.privacy.top_k_laws import lipschitz_law, one_shot_law, peeling_law
 
 from discreet.errors import InvalidParameterError
 from discreet.kernels import lipschitz_search
@@ -19,6 +18,7 @@ from discreet.mechanisms.lipschitz_race import Block, Contest, count, race, star
 from discreet.mechanisms.reals import Real, Uniform, Words
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
+from discreet.selftest.laws import lipschitz_law, one_shot_law, peeling_law
 
 SCORES = np.array([3.0, 7.5, 1.0, 6.0, 2.0, 5.5, 4.0])
 SAMPLE_SIZE = 2500

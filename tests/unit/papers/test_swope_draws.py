@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.privacy.top_k_laws import race_law
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.swope_draws import Printed, most_voted, votes
 from discreet.planning.draws import normals
+from discreet.selftest.laws import race_law
 
 DRAWS = 20_000
 SIGMAS = 6

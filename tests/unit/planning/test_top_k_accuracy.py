@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.privacy.top_k_laws import lipschitz_law, one_shot_law, peeling_law
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.planning.top_k import MECHANISMS, top_k_accuracy
+from discreet.selftest.laws import lipschitz_law, one_shot_law, peeling_law
 
 SCORES = [9.0, 7.0, 4.0, 3.0, 1.0, 0.0]
 DRAWS = 1500

@@ -2,10 +2,12 @@
 
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -147,6 +149,12 @@ def heard(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> 
     return doing.result()
 
 
+@lru_cache(maxsize=1)
+def _libraries(_: int) -> ThreadpoolController:
+    """Those loaded now; to look for them takes longer than a pass over a small table."""
+    return ThreadpoolController()
+
+
 class _Alone:
     """While passes run, libraries of linear algebra start no threads of their own: there are enough."""
 
@@ -158,7 +166,7 @@ class _Alone:
         kind = _Alone
         with kind._lock:
             if kind._running == 0:
-                kind._limits = ThreadpoolController().limit(limits=1, user_api="blas")
+                kind._limits = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
             kind._running += 1
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,58 @@
+"""``discreet selftest``: the privacy checks, on this machine and version."""
+
+import importlib
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.console import as_json, progress, result, say
+from discreet.cli.spend import Quiet
+from discreet.errors import InvalidParameterError, VerificationError
+
+EXAMPLE = """\b
+Example:
+  discreet selftest
+  discreet selftest --long --processes 8
+  discreet selftest --only top_k --json
+"""
+
+
+def selftest(
+    long: Annotated[bool, typer.Option("--long", help="Ten times as many draws.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help="A check, and the controls. May be repeated.")
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, max=64, help="At most.")] = 2,
+    json_: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Attack the guarantee: every mechanism and method on its worst pairs, and broken ones that must be flagged.
+
+    No data are read and no ledger is charged. Exit code 8 when anything is not as claimed.
+    """
+    suite = _part("suite")
+    unknown = sorted(set(only or ()) - set(suite.NAMES))
+    if unknown:
+        raise InvalidParameterError(
+            f"--only must be one of {', '.join(suite.NAMES)}, but it is {unknown[0][:40]!r}. Name one of them."
+        )
+    work = suite.tasks(only or (), suite.LONG if long else 1)
+    with progress(quiet) as told:
+        bar = None if told is None else lambda count: told("Checks", count, len(work))
+        found = list(suite.run(work, processes, bar))
+    words = _part("words")
+    if json_:
+        as_json("discreet/selftest@1", **suite.machine(), findings=words.values(found))
+    else:
+        result(words.report(found, suite.machine()))
+    if not all(one.is_as_expected for one in found):
+        say("")
+        raise VerificationError(
+            "Every check must come out as claimed and every control be flagged, but some did not: see the lines above. "
+            "Do not use this installation on private data; report it as SECURITY.md says."
+        )
+
+
+def _part(name: str) -> Any:
+    """The library of distributions takes a second to load, which other commands do not wait for."""
+    return importlib.import_module(f"discreet.selftest.{name}")

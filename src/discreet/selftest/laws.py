@@ -1,0 +1,296 @@
+"""Exact laws of what has finitely many outcomes, by formulas that share no code with the mechanisms.
+
+Privacy specification 9.1.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+Floats = npt.NDArray[np.float64]
+Sets = dict[tuple[int, ...], float]
+
+POINTS, PARTS = np.polynomial.legendre.leggauss(24)
+EDGES = np.append(0.0, 2.0 ** np.arange(-40, 1))
+NODES = np.concatenate([(a + b + (b - a) * POINTS) / 2 for a, b in itertools.pairwise(EDGES)])
+WEIGHTS = np.concatenate([(b - a) * PARTS / 2 for a, b in itertools.pairwise(EDGES)])
+"""Finer towards zero, where a product of a million factors falls off."""
+
+
+def least_law(scores: npt.ArrayLike, scale: float, noise: str) -> Floats:
+    """Return the chance of each score, less scale times its noise, to be the smallest.
+
+    Parameters
+    ----------
+    scores : array_like of float
+        Smaller is better.
+    scale : float
+        Of the noise.
+    noise : {"exponential", "gumbel", "laplace"}
+        Its law.
+
+    Returns
+    -------
+    ndarray of float
+        They sum to one.
+    """
+    ahead = -np.asarray(scores, dtype=np.float64) / scale
+    if noise != "laplace":
+        return race_law(ahead, [1] * ahead.size, noise)
+    ahead -= ahead.max()
+    kinks = np.unique(ahead[ahead > -40.0])
+    ends = np.unique(np.concatenate([np.linspace(-45.0, 45.0 + np.log(ahead.size), 400), kinks]))
+    half, middle = np.diff(ends)[:, None] / 2.0, (ends[:-1, None] + ends[1:, None]) / 2.0
+    z = (middle + half * POINTS).ravel()[:, None] - ahead
+    below = np.where(z < 0.0, np.exp(np.minimum(z, 0.0)) / 2.0, 1.0 - np.exp(-np.maximum(z, 0.0)) / 2.0)
+    density = np.exp(-np.abs(z)) / 2.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = np.exp(np.log(below).sum(axis=1)[:, None] - np.log(below))
+    found: Floats = (half * PARTS).ravel() @ (density * np.nan_to_num(others))
+    return found
+
+
+def race_law(utilities: npt.ArrayLike, times: Sequence[int], noise: str) -> Floats:
+    """Return the chance of each utility plus noise to be the largest, each of them there so many times.
+
+    Parameters
+    ----------
+    utilities : array_like of float
+        In units of the noise.
+    times : sequence of int
+        How many there are of each.
+    noise : {"exponential", "gumbel"}
+        Its law.
+
+    Returns
+    -------
+    ndarray of float
+        Of one of each.
+    """
+    u = np.asarray(utilities, dtype=np.float64) - np.max(np.asarray(utilities, dtype=np.float64))
+    m = np.asarray(times, dtype=np.float64)
+    if noise == "gumbel":
+        closed: Floats = np.exp(u) / np.sum(m * np.exp(u))
+        return closed
+    # e^u_i times the integral over [0, 1] of prod (1 - s e^u_j) / (1 - s e^u_i): permute-and-flip
+    with np.errstate(divide="ignore"):
+        logs = np.log1p(-np.outer(NODES, np.exp(u)))
+    return np.array([np.exp(v) * WEIGHTS @ np.exp(logs @ m - logs[:, i]) for i, v in enumerate(u)])
+
+
+def losses(scores: npt.ArrayLike, k: int, gamma: float) -> Sets:
+    """Return the loss of every k-set, by its definition (privacy specification 4.3).
+
+    Parameters
+    ----------
+    scores : array_like of float
+        Larger is better.
+    k : int
+        Size of a set.
+    gamma : float
+        From 0 to 1.
+
+    Returns
+    -------
+    dict of tuple of int to float
+        Half a step of the scores moves it by half a step at most.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    found = {}
+    for chosen in itertools.combinations(range(values.size), k):
+        inside = values[list(chosen)].min()
+        outside = max(np.delete(values, chosen), default=-np.inf)
+        found[chosen] = float((1 - gamma) * max(inside, outside) - gamma * inside)
+    return found
+
+
+def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, gamma: float, noise: str) -> Sets:
+    """Return the law of the canonical Lipschitz mechanism, by brute force over all k-sets.
+
+    Parameters
+    ----------
+    scores : array_like of float
+        Larger is better.
+    k : int
+        Size of a set.
+    epsilon, sensitivity, gamma : float
+        As the mechanism takes them.
+    noise : {"exponential", "gumbel"}
+        Its law.
+
+    Returns
+    -------
+    dict of tuple of int to float
+        Chance of each set.
+    """
+    found = losses(scores, k, gamma)
+    chances = race_law([-epsilon / (2 * sensitivity) * v for v in found.values()], [1] * len(found), noise)
+    return dict(zip(found, chances.tolist(), strict=True))
+
+
+def one_shot_law(
+    scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str, scale: float | None = None
+) -> Sets:
+    """Return the law of the k largest of noisy scores: an integral over the threshold, the largest outside.
+
+    Parameters
+    ----------
+    scores : array_like of float
+        Larger is better.
+    k : int
+        Size of a set.
+    epsilon, sensitivity : float
+        As the mechanism takes them.
+    noise : {"exponential", "gumbel"}
+        Its law.
+    scale : float, optional
+        Of the noise, in place of the mechanism's own.
+
+    Returns
+    -------
+    dict of tuple of int to float
+        Chance of each set.
+    """
+    ahead = np.asarray(scores, dtype=np.float64) / (scale or 2 * k * sensitivity / epsilon)
+    x = np.linspace(ahead.min() - 12, ahead.max() + 45, 100_001)
+    cdf = [np.exp(-np.exp(a - x)) if noise == "gumbel" else -np.expm1(-np.maximum(x - a, 0.0)) for a in ahead]
+    found = {}
+    for y in itertools.combinations(range(ahead.size), k):
+        outside = np.prod([cdf[j] for j in range(ahead.size) if j not in y], axis=0)
+        inside = np.prod([1 - cdf[j] for j in y], axis=0)
+        found[y] = float(np.sum(np.diff(outside) * (inside[1:] + inside[:-1]) / 2))
+    return found
+
+
+def peeling_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str) -> Sets:
+    """Return the law of selections one after the other, by brute force over their orders.
+
+    Parameters
+    ----------
+    scores : array_like of float
+        Larger is better.
+    k : int
+        Size of a set.
+    epsilon, sensitivity : float
+        As the mechanism takes them.
+    noise : {"exponential", "gumbel"}
+        Its law.
+
+    Returns
+    -------
+    dict of tuple of int to float
+        Chance of each set.
+    """
+    ahead = np.asarray(scores, dtype=np.float64) * epsilon / (2 * k * sensitivity)
+    found = dict.fromkeys(itertools.combinations(range(ahead.size), k), 0.0)
+    for order in itertools.permutations(range(ahead.size), k):
+        chance, left = 1.0, list(range(ahead.size))
+        for j in order:
+            chance *= float(race_law(ahead[left], [1] * len(left), noise)[left.index(j)])
+            left.remove(j)
+        found[tuple(sorted(order))] += chance
+    return found
+
+
+def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
+    """Return how many rows each point of a histogram is away from a quantile, row by row (specification 3.4).
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Rows at each point.
+    quantile : float
+        From 0 to 1.
+
+    Returns
+    -------
+    ndarray of float
+        In rows.
+    """
+    found, total = [], sum(counts)
+    for place, count in enumerate(counts):
+        below = sum(counts[:place])
+        found.append(max(below - quantile * total, quantile * total - below - count, 0.0))
+    return np.array(found)
+
+
+def laplace_law(scale: float, reach: int) -> Floats:
+    """Return the chances of discrete Laplace noise, from -reach to reach, the tails in the last ones.
+
+    Parameters
+    ----------
+    scale : float
+        In whole steps.
+    reach : int
+        Positive.
+
+    Returns
+    -------
+    ndarray of float, shape (2 reach + 1,)
+        They sum to one.
+    """
+    k = np.abs(np.arange(-reach, reach + 1))
+    found: Floats = np.tanh(0.5 / scale) * np.exp(-k / scale)
+    found[0] = found[-1] = np.exp(-reach / scale) / (1.0 + np.exp(-1.0 / scale))
+    return found
+
+
+def gaussian_law(scale: float, reach: int) -> Floats:
+    """Return the chances of discrete Gaussian noise, from -reach to reach, the tails in the last ones.
+
+    Parameters
+    ----------
+    scale : float
+        In whole steps.
+    reach : int
+        Positive.
+
+    Returns
+    -------
+    ndarray of float, shape (2 reach + 1,)
+        They sum to one.
+    """
+    wide = int(reach + 12 * scale) + 1
+    weights = np.exp(-0.5 * (np.arange(-wide, wide + 1) / scale) ** 2)
+    weights /= weights.sum()
+    found: Floats = weights[wide - reach : wide + reach + 1].copy()
+    found[0] += weights[: wide - reach].sum()
+    found[-1] += weights[wide + reach + 1 :].sum()
+    return found
+
+
+def laplace_chance(x: Floats) -> Floats:
+    """Return the distribution function of Laplace noise of scale one.
+
+    Parameters
+    ----------
+    x : ndarray of float
+        Any numbers.
+
+    Returns
+    -------
+    ndarray of float
+        Chances to be below.
+    """
+    found: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
+    return found
+
+
+def normal_chance(x: Floats) -> Floats:
+    """Return the distribution function of the standard normal law.
+
+    Parameters
+    ----------
+    x : ndarray of float
+        Any numbers.
+
+    Returns
+    -------
+    ndarray of float
+        Chances to be below.
+    """
+    found: Floats = ndtr(x)
+    return found
