@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test lint docs bench load study help clean
+.PHONY: demo test lint docs bench load study audit help clean
 
 help:
 	@echo "make demo   the main job on a real table"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench  speed beside named peers"
 	@echo "make load   the service under many clients, on SQLite and PostgreSQL"
 	@echo "make study  accuracy by simulation, about an hour"
+	@echo "make audit  a list of all software parts, and those with known faults; asks an advisory database on the net"
 
 demo: $(VENV)/wheel
 	$(BIN)/discreet demo --dir demo
@@ -44,6 +45,10 @@ load: $(VENV)/wheel
 
 study: $(VENV)/wheel
 	$(BIN)/python -m benchmarks.study
+
+audit: $(VENV)/wheel
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o dist/discreet.cdx.json
+	$(BIN)/pip-audit --strict --disable-pip --no-deps -r constraints.txt
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build

@@ -176,17 +176,18 @@ def test_canary_in_wrong_types(place):
 
 
 def test_canary_in_enumeration_labels(place):
-    """The labels of an enumeration may come from the rows: a skeleton leaves them out."""
+    """The labels of an enumeration may come from the rows: a skeleton leaves them out, and so does a refusal."""
     private = place.folder / "private"
     private.mkdir()
-    with duckdb.connect(str(private / "people.duckdb")) as connection:
-        connection.execute("CREATE TYPE label AS ENUM ('zqcanary', '4815162342')")
-        connection.execute("CREATE TABLE people (site label)")
-    endings = [
-        place.run("metadata", "new", private / "people.duckdb"),
-        place.select(data=private / "people.duckdb"),
-    ]
-    assert [done.code for done in endings] == [0, 5]
+    endings = []
+    for number, kind in enumerate(("label", "label[]", "STRUCT(a label)", "MAP(label, INTEGER)", "label[2]")):
+        path = private / f"people{number}.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("CREATE TYPE label AS ENUM ('zqcanary', '4815162342')")
+            connection.execute(f"CREATE TABLE people (age INTEGER, income DOUBLE, visits INTEGER, site {kind})")
+        endings += [place.run("metadata", "new", path), place.select(data=path)]
+    assert [done.code for done in endings] == [0, 5] * 5
+    assert "storage type is ENUM[]" in endings[3].err
     assert_clean(place, *endings)
 
 

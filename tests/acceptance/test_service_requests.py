@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 
 from discreet.release import Release
+from discreet.service.access.roles import Principal, Role
+from discreet.service.desk import people
+from discreet.service.schemas import KeyIn
 from tests.office import METADATA, QUESTION, open_office
 
 
@@ -120,6 +123,21 @@ def test_an_approval_names_the_exact_text(office):
     assert office.approve(revised).json()["epsilon"] == 1.5
     late = office.call("ann", "PUT", f"/requests/{asked['id']}", json=QUESTION)
     assert (late.status_code, spent(office)) == (409, (1.5, 1.5))
+
+
+def test_nobody_decides_on_a_request_of_their_own(office):
+    """Who asked and was made a curator since can neither approve nor reject it; another curator can."""
+    asked = office.ask()
+    assert office.call("ada", "PATCH", "/users/ann", json={"role": "curator"}).is_success
+    key = people.make_key(office.context, Principal("ann", Role.CURATOR), KeyIn(label="new")).key
+    body = {"sha256": asked["sha256"]}
+    for decision in ("approval", "rejection"):
+        path = f"/v1/requests/{asked['id']}/{decision}"
+        refused = office.client.post(path, headers={"Authorization": f"Bearer {key}"}, json=body)
+        assert (refused.status_code, "somebody else" in refused.text) == (403, True)
+    assert (office.read(asked, "cora")["state"], spent(office)) == ("waiting", (0, 0))
+    rejected = office.call("cora", "POST", f"/requests/{asked['id']}/rejection", json=body)
+    assert rejected.is_success, rejected.text
 
 
 def test_a_request_about_older_metadata_is_not_approved(office):

@@ -1,6 +1,7 @@
 """Claims beside the code: their heads, and the fingerprint of the code they were read against.
 
-``python -m tests.contracts.claims`` prints what is stale; with ``--read`` it records that every proof was read again.
+``python -m tests.contracts.claims`` prints what is stale; with ``--read`` it records that every proof was read again. A
+claim that was `proved` becomes `contrib` by that: whoever changed the code cannot also be one of its two readers.
 """
 
 import ast
@@ -15,7 +16,7 @@ import discreet
 ROOT = Path(discreet.__file__).parent
 FIELDS = (
     *("function", "neighboring", "epsilon", "delta", "sensitivity", "public"),
-    *("numerics", "status", "source", "covers", "code"),
+    *("numerics", "status", "read_by", "source", "covers", "code"),
 )
 
 
@@ -52,6 +53,23 @@ def fingerprint(modules: str) -> str:
     return digest.hexdigest()[:16]
 
 
+def renewed(text: str, code: str) -> str:
+    """Return a claim read anew against changed code: by the one who changed it, so that nobody else has."""
+    for field, value in (("status", "contrib"), ("read_by", "nobody"), ("code", code)):
+        text = re.sub(rf"(?m)^{field}: .*$", f"{field}: {value}", text, count=1)
+    return text
+
+
+def readers(fields: dict[str, str]) -> list[str]:
+    """Return the names of those who have read proof against code, each with a date; nobody for most."""
+    return re.findall(r"([^,]+?) \d{4}-\d{2}-\d{2}(?:, |$)", fields["read_by"])
+
+
+def may_be_proved(fields: dict[str, str]) -> bool:
+    """Tell whether a head allows the status `proved`: two readers, and numerics that are not idealized."""
+    return len(set(readers(fields))) >= 2 and fields["numerics"] != "idealized"
+
+
 def main() -> None:
     """Print stale claims, or record that they were read."""
     source = Path(__file__).parents[2] / "src" / "discreet"
@@ -60,9 +78,9 @@ def main() -> None:
         now = fingerprint(fields["covers"])
         state = "fresh" if fields["code"] == now else "STALE"
         print(state, path.name, now)
-        if "--read" in sys.argv:
+        if "--read" in sys.argv and state == "STALE":
             place = source / path.relative_to(ROOT)
-            place.write_text(place.read_text().replace(f"\ncode: {fields['code']}\n", f"\ncode: {now}\n"))
+            place.write_text(renewed(place.read_text(), now))
 
 
 if __name__ == "__main__":

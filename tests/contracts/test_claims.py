@@ -11,7 +11,7 @@ import discreet.methods
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Preparation
-from tests.contracts.claims import FIELDS, ROOT, claims, fingerprint, head
+from tests.contracts.claims import FIELDS, ROOT, claims, fingerprint, head, may_be_proved, readers, renewed
 
 
 def registered():
@@ -45,10 +45,21 @@ def test_head_has_every_field(path):
     """The head holds the fixed fields in their order; status and numerics are of the known kinds."""
     fields = head(path)
     assert tuple(fields) == FIELDS
-    assert fields["status"] in ("contrib", "proved")
+    assert fields["status"] == "contrib" or (fields["status"] == "proved" and may_be_proved(fields))
+    assert fields["read_by"] == "nobody" or readers(fields)
     assert fields["numerics"] in ("idealized", "float-safe", "exact")
     named = [name for name in NeighboringRelation.__members__ if name in fields["neighboring"]]
     assert named or "the relation under which" in fields["neighboring"]
+
+
+def test_who_may_call_a_claim_proved():
+    """Control: one reader, the same one twice, or a proof about real numbers is not enough; a change undoes it."""
+    fields = {"numerics": "exact", "read_by": "A B 2026-01-01, C 2026-01-02"}
+    assert may_be_proved(fields)
+    for change in ({"read_by": "A B 2026-01-01"}, {"read_by": "C 2026-01-01, C 2026-01-02"}, {"numerics": "idealized"}):
+        assert not may_be_proved(fields | change)
+    text = "```\nstatus: proved\nread_by: A 2026-01-01, B 2026-01-01\ncode: 1\n```\n"
+    assert renewed(text, "2") == "```\nstatus: contrib\nread_by: nobody\ncode: 2\n```\n"
 
 
 @pytest.mark.parametrize("path", claims(), ids=lambda path: path.stem)

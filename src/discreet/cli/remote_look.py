@@ -161,10 +161,15 @@ def release(
 def report(
     id_: Id,
     format_: Annotated[str | None, typer.Option("--format", help="html, pdf, markdown, text, json or csv.")] = None,
-    audience: Annotated[str, typer.Option(help="board: for those who decide; analyst: with every detail.")] = "board",
+    audience: Annotated[
+        str,
+        typer.Option(
+            help="board: for those who decide; analyst: with every detail; participant: one page in plain words."
+        ),
+    ] = "board",
     out: Annotated[Path | None, typer.Option(help="Write here; the ending tells the format.")] = None,
 ) -> None:
-    """Explain the release of a request to an ethics board or an analyst.
+    """Explain the release of a request to an ethics board, an analyst or a participant.
 
     \b
     Example:

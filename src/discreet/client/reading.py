@@ -170,7 +170,7 @@ class Reading(Caller):
             The request.
         format : {"html", "pdf", "markdown", "text", "csv", "json"}
             Its form.
-        audience : {"board", "analyst"}
+        audience : {"board", "analyst", "participant"}
             For those who decide, or with every detail.
 
         Returns

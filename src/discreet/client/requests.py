@@ -162,4 +162,4 @@ def error_of_outcome(request: RemoteRequest) -> DiscreetError:
 
 Form = Literal["json", "html", "pdf", "csv", "markdown", "text"]
 """Forms of a report."""
-Audience = Literal["board", "analyst"]
+Audience = Literal["board", "analyst", "participant"]

@@ -43,9 +43,15 @@ def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
         kind = kinds[name].upper()
         if kind.endswith("]") or kind.split("(")[0].strip('"') not in _STORED:
             raise DataMismatchError(
-                f"Column {shown(name)} must hold numbers or text, but its storage type is {kind[:40]}. "
+                f"Column {shown(name)} must hold numbers or text, but its storage type is {_outer(kind)}. "
                 "Convert it before it is opened here."
             )
+
+
+def _outer(kind: str) -> str:
+    """Leave out what is inside: labels of an enumeration may come from the rows."""
+    outer = kind.partition("(")[0].partition("[")[0][:40]
+    return f"{outer}[]" if kind.endswith("]") else outer
 
 
 def _nearly(name: str, names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from discreet.report.table import coefficient_table
 from discreet.report.vocabulary import MEANINGS, METHODS, PUBLISHED, WORKINGS
 from discreet.report.words import at_least, at_most, count, listed, number, setting, shortened
 
-Audience = Literal["board", "analyst"]
+Audience = Literal["board", "analyst", "participant"]
 
 
 MOST_NAMED = 200
@@ -91,6 +91,7 @@ class Facts:
     settings: tuple[tuple[str, str, str], ...]
     promise: Promise | None
     noise: Noise
+    boxed: str | None
     choice: Noise | None
     steps: tuple[Step, ...]
     fit: Fit | None
@@ -105,20 +106,23 @@ class Facts:
     budget: Budget | None
     derived_from: str | None
     event: str | None
+    contact: str | None
     release: Release
 
 
-def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
+def gather(release: Release, audience: Audience, n_listed: int | None, contact: str | None = None) -> Facts:
     """Return what a report on a release says.
 
     Parameters
     ----------
     release : Release
         The release.
-    audience : {"board", "analyst"}
+    audience : {"board", "analyst", "participant"}
         Who reads it.
     n_listed : int or None
         The most columns whose bounds are listed; None lists all.
+    contact : str, optional
+        Whom to ask.
 
     Returns
     -------
@@ -161,6 +165,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         ),
         promise=guarantee,
         noise=noise_box.box(release.noise, target, _epsilon(release), among),
+        boxed=noise_box.purpose(release.steps[_boxed(release)].name) if release.steps else None,
         choice=None if choice is None else noise_box.box(choice, target, math.nan, among),
         steps=tuple(noise_box.steps(release)),
         fit=estimates.fit(release),
@@ -175,6 +180,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None) -> Facts:
         budget=_budget(provenance.ledger) if provenance.ledger else None,
         derived_from=provenance.derived_from,
         event=setting(release.event) if release.event else None,
+        contact=contact,
         release=release,
     )
 
@@ -190,11 +196,17 @@ def _used(release: Release, kind: asked.Kind) -> tuple[tuple[str, ...], tuple[st
     return used, tuple(name for name in release.selected if name not in forced)
 
 
+def _boxed(release: Release) -> int:
+    """Which step the noise box of the release belongs to: of a plan it is the selection's, not the last one."""
+    places = [place for place, step in enumerate(release.steps) if step.noise == release.noise]
+    return places[-1] if places else -1
+
+
 def _epsilon(release: Release) -> float:
-    """What the noise box of the release cost: all of it, or its last step."""
+    """What the noise box of the release cost: all of it, or its step."""
     if not release.steps:
         return asked.epsilon(release)
-    return price(release.steps[-1].event).epsilon or math.nan
+    return price(release.steps[_boxed(release)].event).epsilon or math.nan
 
 
 def _working(release: Release) -> str | None:

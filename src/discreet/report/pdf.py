@@ -49,15 +49,17 @@ _LONG = re.compile(r"\S{25,}")
 _SKIPPED = frozenset({"style", "title", "head", "meta", "html", "body", "thead", "tbody"})
 
 
-def render_pdf(release: Release, audience: Audience = "board") -> bytes:
+def render_pdf(release: Release, audience: Audience = "board", contact: str | None = None) -> bytes:
     """Return a report on a release as PDF.
 
     Parameters
     ----------
     release : Release
         The release; nothing else is read.
-    audience : {"board", "analyst"}
+    audience : {"board", "analyst", "participant"}
         As for `render`.
+    contact : str, optional
+        Whom to ask.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def render_pdf(release: Release, audience: Audience = "board") -> bytes:
     -----
     It says what the page in HTML says. Names are string literals of Typst, which it does not interpret.
     """
-    source = to_typst(render(release, "html", audience))
+    source = to_typst(render(release, "html", audience, contact))
     found: bytes = _typst().compile(source.encode(), format="pdf")
     return found
 

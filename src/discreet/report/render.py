@@ -21,10 +21,11 @@ FORMATS: tuple[str, ...] = get_args(Format)
 
 _ESCAPERS: dict[str, Callable[[object], Markup]] = {"text": to_text, "markdown": to_markdown, "html": to_html}
 _TEMPLATES = {"text": "report.txt.j2", "markdown": "report.md.j2", "html": "report.html.j2"}
+_FOR_PARTICIPANTS = {"text": "participant.txt.j2", "markdown": "participant.md.j2", "html": "participant.html.j2"}
 _N_LISTED = {"text": 7, "markdown": 100, "html": 100}
 
 
-def render(release: Release, format: Format, audience: Audience = "board") -> str:
+def render(release: Release, format: Format, audience: Audience = "board", contact: str | None = None) -> str:
     """Return a report on a release.
 
     Parameters
@@ -34,8 +35,11 @@ def render(release: Release, format: Format, audience: Audience = "board") -> st
     format : {"text", "markdown", "html", "json", "csv"}
         Text for a terminal of 80 columns, Markdown, one self-contained page, the release itself, or its answer as
         a table.
-    audience : {"board", "analyst"}
-        The analyst's report lists every column, digest and event in full; JSON and CSV are the same for both.
+    audience : {"board", "analyst", "participant"}
+        The analyst's report lists every column, digest and event in full; that for somebody who is in the table is one
+        page in plain words. JSON and CSV are the same for all.
+    contact : str, optional
+        Whom to ask about the release, such as a name and an address.
 
     Returns
     -------
@@ -58,9 +62,11 @@ def render(release: Release, format: Format, audience: Audience = "board") -> st
         return release.to_json()
     if format == "csv":
         return tidy_csv(release)
-    facts = gather(release, audience, _N_LISTED[format] if audience == "board" else None)
-    pictures = _pictures(facts) if format == "html" else {}
-    text = environment(format).get_template(_TEMPLATES[format]).render(facts=facts, pictures=pictures)
+    facts = gather(release, audience, None if audience == "analyst" else _N_LISTED[format], contact)
+    is_short = audience == "participant"
+    pictures = _pictures(facts) if format == "html" and not is_short else {}
+    name = (_FOR_PARTICIPANTS if is_short else _TEMPLATES)[format]
+    text = environment(format).get_template(name).render(facts=facts, pictures=pictures)
     return text.rstrip() + "\n"
 
 

@@ -75,6 +75,21 @@ def test_exactly_the_cap_fits():
     assert not budget.admits(LaplaceEvent(Fraction(1, 10**30)))
 
 
+def test_a_refusal_says_what_is_asked_and_what_is_left():
+    """Both numbers in the unit of the first cap, whichever of the caps was too small."""
+    budget = ApproximateFilter(2, 3 * MILLIONTH, MILLIONTH)
+    budget.spend(LaplaceEvent(Fraction(1, 2)))
+    with pytest.raises(
+        BudgetExceededError, match=r"costs epsilon=1\.75 and delta=1e-06, and 1\.5 and 2e-06 are"
+    ) as refused:
+        budget.spend(LaplaceEvent(Fraction(7, 4)))
+    assert (refused.value.requested, refused.value.remaining) == (Fraction(7, 4), Fraction(3, 2))
+    budget = ZCDPFilter(1, MILLIONTH)
+    with pytest.raises(BudgetExceededError) as refused:
+        budget.spend(ComposedEvent((SelectionEvent(Fraction(2), "gumbel"), FailureEvent(2 * MILLIONTH))))
+    assert (refused.value.requested, refused.value.remaining) == (Fraction(1, 2), 1)
+
+
 @pytest.mark.parametrize("event", [GaussianEvent(Fraction(1, 9), Fraction(0)), FailureEvent(MILLIONTH)])
 def test_a_pure_cap_takes_nothing_else(event):
     """An event with a delta has no pure epsilon."""

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import erfcx
 
+from discreet.accounting import gaussian
 from discreet.accounting.compose import guarantee_of
 from discreet.accounting.events import ComposedEvent, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from discreet.accounting.gaussian import gaussian_rho, steps_of_gaussian
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.accounting.zcdp import NEVER, rho_of_epsilon
+from discreet.accounting.zcdp import NEVER, rho_of_epsilon, rounded_up
 from discreet.errors import InvalidParameterError, UnsupportedEventError
 
 RELATION = NeighboringRelation.REPLACE_ONE
@@ -54,6 +55,31 @@ def test_the_condition_is_met_and_nearly_not(mu, delta, shift):
     steps = steps_of_gaussian(rho, delta, shift)
     assert fits(delta, steps, rho, shift)
     assert steps <= 2 or not fits(delta, steps - 2, rho, shift)
+
+
+@given(st.floats(1e-3, 30), st.floats(1e-4, 20))
+def test_the_condition_is_never_met_too_early(epsilon, mu):
+    """A delta that is below the exact one by a few roundings is refused; one that is above by far more is not."""
+    with mpmath.workdps(80):
+        exact = mpmath.log(exact_delta(Fraction(epsilon), Fraction(mu) ** 2 / 2))
+        if not -900 < exact < math.log(0.5):
+            return
+        below = math.nextafter(float(exact), -math.inf)
+        size = 1.0 + abs(below) + (epsilon / mu) ** 2
+    assert not gaussian._holds(epsilon, mu, below)
+    assert gaussian._holds(epsilon, mu, below + 1e-13 * size / min(mu, 1.0) * (1.0 + epsilon / mu))
+
+
+@given(st.fractions(min_value=-(10**6), max_value=10**6), st.integers(-60, 60))
+def test_floats_are_on_the_safe_side(value, power):
+    """Epsilon is rounded down and mu up, each to the nearest float on its side or the next."""
+    value *= Fraction(2) ** power
+    low = gaussian._below(value)
+    assert Fraction(low) <= value < Fraction(math.nextafter(low, math.inf))
+    if value > 0:
+        high, mu = rounded_up(value), gaussian._mu(value)
+        assert Fraction(math.nextafter(high, 0)) < value <= Fraction(high)
+        assert 2 * value <= Fraction(mu) ** 2 <= 2 * value * (1 + Fraction(1, 2**49))
 
 
 def test_the_error_of_mills_ratio():
@@ -186,6 +212,13 @@ def test_no_room_for_noise(epsilon, delta, others, lattice):
     """Without delta, without epsilon left, or out of range: refused with the number's name."""
     with pytest.raises(InvalidParameterError, match=r"delta|epsilon|lattice"):
         gaussian_rho(epsilon, delta, others, lattice)
+
+
+@pytest.mark.parametrize("others", [(), (FailureEvent(2 * MILLIONTH),), (FailureEvent(MILLIONTH),)])
+def test_failures_leave_no_delta(others):
+    """What the other parts may fail with is taken from delta first, and the refusal says that delta is too small."""
+    with pytest.raises(InvalidParameterError, match="delta above what the other parts may fail with"):
+        gaussian_rho(Fraction(1), MILLIONTH if others else Fraction(0), others)
 
 
 def test_others_must_be_known():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.events import ComposedEvent, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from discreet.accounting.totals import rho_of_pure
-from discreet.accounting.zcdp import epsilon_of_rho, log_of, rho_of, rho_of_epsilon
+from discreet.accounting.zcdp import epsilon_of_rho, log_of, pure_of_rho, rho_of, rho_of_epsilon
 from discreet.errors import InvalidParameterError
 
 STEP = Fraction(1, 10**9)
@@ -86,6 +86,17 @@ def test_a_pure_part_costs_what_randomized_response_does(epsilon):
             a = mpmath.mpf(order)
             part = (mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (1 + mpmath.exp(e))
             assert mpmath.log(part) / (a - 1) <= a * bound
+
+
+@given(st.fractions(min_value=0, max_value=600), st.integers(-18, 0))
+def test_the_largest_pure_epsilon_of_a_rho(rho, power):
+    """It costs no more than the rho, and a step more would; none is above 1000."""
+    rho *= Fraction(10) ** power
+    epsilon = pure_of_rho(rho)
+    assert epsilon % STEP == 0
+    assert epsilon == 0 or rho_of_pure(epsilon) <= rho
+    assert epsilon == 1000 or rho < rho_of_pure(epsilon + STEP)
+    assert [pure_of_rho(Fraction(much)) for much in (1001, 10**9)] == [1000, 1000]
 
 
 def test_the_cost_of_each_kind():

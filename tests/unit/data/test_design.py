@@ -3,6 +3,7 @@
 import datetime
 import math
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -354,6 +355,61 @@ def test_a_missing_target_becomes_what_is_declared() -> None:
     assert encoded(pa.array([None], pa.float64()), design)[0, -1] == round(0.25 * GRID)
 
 
+# ---- rows of bounded length
+
+
+@given(st.lists(st.tuples(*[st.floats(-1, 1)] * 4), min_size=1, max_size=6), st.sampled_from([0.3, 1.0, 1.5]))
+def test_longer_rows_are_shrunk_to_the_norm(rows: list[tuple[float, ...]], norm: float) -> None:
+    """No row of x is longer, shorter ones are untouched, and the others keep their direction; y is not looked at."""
+    columns = {name: {"type": "real", "lower": -1, "upper": 1} for name in "abcy"}
+    plain = Design.plan(a_table(columns), "y")
+    batch = pa.RecordBatch.from_arrays([pa.array(column) for column in zip(*rows, strict=True)], names=list("abcy"))
+    before, after = (plan.encode(batch).astype(np.int64) for plan in (plain, replace(plain, row_norm=norm)))
+    assert np.array_equal(before[:, [0, -1]], after[:, [0, -1]])
+    for long, short in zip(before[:, 1:-1], after[:, 1:-1], strict=True):
+        squares, most = int((long**2).sum()), Fraction(norm) ** 2 * GRID**2
+        assert int((short**2).sum()) <= most
+        if squares <= most - 1:
+            assert np.array_equal(short, long)
+        else:
+            wanted = long * (norm * GRID / math.sqrt(squares))
+            assert (np.abs(short) <= np.abs(long)).all()
+            assert np.abs(short - wanted).max() < 1 + 1e-6
+
+
+@given(st.tuples(*[st.integers(-GRID, GRID)] * 3).filter(any), st.sampled_from([-0.0002, 0.01]))
+def test_the_norm_is_kept_to_less_than_a_step(cells: tuple[int, ...], more: float) -> None:
+    """A row that is longer by a millionth of a step is shrunk, one that is not is left as it is."""
+    squares = sum(cell**2 for cell in cells)
+    norm = math.sqrt(squares + more) / GRID
+    columns = {name: {"type": "real", "lower": -1, "upper": 1} for name in "abcy"}
+    design = replace(Design.plan(a_table(columns), "y"), row_norm=norm)
+    values = [pa.array([cell / GRID]) for cell in (*cells, 0)]
+    found = design.encode(pa.RecordBatch.from_arrays(values, names=list("abcy")))[0, 1:-1].tolist()
+    if more < 0:
+        assert sum(cell**2 for cell in found) < squares
+        assert all(0 <= abs(cell) - abs(less) <= 1 for cell, less in zip(cells, found, strict=True))
+    else:
+        assert found == list(cells)
+
+
+@given(st.lists(st.tuples(*[st.floats(-6, 6)] * 2, st.floats(-1, 9)), min_size=1, max_size=6))
+def test_unit_rows_are_weighted_rows(rows: list[tuple[float, ...]]) -> None:
+    """The target is clipped around its center, all is divided by the length of x, and the target is clipped again."""
+    columns = {name: {"type": "real", "lower": -4, "upper": 4} for name in "ab"}
+    metadata = a_table(columns | {"y": COLUMNS["y"]})
+    design = replace(Design.plan(metadata, "y", center=3.0, bound=1.5), unit_bound=4.0)
+    batch = pa.RecordBatch.from_arrays([pa.array(column) for column in zip(*rows, strict=True)], names=["a", "b", "y"])
+    found = design.encode(batch).astype(float) / GRID
+    assert design.n_columns == found.shape[1] == 5
+    x = np.clip(np.array(rows)[:, :2], -4, 4) / 4
+    y = np.clip(np.clip(np.array(rows)[:, 2], 0, 8) - 3.0, -4.0, 4.0)
+    length = np.maximum(np.sqrt(0.25 + (x**2).sum(axis=1)), math.sqrt(0.25 + 2 / 6))
+    expected = [np.ones(len(rows)), 0.5 / length, *(x.T / length), np.clip(y / length, -1.5, 1.5) / 1.5]
+    assert np.abs(found - np.column_stack(expected)).max() < 6 / GRID
+    assert ((found[:, 1:-1] ** 2).sum(axis=1) <= 1.0).all()
+
+
 # ---- the plan
 
 
@@ -377,6 +433,8 @@ def test_the_bound_is_the_furthest_end_of_the_target() -> None:
     metadata = a_table(COLUMNS)
     assert Design.plan(metadata, "y", center=1.0).bound == 7.0
     assert Design.plan(metadata, "y", center=8.0).bound == 8.0
+    assert Design.plan(metadata, "y", bound=8.0).bound == 8.0
+    assert Design.plan(metadata, "y", bound=4.1e-12).bound == 4.1e-12
     assert Design.plan(metadata, "y", ["huge", "words"], bound=2.0).candidates == ("huge", "words")
 
 
@@ -400,6 +458,8 @@ INCOMPLETE = COLUMNS | {"half": {"type": "real", "lower": 0}, "open": {"type": "
         ("y", ["tiny"], {"center": math.nan}, InvalidParameterError, "y_center"),
         ("y", ["tiny"], {"bound": 0.0}, InvalidParameterError, "y_bound"),
         ("y", ["tiny"], {"bound": -1.0}, InvalidParameterError, "y_bound"),
+        ("y", ["tiny"], {"bound": 3.9e-12}, InvalidParameterError, "y_bound"),
+        ("y", ["tiny"], {"bound": 7.9e-12, "center": 8.0}, InvalidParameterError, "y_bound"),
         ("y", ["tiny"], {"bound": 1e-13}, InvalidParameterError, "y_bound"),
         ("y", ["tiny"], {"bound": 8.1}, InvalidParameterError, "at most the target's range 8"),
         ("y", ["tiny"], {"bound": math.nan}, InvalidParameterError, "y_bound"),

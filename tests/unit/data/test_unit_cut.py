@@ -170,6 +170,13 @@ def test_identifiers_are_the_same_in_every_storage(storage: str) -> None:
     assert unit_keys(IDS[storage]).to_pylist() == ["7", "7", "8", "7"]
 
 
+def test_large_numbers_are_units_of_their_own() -> None:
+    """Beyond 64 bits with a sign, too, a real number is written out, and stays apart from its neighbors."""
+    numbers = [2.0**62, 2.0**63, -(2.0**63), 1.5 * 2.0**63, 2.0**64, -1e30, 0.1, -0.5, 2.0**51 + 0.5, -0.0]
+    expected = [str(int(number)) for number in numbers[:6]] + ["0.1", "-0.5", "2251799813685248.5", "0"]
+    assert unit_keys(pa.array([*numbers, None, float("nan")])).to_pylist() == [*expected, None, None]
+
+
 def test_empty_texts_are_identifiers() -> None:
     """The empty text is a unit like any other, wherever it stands."""
     keys = pa.array(["", "a", "", "bb", ""], pa.large_string())

@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,8 +11,10 @@ from discreet.accounting.events import SelectionEvent
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError, VerificationError
 from discreet.ledger import Ledger
+from discreet.ledger.remembered import charge_of
 
 TENTH = Fraction(1, 10)
+RELATION = NeighboringRelation.REPLACE_ONE
 
 
 class Restored:
@@ -320,3 +323,73 @@ def test_a_file_that_is_missing_is_refused(ledger, tmp_path):
     """The path is named."""
     with pytest.raises(InvalidParameterError, match="witness file must be readable"):
         ledger.reconcile(tmp_path / "none")
+
+
+def shown(reservation, epsilon, dataset="rand-hie", rho=None, event=None, delta=0.0):
+    """What a release tells of its charge."""
+    ledger = SimpleNamespace(entry=reservation.entry, head=reservation.head, rho=rho)
+    provenance = SimpleNamespace(ledger=ledger, dataset=dataset, request_sha256="0" * 64)
+    guarantee = SimpleNamespace(epsilon=epsilon, delta=delta, unit="person", neighboring=RELATION)
+    return SimpleNamespace(provenance=provenance, guarantee=guarantee, event=event)
+
+
+def test_a_release_tells_its_charge():
+    """In grains, rounded up; of rho and failures only where rho adds up, failures of all parts together."""
+    place = SimpleNamespace(entry=7, head="ab")
+    plain = charge_of(shown(place, 0.1, delta=1e-6))
+    assert (plain.seq, plain.hash, plain.is_touched, plain.is_cancelled) == (7, "ab", True, False)
+    assert plain.values == {
+        "dataset": "rand-hie",
+        "project": None,
+        "request": "0" * 64,
+        "unit": "person",
+        "neighboring": "replace_one",
+        "epsilon": 10**8,
+        "delta": 10**12,
+        "rho": None,
+        "failure": None,
+    }
+    inner = {"type": "ComposedEvent", "events": [{"type": "FailureEvent", "delta": 1e-8}, {"type": "LaplaceEvent"}]}
+    event = {"type": "ComposedEvent", "events": [inner, {"type": "FailureEvent", "delta": 2e-8}]}
+    found = charge_of(shown(place, Fraction(1, 3), rho=Fraction(1, 7), event=event)).values
+    assert (found["epsilon"], found["rho"], found["failure"]) == (333_333_334, 142_857_142_858, 3 * 10**10)
+    assert charge_of(shown(place, 1, rho=Fraction(1, 2))).values["failure"] == 0
+    for part in ("guarantee", "provenance"):
+        release = shown(place, 1)
+        setattr(release, part, None if part == "guarantee" else SimpleNamespace(ledger=None))
+        with pytest.raises(InvalidParameterError, match="charged to no ledger"):
+            charge_of(release)
+
+
+def test_what_a_release_shows_was_read(case, ask):
+    """Without a witness: a charge that is gone or was given back is made again, an open one cannot be given back."""
+    open_, given_back = ask(case.lost, "0.1", question=1), ask(case.lost, "0.2", question=2)
+    case.backup()
+    gone = ask(case.lost, "0.3", question=3)
+    releases = [shown(open_, "0.1"), shown(given_back, "0.2"), shown(gone, "0.3")]
+    with Ledger(case.copy) as ledger:
+        ledger.reservation(given_back.entry).cancel()
+        made = ledger.reconcile(releases=releases)
+        assert [entry.facts["lost_hash"] for entry in made] == [given_back.head, gone.head]
+        assert ledger.state(open_.entry) == "touched"
+        assert spent(ledger)[0] == TENTH * 6
+        assert ledger.reconcile(releases=releases) == []
+        ledger.verify()
+
+
+def test_the_room_that_a_release_needs_is_named(case, ask):
+    """Of a data set that is gone, the sum of what is shown; of one that is there, with what it spent."""
+    case.backup()
+    case.lost.grant("toy", 2)
+    gone = [ask(case.lost, part, dataset="toy", question=part) for part in ("0.3", "0.4")]
+    releases = [shown(one, part, "toy") for one, part in zip(gone, ("0.3", "0.4"), strict=True)]
+    with Ledger(case.copy) as ledger:
+        with pytest.raises(BudgetError, match=r"there is none.* grant toy --epsilon 0\.7 --accounting basic"):
+            ledger.reconcile(releases=releases)
+        ledger.grant("toy", "0.5")
+        ask(ledger, "0.2", dataset="toy")
+        with pytest.raises(BudgetError, match=r"epsilon=0\.7 is asked, and 0\.3 of 0\.5 is left.* toy --epsilon 0\.9 "):
+            ledger.reconcile(releases=releases)
+        ledger.grant("toy", "0.9")
+        assert len(ledger.reconcile(releases=releases)) == 2
+        assert ledger.account("toy").epsilon_left == 0

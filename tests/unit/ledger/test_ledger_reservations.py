@@ -20,6 +20,12 @@ def test_ten_tenths_are_one(ledger, ask):
     assert ledger.account("rand-hie").epsilon_left == 0
 
 
+def test_a_reservation_of_epsilon_has_no_rho(ledger, ask):
+    """Where epsilon adds up, the handle says so, fresh and read again."""
+    reservation = ask(ledger)
+    assert (reservation.rho, ledger.reservation(reservation.entry).rho) == (0, 0)
+
+
 def test_costs_are_rounded_up(ledger, ask):
     """Three thirds are more than one, and the least cost is a grain."""
     assert ask(ledger, Fraction(1, 3)).account.epsilon_spent == Fraction(333_333_334, 10**9)

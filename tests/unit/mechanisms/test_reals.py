@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from race_sources import DIGITS, Chosen, InOrder, ends, middle, uniform
 
-from discreet.mechanisms.reals import Real, Uniform, Words, difference, log_sum
+from discreet.mechanisms.reals import Real, Uniform, Words, difference, image, largest, log_sum
 from discreet.mechanisms.rng import Source
 
 EDGES = [0, 1, 2, 3, 7, 12, 100, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 100, 2**64 - 3, 2**64 - 2, 2**64 - 1]
@@ -204,3 +204,39 @@ def test_the_digits_do_not_depend_on_the_thread_s_decimal_context() -> None:
             number = log_sum(Real.exactly(0.3), [uniform(77, seed=1)], Real.exactly(1.0))
             found.append(number.enclose(80))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("digits", [40, 80, 160])
+@pytest.mark.parametrize("word", [5, 2**40, 2**63, 2**64 - 7])
+def test_an_enclosure_is_as_narrow_as_asked(digits: int, word: int) -> None:
+    """Whatever a number is made of, its ends are apart by little more than the last digit that was asked for."""
+    number = uniform(word, seed=word % 89)
+    point = log_sum(Real.exactly(-1.0), [number], Real.exactly(2.0))
+    numbers = [
+        point,
+        difference(point, near("0.75", 0.75, 0.0)),
+        largest([point, Real.exactly(-5.0)]),
+    ]
+    found = [each.enclose(digits) for each in numbers]
+    found += [number.enclose(digits), number.enclose_exponential(digits)]
+    found.append(image(lambda value, context: context.exp(value), point, digits))
+    for low, high in found:
+        assert low < high
+        assert high - low < Decimal(10) ** (9 - digits) * (1 + abs(high))
+
+
+def test_errors_of_floats_are_not_larger_than_needed() -> None:
+    """What is stated is a few roundings of what was computed, and the errors of what it was made of."""
+    one, other = Real(3.0, 1e-12, near("3", 0, 0).enclose), Real(-40.0, 3e-12, near("-40", 0, 0).enclose)
+    assert difference(one, other).error == pytest.approx(4e-12 + 43 * 2.0**-46, rel=1e-12)
+    assert largest([one, other]).error == pytest.approx(1e-12, rel=1e-2)
+    step = Real(2.9999999999999, 5e-12, near("3", 0, 0).enclose)
+    assert largest([one, step]).error == pytest.approx(5e-12 - 1e-13, rel=1e-2)
+    for word in (2**40, 2**62, 2**63, 2**64 - 2**30):
+        number = uniform(word)
+        value, error = number.exponential()
+        assert error <= value * (2.0**-45 + 2.0**-29)
+        plain = log_sum(None, [number], one)
+        size = 1 + abs(plain.value + 3.0) + 3.0
+        assert plain.error <= 1.2 * error / value + 1e-12 + 2.0**-46 * 2 * size
+        assert log_sum(other, [number], one).error <= plain.error + other.error + 2.0**-46 * 2 * size

@@ -4,6 +4,7 @@ import pytest
 from report_fits import GAUSSIAN, LAPLACE, QUANTILE, composed, step
 from report_releases import make
 
+from discreet.report.facts import gather
 from discreet.report.noise_box import amounts, box, choice, purpose, steps
 from discreet.report.price import Price, price
 
@@ -86,3 +87,13 @@ def test_the_unit_is_told_with_the_targets_name():
     """Squared units of the target are those of its name; others are told as they are."""
     assert box(make().noise, "mdvis", 1.0).unit == "squared units of mdvis"
     assert box(LAPLACE, "mdvis", 1.0).unit == "rows"
+
+
+def test_the_noise_box_names_its_step(samples):
+    """The release's noise box is a step's: of a plan the selection's, which is not the last one."""
+    release = samples["run"]
+    named = {one.name: one.noise for one in release.steps}
+    assert len({one.scale for one in named.values()}) == len(named) > 1
+    for name, noise in named.items():
+        found = gather(release.model_copy(update={"noise": noise}), "board", None)
+        assert found.boxed == purpose(name)

@@ -90,8 +90,9 @@ def _listed_here(place: Path) -> tuple[Any, str, list[str]]:
         for path in (Path(folder, name) for name in (*folders, *names)):
             status = path.lstat()
             if stat.S_ISLNK(status.st_mode) or (path.name in names and (status.st_dev, status.st_ino) in known):
+                link = repr(path.name[:80]) if path.name in names else "a folder in it"  # whose name may hold a cell
                 raise InvalidParameterError(
-                    f"A folder of data must hold each file once, but {path.name[:80]!r} is a link. Name the folder "
+                    f"A folder of data must hold each file once, but {link} is a link. Name the folder "
                     "that holds the files themselves."
                 )
             known.add((status.st_dev, status.st_ino))

@@ -108,7 +108,7 @@ def _check_folder(spark: Any, path: str) -> None:
         if identity is None or identity in seen:
             raise InvalidParameterError(
                 "A folder after spark: must be without links, of which Spark would count the rows again, but it holds "
-                f"some, such as {PurePosixPath(name).name[:80]!r}. Take them out, or name the files' own folder."
+                "some. Take them out, or name the files' own folder."  # names of folders may hold cells
             )
         seen.add(identity)
         n_files += _is_data(name)

@@ -94,7 +94,7 @@ def read_release(
     who: Reader,
     id: Id,
     format: Literal["json", "html", "pdf", "csv", "markdown", "text"] = "json",
-    audience: Literal["board", "analyst"] = "board",
+    audience: Literal["board", "analyst", "participant"] = "board",
 ) -> Response:
     """Read the release of a request, as JSON or as a report."""
     return releases.response(context_of(request), who, id, format, audience)

@@ -81,7 +81,7 @@ def response(context: Context, who: Principal, id_: str, form: Form, audience: A
     form : str
         One of `Form`.
     audience : str
-        "board" or "analyst".
+        "board", "analyst" or "participant".
 
     Returns
     -------

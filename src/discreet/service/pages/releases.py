@@ -46,7 +46,7 @@ def show_release(visit: Reader, id: str) -> Response:
 def keep_release(visit: Reader, id: str, ending: str, audience: str = "board") -> Response:
     """Read the release of a request as a file."""
     form = next((form for known, form, _ in FILES if known == ending), None)
-    if form is None or audience not in ("board", "analyst"):
+    if form is None or audience not in ("board", "analyst", "participant"):
         raise NotFoundError(f"A release must be asked for as one of {', '.join(end for end, _, _ in FILES)}.")
     return releases.response(visit.context, visit.who, id, form, cast(Any, audience))
 

@@ -208,6 +208,16 @@ def test_links_are_refused(kind: str, tmp_path: Path) -> None:
     assert open_table(link, declared()).row_count() == 5
 
 
+def test_a_link_that_is_named_after_a_cell_is_not_repeated(tmp_path: Path) -> None:
+    """Names of folders hold cells: a refusal says that one is a link, and not which."""
+    (tmp_path / "site=a").mkdir()
+    pq.write_table(pa.table(rows(5)).drop_columns("site"), tmp_path / "site=a" / "1.parquet")
+    (tmp_path / "site=zqcanary").symlink_to(tmp_path / "site=a")
+    with pytest.raises(InvalidParameterError, match="is a link") as refused:
+        open_table(tmp_path, declared())
+    assert "zqcanary" not in str(refused.value)
+
+
 @pytest.mark.parametrize("sign", ["_delta_log/0.json", ".hoodie/x", "metadata/v1.metadata.json"])
 def test_tables_with_old_versions_are_refused(sign: str, tmp_path: Path) -> None:
     """Their folders hold rows that were changed or deleted, besides those that are."""

@@ -1,0 +1,85 @@
+"""The method that CONTRIBUTING.md adds as an example works as it is printed there."""
+
+import importlib.util
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import discreet.methods
+from discreet.mechanisms.rng import Source
+from discreet.methods import registry
+from tests.contracts.claims import FIELDS, fingerprint
+from tests.privacy.screenings import table_of
+
+PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+LISTINGS = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
+
+
+def module_of(path, name, text):
+    """A listing of the page as a module."""
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    """The example as if its file, and its line in the registry, were there."""
+    text = LISTINGS["src/discreet/methods/strongest.py"]
+    module = module_of(tmp_path / "strongest.py", "discreet.methods.strongest", text)
+    monkeypatch.setitem(sys.modules, "discreet.methods.strongest", module)
+    monkeypatch.setattr(discreet.methods, "strongest", module, raising=False)
+    line = re.search(r'^"strongest": \("(\S+)", "(\S+)"\),$', PAGE, re.MULTILINE)
+    monkeypatch.setitem(registry._HOMES, "strongest", line.groups())
+    return module
+
+
+def test_example_selects(example):
+    """By its name, the column that makes the target is found where noise is small."""
+    table = table_of([[0.1, x, 0.0, x] for x in (-1.0, 1.0)] * 500)
+    prepared = registry.method_of("strongest", epsilon=100.0).prepare(table.metadata, "y")
+    assert prepared.run(table, Source()).selected == ("x1",)
+
+
+def test_privacy_test_of_the_example_passes(example, tmp_path, monkeypatch):
+    """Its worst pairs hold, and its control is flagged."""
+    checks = module_of(tmp_path / "checks.py", "checks", LISTINGS["tests/privacy/test_strongest.py"])
+    for relation in checks.PAIRS:
+        with monkeypatch.context() as patch:
+            checks.test_worst_pair_loses_at_most_epsilon(patch, relation)
+            checks.test_half_the_noise_is_flagged(patch, relation)
+
+
+def test_head_of_the_example_has_the_fields(example):
+    """The head that the page shows is one that the checks of claims take."""
+    lines = re.search(r"````text\n```\n(.*?)```", PAGE, re.DOTALL).group(1).splitlines()
+    assert tuple(line.split(": ", 1)[0] for line in lines) == FIELDS
+    own, *covered, more = next(line for line in lines if line.startswith("covers: ")).split(", ")
+    assert (own, more) == (f"covers: {example.__name__}", "...")
+    assert len(fingerprint(", ".join(covered))) == len(lines[-1].split(": ", 1)[1])
+
+
+def test_map_names_every_folder():
+    """A folder of the package that the map leaves out is seen."""
+    package = Path(registry.__file__).parents[1]
+    table = PAGE[PAGE.index("## The map") : PAGE.index("Beside it:")]
+    folders = {path.name for path in package.iterdir() if (path / "__init__.py").is_file()}
+    assert [name for name in sorted(folders) if f"`{name}`" not in table] == []
+
+
+def test_citation_names_the_version_and_the_papers():
+    """CITATION.cff is of this version, and its references are the papers that the documentation corrects."""
+    root = Path(__file__).parents[2]
+    citation = yaml.safe_load((root / "CITATION.cff").read_text())
+    assert citation["version"] == tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    papers = (root / "docs" / "explanation" / "papers.md").read_text().casefold()
+    assert len(citation["references"]) == 3
+    for one in citation["references"]:
+        assert f"*{one['title']}*".casefold() in papers
+        assert all(author["family-names"].casefold() in papers for author in one["authors"])

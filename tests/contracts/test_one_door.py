@@ -1,0 +1,109 @@
+"""No chance but through mechanisms/rng.py: not by another library, not in SQL, not by a name that is looked up.
+
+`test_house.py` looks for random, numpy.random, secrets, os.urandom and uuid; this looks for the ways around them.
+"""
+
+import ast
+import re
+
+import pytest
+
+from tests.contracts.test_house import DOOR, MODULES, PACKAGE
+
+DRAWS = re.compile(
+    r"rvs|sample|shuffle|choices|permut(ation|ed)|rand(|n|int|range|_bytes)|random_sample|RAND_bytes|get(randbits|random)"
+    r"|SystemRandom|token_(bytes|hex|urlsafe)|train_test_split|kmeans_plusplus|\w*(KFold|ShuffleSplit)"
+)
+SQL = re.compile(r"\b(random|rand|randn|uuid|gen_random_uuid)\s*\(\s*\)|\bsetseed\b|\b(TABLE|USING )SAMPLE\b", re.I)
+LOOKED_UP = re.compile(r"(^|\.)(random|secrets|uuid|urandom|getrandom)$")
+
+# What draws by itself, and why it may.
+OPENDP = "mechanisms/additive.py"
+"""OpenDP draws from the system's entropy in Rust; tests/privacy/test_additive.py tests its law."""
+FIXED = {"kernels/representatives.py"}
+"""A constant `random_state`: public records fall into the same clusters every time."""
+SEEDED = ("planning/", "papers/", "estimators/face.py", "methods/twins.py", "mechanisms/rng.py")
+"""Simulations on public facts; `random_state` of an estimator, whose release then carries no guarantee."""
+PASSED_ON = (*SEEDED, "workflow/expect.py")
+"""Who may speak of a seed: a plan's too."""
+
+
+def around(tree: ast.AST) -> list[str]:
+    """Ways around the door that a module takes."""
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings say much
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            found += _called(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+            found += SQL.findall(node.value)[:1] and [node.value]
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names = [alias.name for alias in node.names]
+            found += [name for name in (*names, str(getattr(node, "module", ""))) if name.split(".")[0] == "opendp"]
+            found += [name for name in names if DRAWS.fullmatch(name)]
+    return found
+
+
+def _called(node: ast.Call) -> list[str]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    texts = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    found = [name] if DRAWS.fullmatch(name) else []
+    if name in ("getattr", "import_module", "__import__", "attrgetter"):
+        found += [text for text in texts if LOOKED_UP.search(text)]
+    if name == "hash" and isinstance(node.func, ast.Name) and "numbers" not in ast.unparse(node):
+        found.append("hash")  # its salt differs between processes
+    return found + [str(one.arg) for one in node.keywords if one.arg in ("random_state", "shuffle", "seed")]
+
+
+def place_of(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place_of)
+def test_no_way_leads_around_the_door(path):
+    """No sampler of another library, no SQL that draws, no name that is looked up; what is listed is there still."""
+    if path == DOOR:
+        return
+    found = set(around(ast.parse(path.read_text())))
+    place = place_of(path)
+    if place in FIXED:
+        assert found == {"random_state"}
+        assert re.findall(r"random_state=(.*?)[,)]", path.read_text()) == ["0"]
+    elif place == OPENDP:
+        assert {name.split(".")[0] for name in found} == {"opendp"}
+    else:
+        assert found <= ({"seed"} if place.startswith(PASSED_ON) else set())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place_of)
+def test_seeds_are_for_simulations(path):
+    """A seeded Source is made where nothing is private or no guarantee follows, and never from the time."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    made = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "seeded"]
+    assert not made or place_of(path).startswith(SEEDED)
+    assert not [node for node in made if re.search(r"time|pid|urandom|words", ast.unparse(node))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from scipy import stats; stats.norm.rvs(size=3)",
+        "frame.sample(3)",
+        "from sklearn.utils import shuffle",
+        "KMeans(3, random_state=seed)",
+        "polars.Series(x).shuffle(seed=3)",
+        "connection.execute('SELECT random() FROM people')",
+        "connection.execute('SELECT * FROM people TABLESAMPLE reservoir(9)')",
+        "connection.execute('SELECT * FROM people USING SAMPLE 10%')",
+        "getattr(numpy, 'random').rand()",
+        "importlib.import_module('numpy.random')",
+        "__import__('secrets')",
+        "os.getrandom(8)",
+        "hash('a text')",
+        "import opendp.prelude as dp",
+        "from opendp.measurements import make_laplace",
+    ],
+)
+def test_the_ways_around_are_seen(line):
+    """Control: each of them is found."""
+    assert around(ast.parse(line))

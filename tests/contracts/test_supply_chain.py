@@ -1,0 +1,99 @@
+"""What Discreet is made of is pinned, listed and can be looked up: `make audit` writes the list and asks about it."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import distribution
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.contracts.test_house import REPOSITORY
+
+EXTRAS = ("service", "remote", "postgres", "spark", "dev")
+
+
+def canonical(name):
+    """One name of a package for all its spellings."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pinned():
+    """Versions by name, as constraints.txt has them."""
+    lines = (REPOSITORY / "constraints.txt").read_text().split()
+    return {canonical(name): version for name, _, version in (line.partition("==") for line in lines)}
+
+
+def needed(name="discreet", extras=EXTRAS):
+    """Every package that a package needs, and those that these need."""
+    todo, seen = [(name, tuple(extras))], set()
+    while todo:
+        one = todo.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        found = [Requirement(text) for text in distribution(one[0]).requires or []]
+        asked = [need for need in found if _applies(need, one[1])]
+        todo += [(canonical(need.name), tuple(sorted(need.extras))) for need in asked]
+    return {name for name, _ in seen} - {"discreet"}
+
+
+def _applies(need, extras):
+    return need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ("", *extras))
+
+
+def test_every_part_is_pinned():
+    """Whatever comes with Discreet and its parts stands in constraints.txt, with the version that is installed."""
+    parts = needed("discreet") | needed("hatchling", ())
+    assert len(parts) > 100
+    assert parts - pinned().keys() == set()
+    other = {name for name in parts if distribution(name).version != pinned()[name]}
+    assert other == set()
+
+
+def components(path):
+    """Versions by name, as a list of parts has them."""
+    found = json.loads(path.read_text())
+    assert found["bomFormat"] == "CycloneDX"
+    assert found["metadata"]["component"]["name"] == "discreet"
+    for one in found["components"]:
+        assert canonical(one["purl"].partition("@")[0]) == f"pkg:pypi/{canonical(one['name'])}"
+    return {canonical(one["name"]): one["version"] for one in found["components"]}
+
+
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory):
+    """The list as `make audit` writes it, without the check of its form, which takes a minute."""
+    path = tmp_path_factory.mktemp("audit") / "list.json"
+    (line,) = [line for line in (REPOSITORY / "Makefile").read_text().splitlines() if "cyclonedx-py" in line]
+    words = line.split("cyclonedx-py ")[1].replace("dist/discreet.cdx.json", str(path)).split()
+    command = [sys.executable, "-m", "cyclonedx_py", *words, "--no-validate"]
+    subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True, timeout=300)
+    return path
+
+
+def test_every_part_is_listed(listed):
+    """The list has each part that Discreet needs, with its version and the name under which faults are recorded."""
+    found, parts = components(listed), needed()
+    assert {name: found.get(name) for name in parts} == {name: distribution(name).version for name in parts}
+
+
+def test_the_list_names_no_place_of_this_machine(listed):
+    """No path: the list is published."""
+    assert not re.search(r'"(file:|/)[^"]*"', listed.read_text())
+
+
+def test_what_cannot_be_audited_is_a_failure():
+    """`make audit` asks about the pinned versions, and a part that the database does not know ends it with an error."""
+    (line,) = [line for line in (REPOSITORY / "Makefile").read_text().splitlines() if "pip-audit" in line]
+    assert {"--strict", "-r", "constraints.txt"} <= set(line.split())
+
+
+def test_a_missing_part_is_seen(listed, tmp_path):
+    """Control: a list without one of the parts is not the list."""
+    value = json.loads(listed.read_text())
+    value["components"] = [one for one in value["components"] if one["name"] != "opendp"]
+    (tmp_path / "list.json").write_text(json.dumps(value))
+    with pytest.raises(AssertionError):
+        test_every_part_is_listed(tmp_path / "list.json")
