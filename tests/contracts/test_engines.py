@@ -173,6 +173,39 @@ def test_scores_are_the_same_integers(stored, expected, batch_rows, workers, gro
     assert table.target_sum(SCORES) == (expected[0, -1] // 32767, 3000)
 
 
+OF_DRIVERS = METADATA.model_copy(update={"unit_id": "driver", "rows_per_unit": 2})
+"""The same rows, of drivers with several policies each."""
+
+
+def of_drivers() -> pa.Table:
+    """The small table with identifiers: some drivers have one row, some five, two rows have none."""
+    words = Source.seeded(9).words(3000)
+    drivers = [None if row in (20, 21) else int(words[row] % 1100) for row in range(3000)]
+    return small().append_column("driver", pa.array(drivers, pa.int64()))
+
+
+@pytest.fixture(scope="module")
+def of_two_rows():
+    """What remains of the drivers' rows, by the frame's own engine: the reference of the others."""
+    table = open_table(of_drivers(), OF_DRIVERS)
+    return table.moments(DESIGN), table.products(SCORES), table.target_sum(SCORES)
+
+
+@pytest.mark.parametrize("storage", ENGINES)
+def test_people_are_cut_alike_in_every_storage(storage, of_two_rows, expected, tmp_path):
+    """At most two rows of a driver, the same ones: moments, scores and the target's sum."""
+    table = open_table(ENGINES[storage](of_drivers(), tmp_path), OF_DRIVERS)
+    moments, products, total = of_two_rows
+    np.testing.assert_array_equal(table.moments(DESIGN), moments)
+    np.testing.assert_array_equal(table.products(SCORES), products)
+    assert table.target_sum(SCORES) == total
+    counts = np.unique(
+        [driver for driver in of_drivers()["driver"].to_pylist() if driver is not None], return_counts=True
+    )
+    assert total[1] == np.minimum(counts[1], 2).sum() < 3000
+    assert not np.array_equal(moments, expected)  # control: without the cut it would be another sum
+
+
 LONG = Metadata.from_value(
     {
         "dataset": "long",

@@ -169,7 +169,7 @@ def top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
             )
             call = _chosen(mechanism, one, epsilon, noise)
             found.append(drawn(call, (base, worst), CALLS * effort // 2, **about))
-    ties = 5.0 + 1e-9 * np.arange(6)
+    ties: Floats = 5.0 + 1e-9 * np.arange(6, dtype=np.float64)
     both = [laws.lipschitz_law(scores, 3, epsilon, 1.0, 0.5, "exponential") for scores in (ties, ties[::-1])]
     case = "P10: exponential noise, 3 of 6, all but tied, the order reversed"
     about = _about("mechanisms.top_k.canonical_lipschitz", case, "top_k", epsilon)

@@ -92,11 +92,15 @@ def test_each_row_with_an_owner_is_in_one_part(n_parts, owners):
 
 
 def test_rows_are_given_once():
-    """What stood side by side is let go, so that memory holds it once."""
+    """What stood side by side is let go: rows that are added after that stand alone."""
     units = UnitRows(3)
+    keys, cells = owned_rows(batch(), DESIGN)
     for _ in range(2):
-        units.add(*owned_rows(batch(), DESIGN))
-    cells, starts = units.side_by_side()
-    assert (cells.shape, starts.tolist()) == ((10, 3), [0, 6, 10])
-    cells, starts = units.side_by_side()
-    assert (cells.shape, starts.tolist()) == ((0, 3), [0])
+        units.add(keys, cells)
+    found, starts = units.side_by_side()
+    assert (found.shape, starts.tolist()) == ((10, 3), [0, 6, 10])
+    found, starts = units.side_by_side()
+    assert (found.shape, starts.tolist()) == ((0, 3), [0])
+    units.add(keys[:1], cells[-1:])
+    found, starts = units.side_by_side()
+    assert (found.tolist(), starts.tolist()) == (cells[-1:].tolist(), [0, 1])

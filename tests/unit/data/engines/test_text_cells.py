@@ -1,6 +1,7 @@
 """Cells of text that are no text: missing, wherever they are stored, and nothing else is forgiven."""
 
 import sqlite3
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -103,3 +104,37 @@ def test_a_cell_that_is_no_text_counts_as_a_missing_one(tmp_path, to_file, unit_
     found = open_table(to_file(tmp_path, table), metadata).moments(design)
     np.testing.assert_array_equal(found, open_table(mended, metadata).moments(design))
     assert found[0, 0] == (2 if unit_id else 4) * 32767**2
+
+
+@pytest.mark.parametrize(
+    ("make", "digits", "most"),
+    [(pa.decimal32, 3, 9), (pa.decimal64, 3, 18), (pa.decimal128, 3, 38), (pa.decimal256, 3, 76)],
+)
+@pytest.mark.parametrize("scale", [1, 0, -2])
+def test_a_decimal_of_too_many_digits_is_missing(make, digits, most, scale):
+    """Of any storage and scale; the others stay to the last digit, also in a slice."""
+    unit = Decimal(1).scaleb(-scale)
+    wide = pa.array([15 * unit, 999 * unit, None, 1000 * unit, -1000 * unit, -999 * unit], make(most, scale))
+    narrow = pa.Array.from_buffers(make(digits, scale), len(wide), wide.buffers())
+    with pytest.raises(pa.ArrowInvalid):
+        narrow.validate(full=True)
+    seen = [15 * unit, 999 * unit, None, None, None, -999 * unit]
+    assert checked(of(narrow)).column(0).to_pylist() == seen
+    assert checked(of(narrow[3:])).column(0).to_pylist() == seen[3:]
+
+
+def test_a_file_with_such_a_decimal_is_read(tmp_path):
+    """An Arrow file whose cell has more digits than it declares is a table like any other, its cell missing."""
+    wide = pa.array([Decimal("1.5"), Decimal("12345.5"), Decimal("2.5")], pa.decimal128(38, 1))
+    narrow = pa.Array.from_buffers(pa.decimal128(3, 1), 3, wide.buffers())
+    table = pa.Table.from_batches([pa.RecordBatch.from_arrays([narrow, pa.array([0.5] * 3)], names=["x", "y"])])
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    box = {"type": "real", "lower": 0, "upper": 4}
+    metadata = Metadata.from_value(
+        {"dataset": "d", "unit": "p", "neighboring": "add_or_remove_one", "columns": {"x": box, "y": box}}
+    )
+    design = Design.plan(metadata, "y")
+    missing = pa.table({"x": [1.5, None, 2.5], "y": [0.5] * 3})
+    expected = open_table(missing, metadata).moments(design)
+    np.testing.assert_array_equal(open_table(tmp_path / "t.arrow", metadata).moments(design), expected)
