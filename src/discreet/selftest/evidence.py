@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
-from scipy.stats import beta, chi2, kstest
+from scipy.stats import beta, chi2, gamma, kstest
+
+from discreet.selftest.laws import laplace_chance
 
 Floats = npt.NDArray[np.float64]
 
@@ -220,6 +222,28 @@ def misfit_of_chances(chances: Floats) -> float:
         Small where they are not.
     """
     return float(kstest(chances, "uniform").pvalue)
+
+
+def misfit_of_noise(noise: Floats, law: Literal["laplace", "normal"]) -> float:
+    """Return the p-value of noise in units of its scale: of its form, and of its size, which tells more.
+
+    Parameters
+    ----------
+    noise : ndarray of float
+        Independent, of scale one.
+    law : {"laplace", "normal"}
+        Its law.
+
+    Returns
+    -------
+    float
+        Twice the smaller of Kolmogorov and Smirnov's and that of the sum of sizes or squares, both ways.
+    """
+    if law == "laplace":
+        form, size = misfit_of_chances(laplace_chance(noise)), gamma(noise.size).cdf(float(np.abs(noise).sum()))
+    else:
+        form, size = misfit_of_chances(ndtr(noise)), chi2(noise.size).cdf(float((noise**2).sum()))
+    return min(1.0, 2.0 * min(form, 2.0 * min(float(size), 1.0 - float(size))))
 
 
 def misfit_of_chances_each(hits: int, chances: Floats) -> float:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 Floats = npt.NDArray[np.float64]
 Sets = dict[tuple[int, ...], float]
@@ -276,21 +275,4 @@ def laplace_chance(x: Floats) -> Floats:
         Chances to be below.
     """
     found: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
-    return found
-
-
-def normal_chance(x: Floats) -> Floats:
-    """Return the distribution function of the standard normal law.
-
-    Parameters
-    ----------
-    x : ndarray of float
-        Any numbers.
-
-    Returns
-    -------
-    ndarray of float
-        Chances to be below.
-    """
-    found: Floats = ndtr(x)
     return found

@@ -20,9 +20,9 @@ from discreet.selftest.evidence import (
     Floats,
     loss_of_laws,
     loss_of_normal,
-    misfit_of_chances,
     misfit_of_chances_each,
     misfit_of_counts,
+    misfit_of_noise,
     shown_by_draws,
 )
 from discreet.selftest.tables import LABEL, Row, opened
@@ -100,7 +100,7 @@ def least_squares(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     pair = _pair(relation, base, (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0))
 
     about = _about("PCLS", "P2: one row fits one model and misses the other", "pcls", relation, epsilon)
-    return [two_choices(lambda: pinned_least_squares(epsilon), pair, squares_of, 300 * effort, **about)]
+    return [two_choices(lambda: pinned_least_squares(epsilon), pair, squares_of, _draws(epsilon) * effort, **about)]
 
 
 def pinned_least_squares(epsilon: float) -> Any:
@@ -273,7 +273,7 @@ def screening(relation: str, epsilon: float, effort: int) -> list[Evidence]:
         (own, lambda rows: scores(rows) / most, "DPSIS, own score", "own_score"),  # in declared sensitivities
     )
     return [
-        two_choices(one, pair, of, 150 * effort, **_about(name, case, claim, relation, epsilon))
+        two_choices(one, pair, of, _draws(epsilon) * effort, **_about(name, case, claim, relation, epsilon))
         for one, of, name, claim in kinds
     ]
 
@@ -304,7 +304,7 @@ def moments(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     for delta in (0.0, DELTA):
         for name, kind in (("NoisyMoments", _coefficient_moments), ("LinearRegression", dc.LinearRegression)):
             records = [
-                kind(epsilon, delta=delta).fit(pair[0][1], target="y").release_.moments for _ in range(25 * effort)
+                kind(epsilon, delta=delta).fit(pair[0][1], target="y").release_.moments for _ in range(13 * effort)
             ]
             found.append(_of_moments(name, records, [rows for rows, _ in pair], relation, epsilon, delta))
     return found
@@ -328,12 +328,12 @@ def _of_moments(
     z = ((noisy[:, bought] - sums[0][bought]) / sd).ravel()
     moved = (sums[1] - sums[0])[bought] / sd
     if delta:
-        shown, chances = loss_of_normal(float(np.linalg.norm(moved)), delta), laws.normal_chance(z)
+        shown, misfit = loss_of_normal(float(np.linalg.norm(moved)), delta), misfit_of_noise(z, "normal")
     else:
-        shown, chances = math.sqrt(2.0) * float(np.abs(moved).sum()), laws.laplace_chance(z * math.sqrt(2.0))
+        shown = math.sqrt(2.0) * float(np.abs(moved).sum())
+        misfit = misfit_of_noise(z * math.sqrt(2.0), "laplace")
     fault = "" if not (sums[1] - sums[0])[~bought].any() else "a sum that moves is free of noise"
     about = _about(name, "P18: all signs of a row change", "noisy_moments", relation, epsilon) | {"delta": delta}
-    misfit = misfit_of_chances(chances)
     return Evidence(shown=shown, how="exact law", n_draws=z.size, misfit=misfit, fault=fault, **about)
 
 
@@ -386,8 +386,8 @@ def public_records(relation: str, epsilon: float, effort: int) -> list[Evidence]
     more = {"columns": {}, **unit} | ({"n_rows": len(rows)} if relation == REPLACE else {})
     counts, scale = noisy(opened([*names, "who"], rows, relation, **more))
     about["case"] = "one person has 400 rows where 3 are declared"
-    first = misfit_of_whole(counts[:, 0] - 3, scale, 1)
-    found.append(Evidence(shown=3 * moved / scale, how="exact law", n_draws=n, misfit=first, **about))
+    each = misfit_of_whole((counts - [3, 0, 0, 7]).ravel(), scale, 1)
+    found.append(Evidence(shown=3 * moved / scale, how="exact law", n_draws=4 * n, misfit=each, **about))
     return found
 
 
@@ -440,14 +440,13 @@ def squares(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     base = [(0.5, 0.0, 1.0)] * 20 + [(0.0, 0.5, 1.0)] * 10
     pair = _pair(relation, base, (1.0, 0.0, 1.0), (-1.0, 0.0, 1.0))
     least = [float(squares_of(rows).min()) for rows, _ in pair]
-    releases = [_profile(epsilon).fit(pair[0][1], target="y").release_ for _ in range(50 * effort)]
+    releases = [_profile(epsilon).fit(pair[0][1], target="y").release_ for _ in range(100 * effort)]
     step = next(step for step in releases[0].steps if step.name == "residual_sum_of_squares")
     values = np.array([next(s.value for s in release.steps if s.name == step.name) for release in releases])
-    chances = laws.laplace_chance((values - least[0]) / step.noise.scale)
     paid = float(step.event["epsilon"])
     shown = abs(least[1] - least[0]) / step.noise.scale
     about = _about("PCPL, its sum of squares", "P7: a row against the fit", "sum_of_squares", relation, paid)
-    misfit = misfit_of_chances(chances)
+    misfit = misfit_of_noise((values - least[0]) / step.noise.scale, "laplace")
     return [Evidence(shown=shown, how="exact law", n_draws=len(values), misfit=misfit, **about)]
 
 
@@ -658,7 +657,7 @@ def _distance(epsilon: float) -> int:
 
 
 def _draws(epsilon: float) -> int:
-    return 300 if epsilon == 1.0 else 100
+    return 400 if epsilon == 1.0 else 100
 
 
 def _about(subject: str, case: str, claim: str, relation: str, epsilon: float) -> dict[str, Any]:

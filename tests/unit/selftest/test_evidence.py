@@ -16,6 +16,7 @@ from discreet.selftest.evidence import (
     misfit_of_chances,
     misfit_of_chances_each,
     misfit_of_counts,
+    misfit_of_noise,
     shown_by_draws,
 )
 
@@ -104,3 +105,12 @@ def test_what_is_flagged(change, word):
     assert not wrong.is_as_expected
     assert wrong.as_control("c").is_as_expected
     assert not SOUND.as_control("c").is_as_expected
+
+
+@pytest.mark.parametrize("law", ["laplace", "normal"])
+def test_noise_of_half_or_twice_its_size_is_a_misfit(law):
+    """A hundred numbers suffice; those of the right size fit."""
+    rng = np.random.default_rng(3)  # noqa: TID251 - simulated noise, not a release's
+    noise = rng.laplace(size=110) if law == "laplace" else rng.normal(size=110)
+    assert misfit_of_noise(noise, law) > 0.001
+    assert max(misfit_of_noise(noise / 2, law), misfit_of_noise(2 * noise, law)) < FALSE_ALARM
