@@ -14,7 +14,7 @@ import yaml
 
 from discreet.data.engines.parquet import ParquetTable
 from discreet.data.metadata import Metadata
-from tests.acceptance.conftest import Done, Place, in_process_of_its_own
+from tests.acceptance.conftest import N_ROWS, Done, Place, in_process_of_its_own
 
 COMMANDS = [
     ["demo"],
@@ -122,7 +122,7 @@ def test_completion(place, monkeypatch):
     assert (done.code, done.err) == (0, "")
     assert "_DISCREET_COMPLETE=complete_bash" in done.out
     monkeypatch.setenv("_DISCREET_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "discreet sel")
+    monkeypatch.setenv("COMP_WORDS", "discreet selec")
     monkeypatch.setenv("COMP_CWORD", "1")
     assert _installed().out.split() == ["select"]
 
@@ -182,6 +182,7 @@ def test_results_on_standard_output_words_on_standard_error(place):
     done = place.run("dummy", "--metadata", "people.yaml", "--out", "fake.csv")
     assert done.out == ""
     assert "fake.csv" in done.err
+    assert len((place.folder / "fake.csv").read_text().splitlines()) == 1 + N_ROWS
 
 
 def test_quiet(place):

@@ -98,7 +98,10 @@ def convert(
 def dummy(
     metadata: Annotated[Path, typer.Option(help="Metadata of the table.")],
     out: Annotated[Path, typer.Option(help="A .csv, .parquet or .arrow file.")],
-    rows: Annotated[int, typer.Option(min=1, max=10_000_000, help="Number of rows.")] = 1000,
+    rows: Annotated[
+        int | None,
+        typer.Option(min=1, max=10_000_000, help="Number of rows. Default: the public number, or 1000."),
+    ] = None,
 ) -> None:
     """Write a fake table of the declared shape, to write code against.
 
@@ -106,7 +109,8 @@ def dummy(
     Example:
       discreet dummy --metadata survey.yaml --rows 1000 --out fake.parquet
     """
-    written = workflow.write_dummy(workflow.Metadata.read(metadata), rows, out)
+    declared = workflow.Metadata.read(metadata)
+    written = workflow.write_dummy(declared, rows or min(declared.n_rows or 1000, 10_000_000), out)
     say(f"Fake table written to {written}. It knows nothing but the metadata.")
 
 

@@ -99,6 +99,7 @@ class Design:
         candidates: Sequence[str] | None = None,
         center: float | None = None,
         bound: float | None = None,
+        least: int = 1,
     ) -> "Design":
         """Return the design of a request, or say what the metadata lacks.
 
@@ -114,6 +115,8 @@ class Design:
             Public center of the target in its unit; default the middle of its bounds.
         bound : float, optional
             The target is clipped to within this of its center; default the furthest of its bounds.
+        least : int
+            The fewest candidates: 0 for what a selection left, which may be nothing.
 
         Returns
         -------
@@ -136,7 +139,7 @@ class Design:
                 "--candidates, or screen the features first."
             )
         names = tuple(candidates) if candidates is not None else tuple(n for n in metadata.columns if n != target)
-        if not names:
+        if len(names) < least:
             raise InvalidParameterError("At least one candidate column is needed. Name some with --candidates.")
         for name in names:
             metadata.declared(name)

@@ -3,7 +3,6 @@
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -109,9 +108,7 @@ class GeneralizedLinear(Fitter):
             With the response between -1 and 1.
         """
         _, center, bound = self.family(metadata, target)
-        names = tuple(columns or ()) or None
-        found = Design.plan(metadata, target, names, center, bound)
-        return replace(found, candidates=()) if columns is not None and not names else found
+        return Design.plan(metadata, target, columns, center, bound, least=int(columns is None))
 
     def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
         """Return what a noise budget must know before the columns of a later selection are known.

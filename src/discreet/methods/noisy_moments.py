@@ -141,10 +141,7 @@ class MomentsMethod(Fitter):
             With the widest bounds that can come out, where bounds are bought.
         """
         bound = None if self.y_bound == "private" else self.y_bound
-        names = tuple(columns or ()) or None
-        design = Design.plan(widest(metadata), target, names, self.y_center, bound)
-        if columns is not None and not names:  # a selection may select nothing: the intercept is left
-            design = replace(design, candidates=())
+        design = Design.plan(widest(metadata), target, columns, self.y_center, bound, least=int(columns is None))
         if self.row_norm is not None:
             design = replace(design, row_norm=self.row_norm)
         elif self.has_unit_rows and not metadata.buys_bounds(target):

@@ -353,7 +353,10 @@ class Scenario:
         return Design.plan(self.metadata, self.target, self.candidates)
 
     def _scores(self, rng: Source, n_rows: int) -> Floats:
-        """Columns from -1 to 1, categories by the place of their level: of public records, or spread evenly."""
+        """Columns from -1 to 1, categories by the place of their level: of public records, or spread evenly.
+
+        An integer column has the scores of its integers alone, so that the target follows the cells that are seen.
+        """
         if self.pattern is not None:
             return self.pattern.draw(uniforms(rng, n_rows))
         own = normals(rng, n_rows, len(self.candidates))
@@ -367,6 +370,11 @@ class Scenario:
                 n_levels = len(column.levels or ())
                 place = np.minimum(((even[:, j] + 1.0) / 2.0 * n_levels).astype(int), n_levels - 1)
                 even[:, j] = place / max(n_levels - 1, 1)
+            elif getattr(column, "type", "") == "integer":
+                middle, half = half_width(column)
+                lower, upper = math.ceil(middle - half), math.floor(middle + half)
+                whole = np.minimum(np.floor((even[:, j] + 1.0) / 2.0 * (upper - lower + 1.0)), upper - lower) + lower
+                even[:, j] = (whole - middle) / half if half > 0 else 0.0
         return np.asarray(even, dtype=np.float64)
 
     def _cells(self, name: str, scores: Floats) -> pa.Array:

@@ -183,6 +183,8 @@ def test_empty_texts_are_identifiers() -> None:
     found = parts_of(keys, 7)
     assert len({found[0], found[2], found[4]}) == 1
     assert parts_of(pa.array(["", ""], pa.large_string()), 7).tolist() == [found[0]] * 2
+    beside, alone = keys, keys.take(pa.array([1, 3]))
+    assert parts_of(beside, 10**6)[[1, 3]].tolist() == parts_of(alone, 10**6).tolist()
 
 
 @pytest.mark.parametrize("scale", [0, 2, 10, 20])

@@ -112,3 +112,23 @@ def test_what_cannot_be_asked_is_refused(asked, message):
     """In one line, from the plan alone."""
     with pytest.raises(InvalidParameterError, match=message):
         prepared(**asked)
+
+
+UNBOUND = {"z": {"type": "real"}}
+WIDE = {"features": {"type": "real", "lower": -1, "upper": 1, "match": "g*"}}
+
+
+@pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
+@pytest.mark.parametrize(
+    ("columns", "more"), [({}, {}), (UNBOUND, {}), ({}, WIDE)], ids=["as declared", "no bounds", "features"]
+)
+def test_a_selection_of_nothing_is_fitted_at_the_same_price(family, columns, more):
+    """The intercept alone, whatever else is declared: columns without bounds, or thousands of features."""
+    target = {"linear": ("real", -4, 4), "logistic": ("integer", 0, 1), "poisson": ("integer", 0, 9)}[family]
+    declared = dict(zip(("type", "lower", "upper"), target, strict=True)) | {"source": "d"}
+    facts = {**METADATA.to_dict(), **more, "columns": {**COLUMNS, **columns, "y": declared}}
+    method = method_of("run", epsilon=6.0, delta=1e-4, select={"method": "pcls"}, fit={"family": family})
+    one = method.prepare(Metadata.from_value(facts), "y", tuple(COLUMNS))
+    assert one.then(()).event == one.widest.event
+    with pytest.raises(InvalidParameterError, match="At least one candidate"):
+        method.prepare(Metadata.from_value(facts), "y", ())  # control: nothing to select from is refused before

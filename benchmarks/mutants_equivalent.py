@@ -1,0 +1,74 @@
+"""Faults that have no effect on what the product does, so that no test can find them; each with its reason."""
+
+GUARD = "a loop that no input enters: the bound before it leaves a factor of 2"
+NO_CALLER = "no caller comes here with such a value: all check before, or give their own"
+SEARCH = "how a search comes to a number, which then has to pass the very test that counts"
+WIDER = "a margin for rounding wider than needed, far below one step of 1e-9"
+
+BLOCKS = "a number of rows at once: sums are exact, so that it changes the speed alone"
+HASH = "another public hash of identifiers, which shares units out as well"
+DIGITS = "an error stated larger than it is: digits are asked for more often, and decide as before"
+
+EQUIVALENT: dict[tuple[str, str], str] = {
+    ("gaussian", "high -= 1"): GUARD,
+    ("gaussian", "high += 0"): GUARD,
+    ("gaussian", "high += 2"): GUARD,
+    ("gaussian", "if epsilon < -1:"): NO_CALLER,
+    ("gaussian", "found, less = (whole - others, Fraction(1, 2 ** 49))"): SEARCH,
+    ("gaussian", "error = (_MILLS_ERROR + 5 * _ROUNDING * b * (1.0 + max(-a, 0.0))) * at_a"): WIDER,
+    ("gaussian", "error = (_MILLS_ERROR + 4 * _ROUNDING * b * (1.0 + max(-a, 1.0))) * at_a"): WIDER,
+    ("zcdp", "less *= 4.0"): SEARCH,
+    ("zcdp", "for _ in range(61):"): SEARCH,
+    ("zcdp", "for _ in range(59):"): SEARCH,
+    ("zcdp", "low, high = (1e-06, math.expm1(min(log_inverse_delta, 600.0)))"): SEARCH,
+    ("gaussian", "low, high = (first - 1, first + math.ceil(Fraction(reach) / STEP) + 2)"): SEARCH,
+    (
+        "design",
+        "factor = np.minimum((1.0 - 2e-12) * norm * GRID / np.sqrt(np.maximum(squares, 1)), 1.0)",
+    ): "toward zero by a further 1e-12 of a step",
+    (
+        "design",
+        "factor[squares < int((norm * GRID) ** 2 * (1.0 - 1e-12))] = 1.0",
+    ): "at this length the factor is cut to 1 anyhow",
+    (
+        "design",
+        "_one_hot(level_codes(values, column), cells[:, at:at + width + 1])",
+    ): "writes zeros into the next column, which is written after that",
+    (
+        "design",
+        "result: npt.NDArray[np.int64] = pc.fill_null(found, -2).to_numpy(zero_copy_only=False).astype(np.int64)",
+    ): "any negative code is that of no level",
+    (
+        "leaders",
+        "return difference(rational(ahead), log_sum(None, [uniform], log_of(2)))",
+    ): "moves all that are compared by the same number",
+    ("subset_race", "least: int = -1"): "set before it is read",
+    ("lipschitz_race", "return Real(value, 2.0 ** (-51) * abs(value), enclose)"): DIGITS,
+    (
+        "postings",
+        "age = timedelta(seconds=min(older_than_s, 15000000000.0))",
+    ): "an age of hundreds of years, older than any entry, either way",
+    (
+        "reading",
+        "def __init__(self, location: str | Path | None=None, *, pooled: bool=True, "
+        "witness: str | Path | None=None) -> None:",
+    ): NO_CALLER,
+    (
+        "witness",
+        "handle = os.open(folder, (os.O_RDONLY | os.O_DIRECTORY) & os.O_CLOEXEC)",
+    ): "a folder is opened for reading all the same",
+    ("row_pass", "BLOCK_ROWS = 2 * 16"): BLOCKS,
+    ("row_pass", "if n_parts == 0:"): "a short cut: rows of nobody are left out here or when they are added",
+    (
+        "unit_keys",
+        "letters = np.frombuffer(data, dtype=np.uint8)[ends[0]:ends[-1]] if len(data or b'') "
+        "else np.empty(1, np.uint8)",
+    ): "without letters they are not looked at",
+    ("unit_keys", "mixture = mixed(letters + 257 * place.astype(np.uint64))"): HASH,
+    ("unit_keys", "mixture = mixed(letters + 255 * place.astype(np.uint64))"): HASH,
+    (
+        "unit_keys",
+        "whole = (np.abs(found) < 2.0 ** 62) & (found == np.floor(found))",
+    ): "a short cut: the other way writes the same digits",
+}
+"""By the module's name and the line with the fault in it."""
