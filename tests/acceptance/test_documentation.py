@@ -45,6 +45,7 @@ NOT_RUN = (
     (r"discreet serve --(demo|config)", "serves until it is stopped; tests/e2e and test_service_* do so"),
     (r"discreet worker ", "serves until it is stopped; test_service_* do so"),
     (r"discreet reproduce .*--data", LONG),
+    (r"discreet selftest", "takes a minute; tests/contracts/test_selftest.py runs it in parts"),
     (r"curl ", SERVICE),
     (r".*\bpostgresql://", SERVER),
     (r".*\bspark:", CLUSTER),
@@ -69,6 +70,7 @@ CODE_NOT_RUN = (
 NOTHING_RUNS = {
     "docs/how-to/ask-a-service.md": SERVICE,
     "docs/how-to/run-on-spark.md": CLUSTER,
+    "docs/how-to/test-the-guarantee.md": "takes a minute; tests/contracts/test_selftest.py runs it in parts",
     "docs/tutorials/quickstart-service.md": SERVICE,
     "docs/reference/metadata.md": "its Python shows one call",
     "docs/reference/python.md": "generated from docstrings, whose examples run as doctests",

@@ -1,4 +1,4 @@
-"""The one door to randomness. Nothing else in Discreet may touch a source of random bits."""
+"""The one door to randomness: nothing else in Discreet may touch a source of random bits, but OpenDP in `additive`."""
 
 import base64
 import os

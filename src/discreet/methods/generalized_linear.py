@@ -258,7 +258,7 @@ class PreparedGlm(Preparation):
         request = next(steps)
         while True:
             left -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
-            if left < -self._rho / 10**9:
+            if left < 0:
                 raise ArithmeticError("the passes cost more than was reserved")
             answer = self._noisy(table, request, rng, told)
             told = None
