@@ -55,6 +55,15 @@ def test_releases_bring_their_charges_back(restored):
     assert restored.spent() == 1.25
 
 
+def test_a_release_whose_charge_came_back_cannot_be_compared(restored):
+    """Its text was lost with the ledger: the refusal says so, and is another one before its charge came back."""
+    before = restored.run("budget", "verify", "first.json").refused(8)
+    assert restored.run("budget", "reconcile", "--release", "first.json", "--release", "second.json").code == 0
+    after = restored.run("budget", "verify", "first.json").refused(8)
+    assert "made again by `discreet budget reconcile`" in after
+    assert "made again" not in before
+
+
 def test_releases_under_zcdp_bring_their_rho_back(place, monkeypatch):
     """With the failures of their bounds."""
     monkeypatch.setenv("DISCREET_LEDGER", str(place.ledger))

@@ -55,14 +55,25 @@ def verify(ledger: Ledger, paths: Iterable[str | Path] = ()) -> Verified:
     releases = {path: Release.from_json(text) for path, text in texts.items()}
     charges = [release.provenance.ledger for release in releases.values()]
     found = ledger.verify([charge.head for charge in charges if charge is not None])
-    recorded = {entry.facts.get("release_sha256") for entry in ledger.history() if entry.kind == "release"}
+    history = ledger.history()
+    recorded = {entry.facts.get("release_sha256") for entry in history if entry.kind == "release"}
+    lost = {entry.facts.get("lost_hash") for entry in history if entry.kind == "reconcile"}
     derived: dict[str, int] = {}
     for path, release in releases.items():
         if release.provenance.derived_from is not None:
             derived[path] = _check_derived(ledger, path, release)
         elif text_sha256(texts[path]) not in recorded:
-            raise _not_recorded(path)
+            charge = release.provenance.ledger
+            raise _reconciled(path) if charge is not None and charge.head in lost else _not_recorded(path)
     return Verified(found, derived)
+
+
+def _reconciled(what: str) -> VerificationError:
+    return VerificationError(
+        f"A release must be as the ledger recorded it, but only the charge of {what} is in it, made again by "
+        "`discreet budget reconcile`: a restored ledger has no text to compare with. Rely on it only if its file was "
+        "kept where nobody could change it."
+    )
 
 
 def _not_recorded(what: str) -> VerificationError:
