@@ -177,7 +177,10 @@ class SubsetRace:
                 if region.least < 0:
                     return  # every model has been taken out
                 margin = 1e-6 + region.log_rate.error
-                region.cap = Real.exactly(least - LOG_2 - margin)
+                cap = Real.exactly(least - LOG_2 - margin)
+                # Never back: a model as good as the last and a wider margin could put the cap below what is explored.
+                start = region.start
+                region.cap = start if start is not None and _is_before(cap, start) else cap
             if region.cap < region.next:
                 # No point before the cap; past it the process is not valid.
                 region.start = region.base = region.next = region.cap
@@ -285,6 +288,11 @@ _MINUS_LOG_2 = Real(-LOG_2, 2.0**-50, lambda digits: (_minus_log_2(digits), _min
 def _minus_log_2(digits: int) -> Decimal:
     context = context_for(digits)
     return context.minus(context.ln(Decimal(2)))
+
+
+def _is_before(cap: Real, start: Real) -> bool:
+    """Whether a cap lies below a start, which may be an earlier cap and equal to it."""
+    return cap.value < start.value if start.error == 0.0 else cap < start
 
 
 def _minus(number: Real) -> Real:

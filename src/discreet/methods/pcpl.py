@@ -44,6 +44,8 @@ FINE = 2**40
 """Steps of the published algorithm's standard Laplace variable."""
 
 LARGEST_DELTA = 1e-6
+LEAST_DELTA = 1e-300
+"""Below it the inverse is beyond a float."""
 
 
 class ProfileLikelihood(SubsetSelection):
@@ -190,6 +192,11 @@ class ProfileLikelihood(SubsetSelection):
         if self.delta == 0.0:
             return exact(f"{min(n_rows**-1.5, LARGEST_DELTA) * 0.9995:.3e}", "delta")
         delta, most = exact(self.delta, "delta"), min(1.0 / n_rows, 0.1)
+        if delta < exact(LEAST_DELTA, "delta"):
+            raise InvalidParameterError(
+                f"delta must be 0, for the default, or at least {LEAST_DELTA:g}, but delta={self.delta:g}. For none at "
+                "all, give variance_floor."
+            )
         if delta > exact(most, "delta"):
             raise InvalidParameterError(
                 f"delta must be at most 1 / n = {most:.3g}, or the release could show whole rows, but "
