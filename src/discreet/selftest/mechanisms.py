@@ -66,23 +66,8 @@ def drawn(draw: Callable[[], Hashable], both: Sequence[Mapping[Any, float]], n: 
     return Evidence(shown=shown, how="exact law", n_draws=n, misfit=misfit, **about)
 
 
-def selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`noisy_min` with each noise: four candidates, the last far behind and left further behind by the neighbor.
-
-    Parameters
-    ----------
-    _ : str
-        The relation is the caller's.
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws.
-
-    Returns
-    -------
-    list of Evidence
-        One a noise.
-    """
+def _selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """`noisy_min` with each noise: four candidates, the last far behind and left further behind by the neighbor."""
     found = []
     for noise in ("exponential", "gumbel", "laplace"):
         one = np.array([0.0, 0.8, 1.6, 12.0]) / epsilon
@@ -94,23 +79,8 @@ def selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
     return found
 
 
-def scaled_selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`noisy_min_scaled`: scores of unlike sensitivities, all moved by their own against the first.
-
-    Parameters
-    ----------
-    _ : str
-        The relation is the caller's.
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws.
-
-    Returns
-    -------
-    list of Evidence
-        One.
-    """
+def _scaled_selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """`noisy_min_scaled`: scores of unlike sensitivities, all moved by their own against the first."""
     sizes = np.array([1.0, 4.0, 20.0])
     one = np.array([10.0, 16.0, 40.0]) * max(1.0, 1.0 / epsilon)
     both = [_numbered(_scaled_law(scores, sizes, epsilon)) for scores in (one, one + sizes * [1, -1, -1])]
@@ -128,23 +98,8 @@ def _scaled_law(scores: Floats, sizes: Floats, epsilon: float) -> Floats:
     return laws.least_law(normalized, 2.0 / epsilon, "exponential")
 
 
-def top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`canonical_lipschitz`, `one_shot` and `peeling`: the best two of six; the leaders fall and the others rise.
-
-    Parameters
-    ----------
-    _ : str
-        The relation is the caller's.
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws.
-
-    Returns
-    -------
-    list of Evidence
-        One a mechanism and noise.
-    """
+def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """`canonical_lipschitz`, `one_shot` and `peeling`: the best two of six; the leaders fall and the others rise."""
     one = np.array([6.0, 4.0, 4.0, 4.0, 3.0, 1.0]) / epsilon
     other = one + np.array([-1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
     swapped = one + np.array([1.0, -1.0, -1.0, -1.0, -1.0, 1.0])
@@ -188,23 +143,8 @@ def _chosen(
     return lambda: tuple(sorted(mechanism(scores, k, epsilon, 1, Source(), noise=noise).tolist()))
 
 
-def quantile(relation: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`noisy_quantile`: the middle of a histogram, one row more below it or moved past it.
-
-    Parameters
-    ----------
-    relation : str
-        Which tables are neighbors.
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws.
-
-    Returns
-    -------
-    list of Evidence
-        One.
-    """
+def _quantile(relation: str, epsilon: float, effort: int) -> list[Evidence]:
+    """`noisy_quantile`: the middle of a histogram, one row more below it or moved past it."""
     each = max(1, round(1.0 / epsilon))
     one = [3 * each, 2 * each, each, 2 * each, 3 * each]
     other = [one[0] + 1, *one[1:4], one[4] - (relation == "replace_one")]
@@ -217,23 +157,8 @@ def quantile(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     return [drawn(call, both, CALLS * effort, **about)]
 
 
-def additive(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """Discrete Laplace and Gaussian noise on a count that moves by one.
-
-    Parameters
-    ----------
-    _ : str
-        The relation is the caller's.
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws.
-
-    Returns
-    -------
-    list of Evidence
-        Laplace, then Gaussian at delta = 1e-6.
-    """
+def _additive(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """Discrete Laplace and Gaussian noise on a count that moves by one."""
     n, found = NUMBERS * effort, []
     scale = 1.0 / epsilon
     noise = np.array(discrete_laplace([7] * n, scale, Source())) - 7
@@ -259,23 +184,8 @@ def _misfit_of_whole(noise: Any, law: Floats) -> float:
     return misfit_of_counts(np.bincount(places.astype(np.int64), minlength=len(law)), law)
 
 
-def spherical(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`spherical_laplace`: the vector's length against the Gamma law, its direction against the uniform one.
-
-    Parameters
-    ----------
-    _ : str
-        The relation is the caller's.
-    epsilon : float
-        In nats, for a change of length one.
-    effort : int
-        Times as many draws.
-
-    Returns
-    -------
-    list of Evidence
-        Length, then direction. The density falls by exp(-epsilon) a unit of length: this is the loss.
-    """
+def _spherical(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """`spherical_laplace`: the vector's length against the Gamma law, its direction against the uniform one."""
     from scipy.special import gammainc
 
     n, dimension = CALLS * effort // 2, 3
@@ -304,3 +214,9 @@ def _about(subject: str, case: str, claim: str, epsilon: float, relation: str = 
         "epsilon": epsilon,
         "delta": 0.0,
     }
+
+
+OF_CALLERS = (_selection, _scaled_selection, _top_k, _additive, _spherical)
+"""Checks of mechanisms, to which the relation is their caller's: at an epsilon, with so many times the draws."""
+OF_RELATIONS = (_quantile,)
+"""Made under both relations."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from discreet.planning.processes import spread
-from discreet.selftest import controls, mechanisms, methods
+from discreet.selftest import controls, estimates, mechanisms, selections
 from discreet.selftest.evidence import Evidence
 
 EPSILONS = (0.1, 1.0, 4.0)
@@ -16,28 +16,10 @@ LONG = 10
 
 Check = Callable[[str, float, int], list[Evidence]]
 
-OF_CALLERS: tuple[Check, ...] = (
-    mechanisms.selection,
-    mechanisms.scaled_selection,
-    mechanisms.top_k,
-    mechanisms.additive,
-    mechanisms.spherical,
-)
-"""Checks of mechanisms, to which the relation is their caller's."""
-OF_RELATIONS: tuple[Check, ...] = (
-    mechanisms.quantile,
-    methods.least_squares,
-    methods.subset_search,
-    methods.squares,
-    methods.profile,
-    methods.screening,
-    methods.votes,
-    methods.moments,
-    methods.public_records,
-    methods.histogram,
-    methods.labels,
-)
-"""Checks made under both relations."""
+OF_CALLERS: tuple[Check, ...] = mechanisms.OF_CALLERS
+"""To which the relation is their caller's."""
+OF_RELATIONS: tuple[Check, ...] = (*mechanisms.OF_RELATIONS, *selections.CHECKS, *estimates.CHECKS)
+"""Made under both relations."""
 
 NOT_SHOWN = (
     "Run times, memory and whatever else is no release. A service hides run times in slots; the library does not.",
@@ -85,8 +67,12 @@ class Task:
         return _CHECKS[self.name](self.relation, self.epsilon, self.effort)
 
 
-_CHECKS = {check.__name__: check for check in (*OF_CALLERS, *OF_RELATIONS)}
-_CONTROLS = {control.__name__: control for control in controls.CONTROLS}
+def _name(check: Callable[..., object]) -> str:
+    return check.__name__.removeprefix("_")
+
+
+_CHECKS = {_name(check): check for check in (*OF_CALLERS, *OF_RELATIONS)}
+_CONTROLS = {_name(control): control for control in controls.CONTROLS}
 NAMES = (*_CHECKS, "controls")
 """What can be asked for alone; controls are part of every run."""
 
@@ -107,7 +93,7 @@ def tasks(only: Sequence[str] = (), effort: int = 1) -> list[Task]:
         In the order in which they are begun.
     """
     wanted = [name for name in _CHECKS if not only or name in only]
-    callers = {check.__name__ for check in OF_CALLERS}
+    callers = {_name(check) for check in OF_CALLERS}
     found = [
         Task(name, relation, epsilon, effort)
         for name in reversed(wanted)
