@@ -247,7 +247,7 @@ def play(scenario):
     return ends
 
 
-def play_all(scenarios, at_once=15):
+def play_all(scenarios, at_once=16):
     """Play scenarios, some at a time, each in a process of its own; a line for each."""
     waiting, running = list(enumerate(scenarios)), {}
     while waiting or running:

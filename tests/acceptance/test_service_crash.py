@@ -23,7 +23,8 @@ from tests.acceptance.service_processes import PATIENCE_S, crowd, play, serve, s
 from tests.office import QUESTION, settings_of
 
 COST = Fraction(1, 2)
-SLOT_S = 6
+SLOT_S = 12
+"""Sixteen jobs begin at once, on one busy core."""
 ANN = Principal("ann", Role.ANALYST)
 
 RESERVE = "discreet.ledger.ledger:Ledger.reserve"

@@ -48,6 +48,7 @@ _MILLS_ERROR = 256 * _ROUNDING
 """Of two values of Mills' ratio above -5, relative to the larger: 20 roundings as measured against 50 digits."""
 
 
+@functools.lru_cache(maxsize=4096)
 def steps_of_gaussian(rho: Fraction, delta: Fraction, shift: Fraction) -> int:
     """Return the epsilon of Gaussian noise at delta, moved by a shift, in steps of 1e-9, rounded up.
 
@@ -148,6 +149,7 @@ def gaussian_rho(
     return found
 
 
+@functools.lru_cache(maxsize=4096)
 def _analytic_rho(steps: int, delta: Fraction, shift: Fraction, others: Fraction) -> Fraction:
     """Largest further rho under the analytic condition; 0 when there is none."""
     epsilon, log_delta = _below(steps * STEP - shift), log_of(min(delta, MOST_DELTA))

@@ -3,19 +3,18 @@
 Which of the two serves is decided by public facts alone: the number of units and the largest size.
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
 from discreet.accounting.guarantee import Number, exact, exact_epsilon
 from discreet.errors import InvalidParameterError
 from discreet.kernels.bits import bits_of
 from discreet.kernels.model_scores import ModelScores
+from discreet.kernels.one_core import OneCore
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.separable import SearchProblem
 from discreet.kernels.subsets import score_blocks
@@ -190,7 +189,7 @@ def _by_race(
     )
     race = SubsetRace(search, score, RaceNoise(noise), Words(rng), work)
     # Systems of a hundred unknowns: threads would wait for each other longer than they work.
-    with _blas().limit(limits=1, user_api="blas"):
+    with OneCore():
         return race.run()
 
 
@@ -199,8 +198,3 @@ def _columns(units: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
     owners, columns = np.nonzero(units)
     edges = np.searchsorted(owners, np.arange(len(units) + 1)).tolist()
     return tuple(columns[low:high] for low, high in itertools.pairwise(edges))
-
-
-@functools.cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()

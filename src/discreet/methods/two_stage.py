@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
-from threadpoolctl import ThreadpoolController
 
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.design import Cells
@@ -20,6 +19,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError
 from discreet.kernels.block_lasso import named_by_lasso
+from discreet.kernels.one_core import OneCore
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Outcome, Preparation, Progress
 from discreet.methods.candidates import columns_read, features_of, public_candidates
@@ -188,8 +188,8 @@ class PreparedVotes(Preparation):
         def vote(block: int) -> Votes:
             return self._named(cells[order[ends[block] : ends[block + 1]]])
 
-        one_core = ThreadpoolController().limit(limits=1, user_api="blas")  # equal blocks must give equal bits
-        with one_core, warnings.catch_warnings(), ThreadPoolExecutor(WORKERS) as pool:
+        # Equal blocks must give equal bits: one core each.
+        with OneCore(), warnings.catch_warnings(), ThreadPoolExecutor(WORKERS) as pool:
             warnings.simplefilter("ignore")  # that a block did not converge would tell of its rows
             for named in pool.map(vote, range(self.n_blocks)):
                 votes[named] += 1

@@ -167,7 +167,7 @@ def _labels(relation: str, epsilon: float, effort: int) -> list[Evidence]:
         def make(of: Any = kind, at: float = delta) -> Any:
             return of(epsilon, delta=at)
 
-        n = 80 if epsilon == 1.0 else 20
+        n = 60 if epsilon == 1.0 else 10  # each a search of its own: there draws are dear
         found.append(by_draws(make, pair, lambda r: r.fit.coefficients[-1].estimate > 0, n * effort, far, **facts))
     return found
 

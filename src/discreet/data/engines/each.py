@@ -2,16 +2,15 @@
 
 import os
 import queue
-import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
-from threadpoolctl import ThreadpoolController
+
+from discreet.kernels.one_core import OneCore
 
 T = TypeVar("T")
 
@@ -76,7 +75,7 @@ def each(
             offer(error)
 
     threads = [threading.Thread(target=run, daemon=True) for _ in range(WORKERS)]
-    with _Alone():
+    with OneCore():  # there are threads enough
         try:
             for thread in threads:
                 thread.start()
@@ -147,31 +146,3 @@ def heard(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> 
             wait([doing], timeout=LISTEN_S)
         raise
     return doing.result()
-
-
-@lru_cache(maxsize=1)
-def _libraries(_: int) -> ThreadpoolController:
-    """Those loaded now; to look for them takes longer than a pass over a small table."""
-    return ThreadpoolController()
-
-
-class _Alone:
-    """While passes run, libraries of linear algebra start no threads of their own: there are enough."""
-
-    _lock = threading.Lock()
-    _running = 0
-    _limits: Any = None
-
-    def __enter__(self) -> None:
-        kind = _Alone
-        with kind._lock:
-            if kind._running == 0:
-                kind._limits = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-            kind._running += 1
-
-    def __exit__(self, *_: object) -> None:
-        kind = _Alone
-        with kind._lock:
-            kind._running -= 1
-            if kind._running == 0:
-                kind._limits.restore_original_limits()
