@@ -1,6 +1,7 @@
 """Screening as a user meets it: select, plan, dry run, report, and what is refused before anything is charged."""
 
 import json
+import math
 
 import numpy as np
 import pyarrow as pa
@@ -88,6 +89,8 @@ def test_a_dry_run_opens_no_data(wide):
     plan = json.loads(screen(wide, "--n-features", 3, "--dry-run", "--json", data=None).out)
     assert (plan["candidates"], plan["cost"]["epsilon"]) == ({"count": D}, 5.0)
     assert [step["name"] for step in plan["steps"]] == ["y_center", "screening"]
+    lead = math.ceil(plan["noise"]["scale"] * math.log(math.comb(D, 3)))  # all sets of three race
+    assert f"a column whose score is about {lead:,} above others" in done.out
     assert wide.spent() == 0.0
 
 

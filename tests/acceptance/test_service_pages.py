@@ -232,9 +232,10 @@ def test_from_table_to_release(browser: Browser, url: str, office: Office, scrip
         if scripts:
             analyst.page.wait_for_load_state("load")
             assert pictures.evaluate_all("all => all.every(one => one.complete && one.naturalWidth > 0)")
-        with analyst.page.expect_download() as kept:
-            analyst.press("Results (CSV)")
-        assert kept.value.suggested_filename.endswith(".csv")
+        for name, ending in (("Results (CSV)", ".csv"), ("For participants (PDF)", "-participant.pdf")):
+            with analyst.page.expect_download() as kept:
+                analyst.press(name)
+            assert kept.value.suggested_filename.endswith(ending)
         analyst.go(f"/datasets/{dataset}")
         analyst.says("2.5 left")
         analyst.says("reserve")

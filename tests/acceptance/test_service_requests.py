@@ -68,6 +68,9 @@ def test_every_form_of_a_release(office):
     assert set(table["column"].dropna()) == {"a", "b"}
     assert forms["csv"].headers["content-disposition"] == f'attachment; filename="release-{asked["id"]}.csv"'
     assert "epsilon" in forms["text"].text
+    leaflet = office.call("ann", "GET", f"{path}?format=pdf&audience=participant")
+    assert leaflet.headers["content-disposition"] == f'attachment; filename="release-{asked["id"]}-participant.pdf"'
+    assert leaflet.content.startswith(b"%PDF-") and leaflet.content != forms["pdf"].content
     stored = office.context.ledger.recorded(office.read(asked)["entry"])
     assert json.loads(stored) == office.call("ann", "GET", path).json()
 

@@ -1,6 +1,7 @@
 """What every command that spends does alike: show the plan, ask, reserve and run, hand over the release."""
 
 import csv
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -303,9 +304,18 @@ def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRec
     }
     told = {word: given[key] for key, word in shown.items() if given.get(key) not in (None, [])}
     lines += [f"  {word:<12} {_plain(value)}" for word, value in told.items()]
+    if record["method"] == "sis":
+        lines.append(f"  stands out   {_standing_out(noise, given['n_features_to_select'])}")
     lines.append(f"  numerics     {noise.numerics}")
     opened = "No private data were opened" if "public" in given else "No data were opened"
     result("\n".join([*lines, *_expected(expected), f"{opened} and nothing was spent."]))
+
+
+def _standing_out(noise: NoiseRecord, n_selected: int) -> str:
+    """About what a column needs to be chosen: the noise that the last one chosen, or the set of them, must beat."""
+    rivals = (noise.n_candidates or 1) / (n_selected if noise.mechanism == "one_shot" else 1)
+    lead = count(math.ceil(noise.scale * max(math.log(rivals), 1.0)))
+    return f"a column whose score is about {lead} above others; a row adds 1 at most, and most add far less"
 
 
 def cost(record: Mapping[str, Any]) -> str:

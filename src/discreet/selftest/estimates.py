@@ -31,7 +31,7 @@ def _moments(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     for delta in (0.0, DELTA):
         for name, kind in (("NoisyMoments", _coefficient_moments), ("LinearRegression", dc.LinearRegression)):
             records = [
-                kind(epsilon, delta=delta).fit(pair[0][1], target="y").release_.moments for _ in range(13 * effort)
+                kind(epsilon, delta=delta).fit(pair[0][1], target="y").release_.moments for _ in range(10 * effort)
             ]
             found.append(_of_moments(name, records, [rows for rows, _ in pair], relation, epsilon, delta))
     return found
@@ -167,7 +167,7 @@ def _labels(relation: str, epsilon: float, effort: int) -> list[Evidence]:
         def make(of: Any = kind, at: float = delta) -> Any:
             return of(epsilon, delta=at)
 
-        n = 60 if epsilon == 1.0 else 10  # each a search of its own: there draws are dear
+        n = 40 if epsilon == 1.0 else 10  # each a search of its own: there draws are dear
         found.append(by_draws(make, pair, lambda r: r.fit.coefficients[-1].estimate > 0, n * effort, far, **facts))
     return found
 

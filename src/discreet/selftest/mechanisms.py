@@ -27,7 +27,7 @@ from discreet.selftest.evidence import (
     misfit_of_counts,
 )
 
-CALLS = 2000
+CALLS = 1500
 """Of a mechanism, for one law."""
 NUMBERS = 50_000
 """Of noise that is drawn many numbers at a time."""

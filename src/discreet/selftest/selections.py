@@ -74,7 +74,7 @@ def squares_of(rows: Sequence[Row]) -> Floats:
 
 def _subset_search(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     """`PCLS` among all subsets: 8 that are listed, and 2^21 that are searched, of columns that do not overlap."""
-    found = [_listed(relation, epsilon, 200 * effort)]
+    found = [_listed(relation, epsilon, 150 * effort)]
     if relation == REPLACE and epsilon >= 1.0:
         found.append(_searched(epsilon, 25 * effort))
     return found
@@ -188,7 +188,7 @@ def _squares(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     base = [(0.5, 0.0, 1.0)] * 20 + [(0.0, 0.5, 1.0)] * 10
     pair = pair_of(relation, base, (1.0, 0.0, 1.0), (-1.0, 0.0, 1.0))
     least = [float(squares_of(rows).min()) for rows, _ in pair]
-    releases = [_pcpl(epsilon).fit(pair[0][1], target="y").release_ for _ in range(100 * effort)]
+    releases = [_pcpl(epsilon).fit(pair[0][1], target="y").release_ for _ in range(80 * effort)]
     step = next(step for step in releases[0].steps if step.name == "residual_sum_of_squares")
     values = np.array([next(s.value for s in release.steps if s.name == step.name) for release in releases])
     paid = float(step.event["epsilon"])
@@ -209,7 +209,7 @@ def _profile(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     pair = pair_of(relation, [*pinned, *[(0.0, 0.0, 1.0)] * 3000], (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0))
     n_rows = 3000 if relation != REPLACE else len(pair[0][0])
     scores = [n_rows * np.log(squares_of(rows)) for rows, _ in pair]
-    releases = [_pcpl(epsilon).fit(pair[0][1], target="y").release_ for _ in range(150 * effort)]
+    releases = [_pcpl(epsilon).fit(pair[0][1], target="y").release_ for _ in range(120 * effort)]
     scales = np.array([release.noise.scale for release in releases])
     first = np.array([laws.least_law(scores[0], scale, "exponential")[0] for scale in scales])
     hits = sum(tuple(release.selected) == ("x1",) for release in releases)
@@ -236,7 +236,7 @@ def _votes(relation: str, epsilon: float, effort: int) -> list[Evidence]:
         told = np.abs(table[:, :2].T @ table[:, 2]) / np.linalg.norm(table[:, :2], axis=0)
         return np.where(told == told.max(), -1.0, 0.0)
 
-    return [two_choices(make, pair, scores, 150 * effort, **facts)]
+    return [two_choices(make, pair, scores, 120 * effort, **facts)]
 
 
 CHECKS = (_least_squares, _subset_search, _squares, _profile, _screening, _votes)

@@ -153,9 +153,9 @@ def draws_for(epsilon: float) -> int:
     Returns
     -------
     int
-        400 or 100.
+        300 or 75.
     """
-    return 400 if epsilon == 1.0 else 100
+    return 300 if epsilon == 1.0 else 75
 
 
 def about(subject: str, case: str, claim: str, relation: str, epsilon: float) -> dict[str, Any]:

@@ -91,6 +91,7 @@ def response(context: Context, who: Principal, id_: str, form: Form, audience: A
     release = release_of(context, who, id_)
     content = report.render_pdf(release, audience) if form == "pdf" else report.render(release, form, audience)
     shown = "inline" if form in ("html", "text", "json") else "attachment"
-    name = f"release-{id_}.{_ENDINGS.get(form, form)}"
+    reader = "" if audience == "board" else f"-{audience}"
+    name = f"release-{id_}{reader}.{_ENDINGS.get(form, form)}"
     headers = {"Content-Disposition": f'{shown}; filename="{name}"', "Content-Security-Policy": _ALONE}
     return Response(content, media_type=MEDIA[form], headers=headers)
