@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test lint docs bench load study audit help clean
+.PHONY: demo test test-long lint docs bench load study audit help clean
 
 help:
 	@echo "make demo   the main job on a real table"
 	@echo "make test   all tests, against the built wheel"
+	@echo "make test-long   the same with all draws, examples and cases, an hour or more"
 	@echo "make lint   style, types, layers, docstrings"
 	@echo "make docs   the documentation, in docs/_build"
 	@echo "make bench  speed beside named peers"
@@ -24,6 +25,9 @@ demo: $(VENV)/wheel
 test: $(VENV)/wheel
 	$(BIN)/python -m pytest -n 2 tests
 	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules -p no:warnings
+
+test-long: $(VENV)/wheel
+	DISCREET_LONG=1 $(BIN)/python -m pytest -n 2 tests
 
 lint: $(VENV)/wheel
 	$(BIN)/ruff check .
