@@ -29,6 +29,7 @@ SHOTS = os.environ.get("DISCREET_SCREENSHOTS")
 """A folder for pictures of every page, for people to look at."""
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 740}
+WINDOWS = {"desktop": (DESKTOP, "light"), "phone": (PHONE, "light"), "dark": (DESKTOP, "dark")}
 PASSWORD = "four quiet words here"  # noqa: S105 - of accounts that live as long as this test
 SLOT_S = 15
 """Seconds; a computation takes two or three, most of them to start."""
@@ -423,14 +424,12 @@ def test_every_page_at_every_width(browser: Browser, url: str, office: Office) -
         office.work()
         ask(analyst, "shown", "0.25", "This one waits.")
     for name in PAGES:
-        for kind, options in (
-            ("desktop", {}),
-            ("phone", {"viewport": PHONE, "has_touch": True}),
-            ("dark", {"color_scheme": "dark"}),
-        ):
-            with person(browser, url, name, **options) as someone:
-                for place in pages_of(someone):
-                    page = someone.go(place)
+        with person(browser, url, name) as someone:
+            for place in pages_of(someone):
+                page = someone.go(place)
+                for kind, (size, scheme) in WINDOWS.items():
+                    page.set_viewport_size(size)
+                    page.emulate_media(color_scheme=scheme)
                     check_page(page, place)
                     keep_shot(page, f"{name}-{kind}-{place.strip('/').replace('/', '-').replace('?', '-') or 'home'}")
 
