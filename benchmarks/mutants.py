@@ -134,6 +134,8 @@ def _definition(tree: ast.Module, line: int) -> tuple[int, int]:
 
 def tried(package: str, given: argparse.Namespace, console: Console) -> list[Mutant]:
     """Try a sample of a package's faults."""
+    if given.notes:
+        given.notes.mkdir(parents=True, exist_ok=True)
     kept = given.notes / f"{package}.json" if given.notes else None
     modules = modules_of(package)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
