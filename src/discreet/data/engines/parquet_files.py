@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -83,21 +84,42 @@ def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
     return files, root, paths
 
 
+def below(root: Path) -> Iterator[tuple[Path, bool, tuple[int, int] | None]]:
+    """Return everything in a folder and in those below it; links are not followed.
+
+    Parameters
+    ----------
+    root : Path
+        The folder.
+
+    Yields
+    ------
+    Path
+        Where it is.
+    bool
+        Whether it is a folder, or a link to one.
+    tuple of int, or None
+        What tells it from all others; None for a link.
+    """
+    for folder, folders, files in os.walk(root):
+        for is_folder, names in ((True, folders), (False, files)):
+            for path in (Path(folder, name) for name in names):
+                found = path.lstat()
+                yield path, is_folder, None if stat.S_ISLNK(found.st_mode) else (found.st_dev, found.st_ino)
+
+
 def _listed_here(place: Path) -> tuple[Any, str, list[str]]:
-    files, found = pyarrow.fs.LocalFileSystem(), [str(place)] if place.is_file() else []
-    known: set[tuple[int, int]] = set()
-    for folder, folders, names in os.walk(place):
-        for path in (Path(folder, name) for name in (*folders, *names)):
-            status = path.lstat()
-            if stat.S_ISLNK(status.st_mode) or (path.name in names and (status.st_dev, status.st_ino) in known):
-                link = repr(path.name[:80]) if path.name in names else "a folder in it"  # whose name may hold a cell
-                raise InvalidParameterError(
-                    f"A folder of data must hold each file once, but {link} is a link. Name the folder "
-                    "that holds the files themselves."
-                )
-            known.add((status.st_dev, status.st_ino))
-            found.append(str(path))
-    return files, str(place), found
+    found, known = [str(place)] if place.is_file() else [], set()
+    for path, is_folder, identity in below(place):
+        if identity is None or identity in known:
+            link = "a folder in it" if is_folder else repr(path.name[:80])  # names of folders may hold a cell
+            raise InvalidParameterError(
+                f"A folder of data must hold each file once, but {link} is a link. Name the folder "
+                "that holds the files themselves."
+            )
+        known.add(identity)
+        found.append(str(path))
+    return pyarrow.fs.LocalFileSystem(), str(place), found
 
 
 def _listed_afar(address: str) -> tuple[Any, str, list[str]]:

@@ -3,15 +3,14 @@
 import glob
 import os
 import re
-import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from discreet.data.engines.parquet_files import PARQUET_SUFFIXES
+from discreet.data.engines.parquet_files import PARQUET_SUFFIXES, below
 from discreet.data.engines.spark_session import SCHEME, asked, session, unwarned
 from discreet.errors import DataMismatchError, InvalidParameterError
 
@@ -100,7 +99,7 @@ def _check_folder(spark: Any, path: str) -> None:
     here = _on_this_machine(spark, path)
     if here is None and not _has_java(spark):
         return  # a server's own storage, which cannot be listed from here
-    found = _below(here) if here is not None else _below_elsewhere(spark, path)
+    found = _below_here(here) if here is not None else _below_elsewhere(spark, path)
     n_files, seen = 0, set()
     for name, identity in found:
         if _MARK.fullmatch(name):
@@ -138,13 +137,10 @@ def _hadoop(spark: Any) -> Any:
     return spark._jsparkSession.sessionState().newHadoopConf()
 
 
-def _below(root: str) -> Iterator[tuple[str, Any]]:
+def _below_here(root: str) -> Iterator[tuple[str, Any]]:
     """Everything in a folder, by its path there, with what tells files apart; of a link, nothing does."""
-    for folder, folders, files in os.walk(root):
-        for place in (os.path.join(folder, name) for name in (*folders, *files)):
-            found = os.lstat(place)
-            is_link = stat.S_ISLNK(found.st_mode)
-            yield os.path.relpath(place, root), None if is_link else (found.st_dev, found.st_ino)
+    for path, _, identity in below(Path(root)):
+        yield os.path.relpath(path, root), identity
 
 
 def _below_elsewhere(spark: Any, path: str) -> Iterator[tuple[str, Any]]:
