@@ -51,8 +51,9 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
     least = (ends[:, None, :, None] * ends[None, :, None, :]).min(axis=(0, 1))
     cross = 2.0 * squared_norm * residual[:, None] * residual
     bend = 2.0 * beta[:, :, None] * least
-    # Where the parabola opens downwards its top may be inside; a numerator that small belongs to no such top.
-    tau = np.where(bend > 0.0, np.minimum(1.0, cross / np.maximum(2.0 * bend, 1e-300)), 1.0)
+    # Where the parabola opens downwards its top may be inside.
+    has_top = (bend > 0.0) & (cross < 2.0 * bend)
+    tau = np.where(has_top, cross / np.where(has_top, 2.0 * bend, 1.0), 1.0)
     both = own[:, :, None] + own[:, None, :] + cross * tau - bend * tau**2
     found: Floats = (np.sqrt(both.max(axis=(1, 2))) + 2.0 * cut) * ROUNDING
     return found
