@@ -11,7 +11,7 @@ from discreet.report.account import standing
 from discreet.report.chances import SELDOM, seldom_gap, swap_chance, worst_posterior
 from discreet.report.drawing import ACCENT, MUTED, PALE, REST, axis, dot, line, shares, svg, text
 from discreet.report.promise import promised
-from discreet.report.words import at_least, at_most, cut, number, percent, visible
+from discreet.report.words import at_least, at_most, cut, number, percent_at_most, visible
 
 
 def draw(release: Release) -> dict[str, str]:
@@ -73,13 +73,14 @@ def odds(epsilon: float) -> str:
         line([{"before": end, "after": end} for end in (0, 1)], MUTED, strokeDash=[5, 4], strokeWidth=1.5),
         line([{"before": belief, "after": worst_posterior(epsilon, belief)} for belief in beliefs], ACCENT),
         dot(half),
-        text(half, f"50% to {percent(half['after'])}", ACCENT, **beside),
+        text(half, f"50% to {percent_at_most(half['after'])}", ACCENT, **beside),
         text({"before": 0.72, "after": 0.72}, "no change", MUTED, align="left", dx=10, dy=12),
     ]
     ticks = [0, 0.25, 0.5, 0.75, 1]
     x = axis(alt.X, "before", shares("Belief before the release", ticks))
     y = axis(alt.Y, "after", shares("Worst belief after", ticks))
-    told = f"50 percent to {percent(half['after'])}, 10 percent to {percent(worst_posterior(epsilon, 0.1))}"
+    tenth = percent_at_most(worst_posterior(epsilon, 0.1))
+    told = f"50 percent to {percent_at_most(half['after'])}, 10 percent to {tenth}"
     return svg(
         "odds",
         [layer.encode(x=x, y=y) for layer in layers],

@@ -11,7 +11,7 @@ from discreet.release import GuaranteeRecord, LedgerRecord, Release
 from discreet.report.chances import worst_posterior
 from discreet.report.price import price
 from discreet.report.vocabulary import PEOPLE
-from discreet.report.words import at_most, number, one_in, percent
+from discreet.report.words import at_most, number, one_in, percent_at_most
 
 PRIORS = (0.01, 0.1, 0.5)
 """Beliefs before the release for which the worst belief after it is told."""
@@ -50,6 +50,7 @@ class Promise:
     priors: tuple[str, ...]
     odds: tuple[Odds, ...]
     tripled: Odds
+    tripled_cap: Odds | None
 
 
 def promised(release: Release) -> GuaranteeRecord | None:
@@ -85,7 +86,7 @@ def promise(release: Release) -> Promise | None:
     if record is None:
         return None
     Guarantee(exact(record.epsilon, "epsilon"), exact(record.delta, "delta"), record.neighboring)
-    cost = price(release.event)
+    cost, ledger = price(release.event), release.provenance.ledger
     return Promise(
         epsilon=at_most(record.epsilon),
         delta=at_most(record.delta),
@@ -103,8 +104,9 @@ def promise(release: Release) -> Promise | None:
         rows=record.rows_per_unit,
         is_identified=record.rows_per_unit > 1 or any(column.role == "unit_id" for column in release.public),
         priors=tuple(f"{number(100 * prior)}%" for prior in PRIORS),
-        odds=tuple(_odds(record, release.provenance.ledger)),
+        odds=tuple(_odds(record, ledger)),
         tripled=_line("release", 3 * record.epsilon),
+        tripled_cap=_line("cap", 3 * ledger.epsilon_cap) if ledger else None,
     )
 
 
@@ -123,4 +125,4 @@ def _odds(record: GuaranteeRecord, ledger: LedgerRecord | None) -> Iterator[Odds
 
 
 def _line(kind: OddsKind, epsilon: float) -> Odds:
-    return Odds(kind, at_most(epsilon), tuple(percent(worst_posterior(epsilon, prior)) for prior in PRIORS))
+    return Odds(kind, at_most(epsilon), tuple(percent_at_most(worst_posterior(epsilon, prior)) for prior in PRIORS))

@@ -100,7 +100,7 @@ def environment(format: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"flow": flow, "fill": fill, "lines": lines, "listed": listed}
+    environment.filters |= {"flow": flow, "fill": fill, "lines": lines, "listed": listed, "plain": to_text}
     environment.globals |= {"field": field, "line": line}
     return environment
 

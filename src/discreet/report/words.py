@@ -138,6 +138,27 @@ def percent(probability: float) -> str:
     return ">99.9%" if probability > 0.999 else f"{100 * probability:#.3g}%"
 
 
+def percent_at_most(probability: float) -> str:
+    """Return a probability in percent, rounded up to three digits.
+
+    Parameters
+    ----------
+    probability : float
+        In [0, 1].
+
+    Returns
+    -------
+    str
+        As `percent` writes it.
+
+    Examples
+    --------
+    >>> percent_at_most(0.73106), percent_at_most(0.01), percent_at_most(0.99999)
+    ('73.2%', '1.00%', '>99.9%')
+    """
+    return percent(probability if probability > 0.999 else _rounded(100 * probability, 3, ROUND_CEILING) / 100)
+
+
 def part(share: float) -> str:
     """Return a share of a whole in whole percent; what is nearly nothing or nearly all is not rounded to it.
 
