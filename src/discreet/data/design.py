@@ -356,8 +356,7 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     values = _plain(values)
     codes = np.full(len(values), -1, dtype=np.int64)
     if _is_text(values.type):
-        boolean = set(levels) <= {"true", "false"}
-        codes = _places(pc.ascii_lower(values) if boolean else values, pa.array(levels, type=values.type))
+        codes = _places(values, pa.array(levels, type=values.type))
     elif pa.types.is_boolean(values.type) or pa.types.is_integer(values.type):
         codes = _places(pc.cast(values, pa.string()), pa.array(levels))
     numeric = _level_numbers(levels)

@@ -233,6 +233,7 @@ def test_the_ends_of_the_range():
     assert steps_of_gaussian(Fraction(10**7), MILLIONTH, Fraction(0)) == NEVER
     assert steps_of_gaussian(Fraction(1, 10**60), MILLIONTH, Fraction(0)) == 1
     assert steps_of_gaussian(Fraction(1, 10**600), Fraction(1, 10**390), Fraction(0)) == 1
+    assert steps_of_gaussian(Fraction(1, 10**40), Fraction(1, 10), Fraction(1)) == 10**9
     for mu, delta in itertools.product((Fraction(1, 10), Fraction(20)), (Fraction(1, 2), Fraction(999, 1000))):
         assert steps_of_gaussian(mu**2 / 2, delta, Fraction(0)) == steps_of_gaussian(
             mu**2 / 2, Fraction(1, 2), Fraction(0)

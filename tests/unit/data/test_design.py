@@ -312,6 +312,14 @@ def test_cells_are_clipped_or_missing_as_declared(column: dict[str, Any], cell: 
     assert encoded(pa.array([cell, 5.0], pa.float64()), design)[0, 1] == round(expected * GRID)
 
 
+def test_bounds_may_end_at_zero() -> None:
+    """Nothing is cut between -4 and 0."""
+    design = one_column({"lower": -4, "upper": 0})
+    assert encoded(pa.array([-4.0, -2.0, -0.5, 0.0, 1.0]), design)[:, 1].tolist() == [
+        -GRID, 0, round(0.75 * GRID), GRID, GRID
+    ]  # fmt: skip
+
+
 @given(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3), st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=5))
 def test_cells_are_the_nearest_point_of_the_grid(lower: float, width: float, cells: list[float]) -> None:
     """Clipped, centered and scaled exactly, a cell is within rounding of half a step of its integer."""
@@ -434,6 +442,8 @@ def test_the_bound_is_the_furthest_end_of_the_target() -> None:
     assert Design.plan(metadata, "y", center=1.0).bound == 7.0
     assert Design.plan(metadata, "y", center=8.0).bound == 8.0
     assert Design.plan(metadata, "y", bound=8.0).bound == 8.0
+    elsewhere = a_table(COLUMNS | {"y": {"type": "real", "lower": 2, "upper": 10}})
+    assert [Design.plan(elsewhere, "y", center=at).bound for at in (5.0, 6.0, 9.0)] == [5.0, 4.0, 7.0]
     assert Design.plan(metadata, "y", bound=4.1e-12).bound == 4.1e-12
     assert Design.plan(metadata, "y", ["huge", "words"], bound=2.0).candidates == ("huge", "words")
 
