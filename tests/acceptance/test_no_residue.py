@@ -25,6 +25,8 @@ from discreet.methods.registry import _HOMES
 from tests.acceptance.conftest import in_process_of_its_own
 from tests.spark import SETTINGS
 
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 N_ROWS = 60
 REAL, WHOLE, TEXT = 7.7319052846137, 4815162342, "zqcanary"
 MARKS = (b"7.7319052846", b"4815162342", TEXT.encode(), struct.pack("<d", REAL), struct.pack("<q", WHOLE))
@@ -123,7 +125,7 @@ def test_no_residue_of_spark(place, private, monkeypatch):
     """Spark shuffles rows by person through its temporary files, which are gone when the process has ended."""
     spilled = place.folder / "temporary" / "spark"
     spilled.mkdir()
-    places = {"spark.local.dir": str(spilled), "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={spilled}"}
+    places = {"spark.local.dir": str(spilled), "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={spilled} {BRIEF}"}
     words = [f'--conf "{name}={value}"' for name, value in (SETTINGS | places).items()]
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*words, "pyspark-shell"]))
     in_folder(private / "people")

@@ -2,14 +2,13 @@
 
 import importlib.util
 import inspect
-import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.kernels import noisy_newton
@@ -29,6 +28,7 @@ from discreet.methods import (
 from discreet.methods.base import Method
 from discreet.methods.noisy_sums import NoisySums
 from discreet.methods.screening import Screening
+from tests.effort import either
 from tests.privacy.noise_entries import (
     COMPOSITES,
     ENTRIES,
@@ -42,8 +42,8 @@ from tests.privacy.odd_tables import Pair, long_table, pair_of, pairs, people, p
 from tests.privacy.recording import WILD, Spent, most
 from tests.privacy.replayed import RELATIONS, Case, case, cases
 
-EXAMPLES = int(os.environ.get("DISCREET_REPLAY_EXAMPLES", "2"))
-"""Of odd pairs for each case and relation; thousands are for a long run."""
+EXAMPLES = either(1, 2)
+"""Of odd pairs for each case and relation, beside the one that is the same for all."""
 
 HIGH = plain(a=1, b=5, c="u", d=1, e=10, g="no", y=2, z=1, k=9)
 LOW = plain(a=-1, b=0, c="w", d=-1, e=0, g="yes", y=-2, z=0, k=0)
@@ -65,6 +65,7 @@ def test_neighbors_with_the_same_outputs_differ_by_what_is_charged_and_nothing_e
     @given(pairs(relation, one.rows_per_unit), st.sampled_from([0, 1, 2, WILD, WILD + 1]))
     @settings(max_examples=EXAMPLES)
     def holds(pair: Pair, seed: int) -> None:
+        assume(pair.base and pair.old != pair.new)  # the pair below has no other rows, and equal tables tell nothing
         parts.extend(one.compared(pair, relation, seed))
 
     holds()

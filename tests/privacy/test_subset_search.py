@@ -14,14 +14,19 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import NOISE_OF_MECHANISM
 from discreet.mechanisms.subset_points import draw_exactly
 from discreet.mechanisms.subset_search import noisy_min_subset
+from tests.effort import either
 from tests.privacy.laws import law, log_law, max_log_ratio
 from tests.privacy.pairs import pinned, table_of
 from tests.privacy.searches import Counted, Search, Steps, draws, p_value, search, searches
 from tests.privacy.test_pcls import MECHANISMS, SHAPES, method, range_pair
 
 NOISES = ["exponential", "gumbel", "laplace"]
-SAMPLE_SIZE = 400
-CONTROL_SIZE = 2_500
+SAMPLE_SIZE = either(150, 400)
+STEPS_SIZE = either(100, 300)
+ALIKE_SIZE = either(40, 100)
+CONTROL_SIZE = either(1_500, 2_500)
+TWICE_SIZES = either({"exponential": 1_500, "gumbel": 3_000, "laplace": 2_000}, dict.fromkeys(NOISES, 5_000))
+SCALE_SIZE = either(6_000, 10_000)
 EXACT_SIZE = 40
 P_THRESHOLD = 1e-9
 """Cells of few draws have heavy tails: 1e-9 by the chi-square law can be 1e-7 in truth."""
@@ -61,9 +66,9 @@ def test_every_kind_of_step_occurs(noise):
     """Splits, better bounds, ignored points, single models, and models raced alone under the capped noise."""
     total = Steps()
     for name in ("at most one, divided, 8", "far apart, divided, 8"):
-        total += draws(SEARCHES[name], noise, 300, Source.seeded(seed_of(name)))[1]
+        total += draws(SEARCHES[name], noise, STEPS_SIZE, Source.seeded(seed_of(name)))[1]
     assert min(total.splits, total.ignored, total.finished) > 0
-    assert total.bounds > 600
+    assert total.bounds > 2 * STEPS_SIZE
     assert (total.taken_out > 0) == (noise == "exponential")
 
 
@@ -91,16 +96,24 @@ CONTROL = "at most one, divided, 10"
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_comparison_accepts_the_search_itself(noise):
-    """With as many draws as the controls below."""
+    """With as many draws as the control of points drawn twice."""
     one = SEARCHES[CONTROL]
-    assert p_value(draws(one, noise, 2 * CONTROL_SIZE, Source.seeded(3))[0], one.law(noise)) > P_THRESHOLD
+    assert p_value(draws(one, noise, TWICE_SIZES[noise], Source.seeded(3))[0], one.law(noise)) > P_THRESHOLD
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_wrong_scale_is_rejected(noise):
     """Noise fifteen per cent too small."""
     one = SEARCHES["far apart, 8"]
-    counts, _ = draws(one, noise, 4 * CONTROL_SIZE, Source.seeded(4), epsilon=1.15)
+    counts, _ = draws(one, noise, SCALE_SIZE, Source.seeded(4), epsilon=1.15)
+    assert p_value(counts, one.law(noise)) < P_THRESHOLD
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_half_the_noise_is_rejected_by_the_draws_of_one_search(noise):
+    """The searches above have few draws each: enough for that."""
+    one = SEARCHES["far apart, 8"]
+    counts, _ = draws(one, noise, SAMPLE_SIZE, Source.seeded(4), epsilon=2.0)
     assert p_value(counts, one.law(noise)) < P_THRESHOLD
 
 
@@ -108,7 +121,7 @@ def test_a_wrong_scale_is_rejected(noise):
 def test_points_drawn_twice_are_rejected(noise):
     """Without the check of what was explored, a region's models get a second chance."""
     one = SEARCHES[CONTROL]
-    counts, _ = draws(one, noise, 2 * CONTROL_SIZE, Source.seeded(5), Forgetful)
+    counts, _ = draws(one, noise, TWICE_SIZES[noise], Source.seeded(5), Forgetful)
     assert p_value(counts, one.law(noise)) < P_THRESHOLD
 
 
@@ -168,7 +181,7 @@ def test_tables_that_tell_nothing_are_searched(noise):
             problem = SubsetProblem(gram, np.zeros(d), 0.0, 1.0, np.eye(d, dtype=bool), np.zeros(d, dtype=bool), 1e-9)
             one = Search("nothing", problem, np.full(d, penalty), d)
             for each in (one, one.divided(2), dataclasses.replace(one, max_size=1).divided(1)):
-                counts, _ = draws(each, noise, 100, Source.seeded(9))
+                counts, _ = draws(each, noise, ALIKE_SIZE, Source.seeded(9))
                 assert p_value(counts, each.law(noise)) > P_THRESHOLD
 
 

@@ -19,6 +19,7 @@ from kernel_problems import (
     simulated,
     stated_tolerance,
 )
+from tests.effort import either
 
 from discreet.kernels import l1_ball
 from discreet.kernels.l1_ball import solve_on_l1_ball, value_and_gap
@@ -58,7 +59,7 @@ def test_value_is_between_the_optimum_of_the_lasso_path_and_its_gap(design: str,
         assert_certified(value, gap, optimum_by_path(gram, xty, radius), radius, 1e-9 * n)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 25])
+@pytest.mark.parametrize("n", either([1, 3, 25], [1, 2, 3, 25]))
 @pytest.mark.parametrize("y", ["linear", "noise"])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_value_is_that_of_the_best_face(design: str, y: str, n: int) -> None:

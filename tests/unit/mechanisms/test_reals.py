@@ -8,12 +8,15 @@ import mpmath
 import numpy as np
 import pytest
 from race_sources import DIGITS, Chosen, InOrder, ends, middle, uniform
+from tests.effort import either
 
 from discreet.mechanisms.reals import Real, Uniform, Words, difference, image, largest, log_sum
 from discreet.mechanisms.rng import Source
 
 EDGES = [0, 1, 2, 3, 7, 12, 100, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 100, 2**64 - 3, 2**64 - 2, 2**64 - 1]
-WORDS = [*EDGES, *(int(word) for word in Source.seeded(1).words(15))]
+WORDS = [*EDGES, *(int(word) for word in Source.seeded(1).words(either(4, 15)))]
+SEEDS = range(either(2, 5))
+CLOSE = either(12, 30)
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +82,7 @@ def test_asking_for_fewer_digits_again_gives_no_other_number() -> None:
 @pytest.mark.parametrize("word", WORDS)
 def test_exponential_is_within_its_error(word: int) -> None:
     """For every value of the bits not yet drawn; the digits enclose the logarithm."""
-    for seed in range(5):
+    for seed in SEEDS:
         number = uniform(word, seed=seed)
         value, error = number.exponential()
         low, high = ends(number)
@@ -153,7 +156,7 @@ def test_difference_is_within_its_error(size: float) -> None:
 
 def test_comparisons_of_close_random_numbers_agree_with_200_digits() -> None:
     """Sums built to be closer than the error of floats: the answer is that of the digits."""
-    for seed in range(30):
+    for seed in range(CLOSE):
         word = int(Source.seeded(seed).words(1)[0])
         one, other = uniform(word, seed=seed), uniform(word, seed=1000 + seed)
         left, right = (log_sum(Real.exactly(-1.0), [number], Real.exactly(3.0)) for number in (one, other))

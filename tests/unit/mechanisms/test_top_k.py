@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from tests.effort import either
 
 from discreet.errors import InvalidParameterError
 from discreet.kernels import lipschitz_search
@@ -21,8 +22,14 @@ from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.selftest.laws import lipschitz_law, one_shot_law, peeling_law
 
 SCORES = np.array([3.0, 7.5, 1.0, 6.0, 2.0, 5.5, 4.0])
-SAMPLE_SIZE = 2500
-SAMPLE_SIZES = {"plain": 2500, "compiled": 4000, "resumed": 1000}
+SAMPLE_SIZE = either(1000, 2500)
+SAMPLE_SIZES = {"plain": either(700, 2500), "compiled": either(1500, 4000), "resumed": either(400, 1000)}
+DECIDED_SIZE = either(400, 1000)
+TAILS = either(250, 600)
+ALL_SETS = either(200, 400)
+RESUMED = either(24, 60)
+SPLITS = either(12, 30)
+VAGUE = either(8, 25)
 P_THRESHOLD = 1e-8
 """A right sampler fails by chance no more often than that."""
 
@@ -85,7 +92,7 @@ def test_one_shot_follows_its_law(noise, decided, monkeypatch):
     if not decided:
         monkeypatch.setattr(leaders, "noise_bounds", lambda words, *_: (np.zeros(len(words)), np.ones(len(words))))
     rng, law = Source.seeded(17), one_shot_law(SCORES, 3, 4.0, 1.0, noise)
-    assert agrees(lambda: one_shot(SCORES, 3, 4.0, 1.0, rng, noise), law, SAMPLE_SIZE if decided else 1000)
+    assert agrees(lambda: one_shot(SCORES, 3, 4.0, 1.0, rng, noise), law, SAMPLE_SIZE if decided else DECIDED_SIZE)
 
 
 def test_one_shot_in_blocks_is_one_shot(monkeypatch):
@@ -130,10 +137,10 @@ def test_large_problems_agree_on_the_tail_by_both_roads(monkeypatch):
     tails = {}
     for small in (0, 20_000):
         monkeypatch.setattr(top_k, "SMALL", small)
-        tails[small] = np.sort([canonical_lipschitz(scores, 5, 4.0, 1.0, rng, 0.75).max() for _ in range(600)])
+        tails[small] = np.sort([canonical_lipschitz(scores, 5, 4.0, 1.0, rng, 0.75).max() for _ in range(TAILS)])
     both = np.sort(np.concatenate(list(tails.values())))
     ways = [np.searchsorted(tail, both, side="right") / len(tail) for tail in tails.values()]
-    assert np.abs(ways[0] - ways[1]).max() < 4.2 * math.sqrt(1 / 600)  # two-sided Smirnov: 2 exp(-4.2^2) < 1e-7
+    assert np.abs(ways[0] - ways[1]).max() < 4.2 * math.sqrt(1 / TAILS)  # two-sided Smirnov: 2 exp(-4.2^2) < 1e-7
 
 
 @pytest.mark.parametrize("mechanism", [canonical_lipschitz, one_shot, peeling])
@@ -197,8 +204,10 @@ def test_extremes_of_the_random_words_are_survived(road):
 def test_every_set_of_a_class_is_drawn(road):
     """Where only ties are left, all sets come up: none is lost between the classes."""
     rng = Source.seeded(41)
-    found = {tuple(canonical_lipschitz(np.zeros(5), 2, 1.0, 1.0, rng).tolist()) for _ in range(400)}
-    assert found == set(itertools.combinations(range(5), 2))  # one of ten is missed with a chance of 10 x .9^400
+    found = {tuple(canonical_lipschitz(np.zeros(5), 2, 1.0, 1.0, rng).tolist()) for _ in range(ALL_SETS)}
+    assert found == set(
+        itertools.combinations(range(5), 2)
+    )  # one of ten is missed with a chance of 10 x .9^200 or less
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int16, np.uint32, np.int64])
@@ -265,7 +274,7 @@ def course_of(words, k, error=None):
 def test_a_resumed_search_wins_with_the_same_bits():
     """Where floats would have decided, giving up and going on exactly ends at the same class, draw by draw."""
     resumed = 0
-    for seed in range(60):
+    for seed in range(RESUMED):
         words = Source.seeded(seed).words(2000)
         _, course = course_of(words, 4)
         node = course.nodes[course.winner]
@@ -276,13 +285,13 @@ def test_a_resumed_search_wins_with_the_same_bits():
         won = race(top_k._resumed(contest, early, words, rest), rest, middle)
         assert (won.head, won.start) == (node["head"], node["start"])
         resumed += 1
-    assert resumed > 30
+    assert resumed > RESUMED / 2
 
 
 def test_a_split_at_the_edge_is_decided_by_more_bits():
     """A choice whose 64 bits are those of the share is left open, and then decided with the bits that follow."""
     opened = 0
-    for seed in range(30):
+    for seed in range(SPLITS):
         words = Source.seeded(seed).words(2000).copy()
         _, course = course_of(words, 4)
         first = course.nodes[5]  # the first part made: the k best and four heads come before it
@@ -299,7 +308,7 @@ def test_a_split_at_the_edge_is_decided_by_more_bits():
             kept = parts[1 if second else 0]
             assert kept.log_energy.value == pytest.approx(course.nodes[place]["log_energy"], abs=1e-9)
         opened += 1
-    assert opened == 30
+    assert opened == SPLITS
 
 
 def test_the_race_is_won_by_exact_values_where_floats_are_far_off():
@@ -319,7 +328,7 @@ def test_the_race_is_won_by_exact_values_where_floats_are_far_off():
         return block.contest, block.head, block.start, block.stop, block.log_energy
 
     contest, _ = course_of(Source.seeded(1).words(2000), 4)
-    for seed in range(25):
+    for seed in range(VAGUE):
         words = Words(Source.seeded(seed))
         blocks = [block for whole in start_blocks(contest, words) for block in classes_of(whole, words)]
         sharp = race(blocks, words, middle)
