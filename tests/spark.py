@@ -18,6 +18,16 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "3",
 }
 """Of a session on this machine, in little memory, with few partitions."""
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Of a Java that ends soon: what compiles long and collects by many threads is not worth its start."""
+
+
+def words(folder: Any = None) -> str:
+    """Return what starts such a session, from the environment; with a folder, all its files are there."""
+    given = {"spark.driver.extraJavaOptions": JAVA}
+    if folder is not None:
+        given = {"spark.driver.extraJavaOptions": f"{JAVA} -Djava.io.tmpdir={folder}", "spark.local.dir": str(folder)}
+    return " ".join([*(f'--conf "{name}={value}"' for name, value in (SETTINGS | given).items()), "pyspark-shell"])
 
 
 @cache
@@ -25,14 +35,9 @@ def spark() -> Any:
     """Return the session, whose files are in a folder of its own."""
     folder = tempfile.mkdtemp(prefix="discreet-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    places = {
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} -XX:TieredStopAtLevel=1",
-        "spark.local.dir": folder,
-        "spark.sql.warehouse.dir": f"{folder}/warehouse",
-    }
-    words = [f'--conf "{name}={value}"' for name, value in (SETTINGS | places).items()]
+    warehouse = f'--conf "spark.sql.warehouse.dir={folder}/warehouse"'
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*words, "pyspark-shell"]))
+        patch.setenv("PYSPARK_SUBMIT_ARGS", f"{warehouse} {words(folder)}")
         return spark_session.session()
 
 

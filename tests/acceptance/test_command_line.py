@@ -15,6 +15,7 @@ import yaml
 from discreet.data.engines.parquet import ParquetTable
 from discreet.data.metadata import Metadata
 from tests.acceptance.conftest import N_ROWS, Done, Place, in_process_of_its_own
+from tests.effort import either
 
 COMMANDS = [
     ["demo"],
@@ -70,6 +71,8 @@ COMMANDS = [
     ["remote", "verify"],
 ]
 
+BRIEFLY = either([["select"], ["budget", "show"], ["remote", "users", "list"]], COMMANDS)
+"""Commands whose help is asked for in one letter, too: one of each depth, or all."""
 GROUPS: list[list[str]] = [[], ["metadata"], ["budget"], ["remote"], ["remote", "users"], ["remote", "keys"]]
 
 
@@ -84,7 +87,8 @@ def test_help(place, command):
     assert max(map(len, done.out.splitlines())) <= 80
     example = done.out.partition("Example:")[2]
     assert f"discreet {' '.join(command)}" in example
-    assert place.run(*command, "-h") == done
+    if command in BRIEFLY:
+        assert place.run(*command, "-h") == done
 
 
 @pytest.mark.parametrize("command", GROUPS, ids=str)
@@ -364,7 +368,7 @@ def on_a_terminal(place: Place, answer: str, *words: str) -> tuple[int, str, str
 QUESTION = "This will spend epsilon 1 of the 10 left for clinic and cannot be undone."
 
 
-@pytest.mark.parametrize("answer", ["n\n", "\n", "\x04"], ids=ascii)
+@pytest.mark.parametrize("answer", either(["\n", "\x04"], ["n\n", "\n", "\x04"]), ids=ascii)
 def test_question_refused(place, answer):
     """On a terminal the cost is shown and asked for; any answer but yes spends nothing."""
     code, out, shown = on_a_terminal(place, answer)

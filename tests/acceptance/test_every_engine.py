@@ -21,6 +21,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.data.sources import open_table
 from discreet.mechanisms.rng import Source
+from tests.effort import either
 from tests.spark import spark
 from tests.warehouse import TYPES, plain
 
@@ -31,14 +32,17 @@ ORDERS: dict[str, Callable[[int], Any]] = {
 }
 SPLITS = {"as it is": 1, "reversed": 7, "shuffled": 16}
 """In how many files or partitions."""
+STEP = either(11, 1)
+"""From one row of the real table that is taken to the next."""
 
 
 @pytest.fixture(scope="module")
 def policies() -> pa.Table:
-    """The real table of 677,991 policies; without the shared data, 50,000 rows of its shape."""
+    """The real table of 677,991 policies, or some of them; without the shared data, 50,000 rows of its shape."""
     path = SHARED / "fremtpl2freq.parquet"
     if path.is_file():
-        return pq.read_table(path).select(list(Metadata.from_text(FREMTPL_METADATA).columns))
+        table = pq.read_table(path, columns=list(Metadata.from_text(FREMTPL_METADATA).columns))
+        return table.take(pa.array(np.arange(0, table.num_rows, STEP)))
     return dummy_table(Metadata.from_text(FREMTPL_METADATA), 50_000, Source.seeded(9).words)
 
 

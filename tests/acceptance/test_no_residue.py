@@ -23,9 +23,7 @@ from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import _HOMES
 from tests.acceptance.conftest import in_process_of_its_own
-from tests.spark import SETTINGS
-
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+from tests.spark import words
 
 N_ROWS = 60
 REAL, WHOLE, TEXT = 7.7319052846137, 4815162342, "zqcanary"
@@ -125,9 +123,7 @@ def test_no_residue_of_spark(place, private, monkeypatch):
     """Spark shuffles rows by person through its temporary files, which are gone when the process has ended."""
     spilled = place.folder / "temporary" / "spark"
     spilled.mkdir()
-    places = {"spark.local.dir": str(spilled), "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={spilled} {BRIEF}"}
-    words = [f'--conf "{name}={value}"' for name, value in (SETTINGS | places).items()]
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*words, "pyspark-shell"]))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", words(spilled))
     in_folder(private / "people")
     data = f"spark:{private}/people"
     done = in_process_of_its_own(*place.words("--json", data=data, metadata="clinic.json"))

@@ -11,6 +11,8 @@ import time
 import pytest
 from benchmarks.tables import SHARED
 
+from tests.effort import either
+
 NAMES = [
     *(f"lei-{one}" for one in ("figure-1", "figure-2", "table-3", "table-4", "table-5", "table-6")),
     *(f"swope-figure-{number}" for number in range(1, 8)),
@@ -43,8 +45,8 @@ def test_list(place):
 
 def test_a_table_of_real_data(place, men):
     """Table 4 in its three ways: as printed, as published and ours, as CSV, Markdown, SVG and a page."""
-    out = place.folder / "out"
-    done = reproduce(place, "lei-table-4", "--data", men, "--out", out, "--repeats", 30)
+    out, repeats = place.folder / "out", either(10, 30)
+    done = reproduce(place, "lei-table-4", "--data", men, "--out", out, "--repeats", repeats)
     assert done.code == 0, done
     assert done.out.startswith("## Prostate cancer: how often each column is selected\n")
     names = {path.name for path in out.iterdir()}
@@ -58,10 +60,10 @@ def test_a_table_of_real_data(place, men):
     assert printed["1", "lcavol"] == 0.85
     page = (out / "lei-table-4.html").read_text(encoding="utf-8")
     assert "<svg " in page
-    again = reproduce(place, "lei-table-4", "--data", men, "--out", out, "--repeats", 30, "--json")
+    again = reproduce(place, "lei-table-4", "--data", men, "--out", out, "--repeats", repeats, "--json")
     told = json.loads(again.out)["studies"][0]
     assert len(told["figures"]) == len(rows)
-    assert told["repeats"] == 30
+    assert told["repeats"] == repeats
 
 
 def test_no_ledger_is_touched(place, men):
@@ -93,7 +95,7 @@ def test_an_interrupted_command_goes_on(place, men):
     """Ctrl-C ends it with one line; parts that are done stay, and the same command finishes with them."""
     out = place.folder / "out"
     words = [sys.executable, "-m", "discreet", "reproduce", "lei-table-4", "--data", str(men), "--out", str(out)]
-    words += ["--repeats", "100", "--processes", "2"]
+    words += ["--repeats", str(either(50, 100)), "--processes", "2"]
     started = subprocess.Popen(
         words, stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
     )

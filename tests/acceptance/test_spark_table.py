@@ -4,6 +4,7 @@ import importlib
 import os
 import resource
 import signal
+import tempfile
 import threading
 import time
 
@@ -12,12 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.cli.main import run
 from discreet.data import engine
 from discreet.errors import ComputationFailedError
 from discreet.kernels.moments import exact_moments
 from discreet.ledger import Ledger
-from tests.acceptance.conftest import N_ROWS, Place, in_process_of_its_own, people
-from tests.spark import SETTINGS, spark
+from tests.acceptance.conftest import N_ROWS, Done, Place, in_process_of_its_own, people
+from tests.effort import LONG
+from tests.spark import spark, words
 
 FAILED = f"Error: {ComputationFailedError.MESSAGE}\n"
 CANARY = "zqcanary"
@@ -52,8 +55,7 @@ def charged_and_lost(place, done):
 
 def test_a_process_on_spark(place, monkeypatch):
     """`select`, then the same again: nothing on the terminal but the release, one charge, free the second time."""
-    words = [f'--conf "{name}={value}"' for name, value in SETTINGS.items()]
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*words, "pyspark-shell"]))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", words())
     done = in_process_of_its_own(*place.words("--yes", "--quiet", data=f"spark:{place.data}", out="release.json"))
     assert (done.code, done.err) == (0, "")
     assert place.spent() == 1
@@ -129,15 +131,35 @@ def test_what_is_no_table_costs_nothing(place, folder, name):
 # ---- what goes wrong with the rows open
 
 
-def test_a_file_that_is_cut_short(place, folder, monkeypatch):
-    """In a process of its own: not a word on the terminal, from Java or from Python, of a file that is damaged."""
+def in_process_of_ours(*words):
+    """Run the command here; what reaches the terminal behind Python's back is told as well."""
+    kept = [os.dup(number) for number in (1, 2)]
+    try:
+        with tempfile.TemporaryFile() as heard:
+            for number in (1, 2):
+                os.dup2(heard.fileno(), number)
+            code = run(list(words))
+            heard.seek(0)
+            return code, heard.read().decode()
+    finally:
+        for number, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+def test_a_file_that_is_cut_short(place, folder, capsys, monkeypatch):
+    """Not a word on the terminal, from Java or from Python, of a file that is damaged; in a process of its own, too."""
     for path in folder.glob("part-*"):
         whole = path.read_bytes()
         path.write_bytes(whole[:4] + CANARY.encode() * (len(whole) // 16) + whole[4 + 8 * (len(whole) // 16) :])
-    words = [f'--conf "{name}={value}"' for name, value in SETTINGS.items()]
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*words, "pyspark-shell"]))
-    done = in_process_of_its_own(*place.words("--yes", "--quiet", data=f"spark:{folder}"))
-    charged_and_lost(place, done)
+    asked = place.words("--yes", "--quiet", data=f"spark:{folder}")
+    code, heard = in_process_of_ours(*asked)
+    charged_and_lost(place, Done(code, *capsys.readouterr()))
+    assert heard == ""
+    if LONG:
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", words())
+        assert in_process_of_its_own(*asked, "--fresh").refused(5) == FAILED
+        assert (place.spent(), states(place)) == (2, ["lost"] * 2)
 
 
 def test_workers_that_die(place, folder, monkeypatch):

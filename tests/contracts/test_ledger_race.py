@@ -7,6 +7,7 @@ import sys
 import threading
 from contextlib import closing
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +16,13 @@ from discreet.accounting.guarantee import Guarantee, exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetExceededError
 from discreet.ledger import Ledger
+from tests.effort import either
 
 RELATION = NeighboringRelation.REPLACE_ONE
+N_ASKS = either(15, 40)
+"""Of each of eight processes: more than the cap holds, from each alone."""
+N_WRITES = either(6, 15)
+"""Of each of four threads, while another one reads."""
 
 
 def grants(path, asks, *, ledger=None, event=None, project=None):
@@ -59,13 +65,38 @@ def grants_of_threads(path, threads, asks=1, *, ledger=None, event=None, project
 
 def fork_and_ask(path, processes, threads, asks):
     """Fork processes that start together, each with threads of its own; print their grants."""
+    fork(processes, lambda: os.write(1, b"%d\n" % grants_of_threads(path, threads, asks)))
+
+
+def fork_and_create(path, processes, threads):
+    """Fork processes that start together, of which each thread creates the same ledger."""
+
+    def create():
+        workers = [threading.Thread(target=Ledger, args=(path,)) for _ in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    fork(processes, create)
+
+
+def in_processes(*words):
+    """Run this module: on a path, with so many processes, threads of each, and asks of each thread."""
+    command = [sys.executable, "-m", "tests.contracts.test_ledger_race", *map(str, words)]
+    root = Path(__file__).parents[2]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=600, cwd=root)
+
+
+def fork(processes, work):
+    """Fork processes that start together; none may fail."""
     ready, go = os.pipe(), os.pipe()
     for _ in range(processes):
         if os.fork() == 0:
             os.close(go[1])
             os.write(ready[1], b".")
             os.read(go[0], 1)
-            os.write(1, b"%d\n" % grants_of_threads(path, threads, asks))
+            work()
             os._exit(0)
     for _ in range(processes):
         os.read(ready[0], 1)
@@ -135,21 +166,20 @@ def test_reading_while_many_write(path):
     """A verification sees one moment, whatever is written meanwhile."""
     with Ledger(path, pooled=True) as ledger:
         ledger.grant("toy", 1000)
-        writer = threading.Thread(target=grants_of_threads, args=(path, 4, 15))
+        writer = threading.Thread(target=grants_of_threads, args=(path, 4, N_WRITES))
         writer.start()
         found = []
         while writer.is_alive():
             found.append(ledger.verify().n_entries)
         writer.join()
-        assert ledger.verify().n_entries == 62
+        assert ledger.verify().n_entries == 2 + 4 * N_WRITES
     assert found == sorted(found)
 
 
-@pytest.mark.parametrize(("threads", "asks"), [(1, 40), (5, 1)])
+@pytest.mark.parametrize(("threads", "asks"), [(1, N_ASKS), (5, 1)])
 def test_eight_processes(path, threads, asks):
-    """Eight processes that ask forty times each, or once in five threads each, get ten tenths."""
-    command = [sys.executable, __file__, str(path), "8", str(threads), str(asks)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    """Eight processes that ask many times each, or once in five threads each, get ten tenths."""
+    done = in_processes(path, 8, threads, asks)
     assert done.stderr == ""
     assert len(done.stdout.split()) == 8
     _check(path, sum(map(int, done.stdout.split())))
@@ -165,9 +195,8 @@ def test_a_ledger_without_write_ahead_log(path):
 
 def test_many_create_one_ledger(tmp_path):
     """Processes and threads that create the same new ledger at once end with one, in the right mode."""
-    command = [sys.executable, __file__, str(tmp_path / "new.sqlite"), "create"]
-    workers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [worker.communicate(timeout=600)[1] for worker in workers] == [""] * 4
+    done = in_processes(tmp_path / "new.sqlite", "create", 4, 5)
+    assert (done.stdout, done.stderr) == ("", "")
     with Ledger(tmp_path / "new.sqlite") as ledger:
         assert ledger.verify().n_entries == 0
     with closing(sqlite3.connect(tmp_path / "new.sqlite")) as connection:
@@ -190,7 +219,6 @@ def test_many_create_many_ledgers(tmp_path):
 
 if __name__ == "__main__":
     if sys.argv[2] == "create":
-        for _thread in [threading.Thread(target=Ledger, args=(sys.argv[1],)) for _ in range(5)]:
-            _thread.start()
+        fork_and_create(sys.argv[1], *map(int, sys.argv[3:]))
     else:
         fork_and_ask(sys.argv[1], *map(int, sys.argv[2:]))

@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import either
 
 from discreet.data import engine, long_table, people, value_keys
 from discreet.data.columns import Codes
@@ -245,7 +246,7 @@ EXTREMES = st.sampled_from([6.0, 10.0, 0.0, -2.0])
 OWN = st.tuples(st.just("new"), st.integers(0, 1), EXTREMES | st.floats() | st.none())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=either(40, 100), deadline=None)
 @given(
     cells=st.lists(CELLS, max_size=12),
     targets=st.lists(TARGETS, max_size=5),
@@ -262,7 +263,7 @@ def test_one_person_moves_each_score_by_1_at_most(cells, targets, own_cells, own
     assert abs(sums[0][0] - sums[1][0]) <= GRID
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=either(25, 60), deadline=None)
 @given(
     rows=st.lists(st.tuples(st.sampled_from("abc"), st.integers(-2, 6), st.integers(0, 10)), max_size=12),
     most=st.integers(1, 3),

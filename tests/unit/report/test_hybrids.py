@@ -8,11 +8,10 @@ import pytest
 from markdown_it import MarkdownIt
 from report_hybrids import HYBRIDS, bare, make_hybrid, number, points
 from test_pictures import texts
-from test_render import AUDIENCES, WORDS, Page, html_of, said
+from test_render import AUDIENCES, WORDS, Page, drawn_once, html_of, said
 
 from discreet.release import HybridRecord
-from discreet.report import coefficient_table, estimate_pictures, estimates, hybrids, render
-from discreet.report.pictures import draw
+from discreet.report import coefficient_table, estimate_pictures, estimates, hybrids, pictures, render
 from discreet.report.words import visible
 
 TOLD = [
@@ -44,6 +43,12 @@ TOLD = [
 """What each release says."""
 OF_NOISE = ("every one of the", "This noise is no protection")
 """What the board's short text leaves to the noise box."""
+
+
+def draw(release):
+    """The pictures of a release."""
+    with drawn_once():
+        return pictures.draw(release)
 
 
 @pytest.mark.parametrize("format", WORDS)

@@ -10,12 +10,19 @@ from xml.etree import ElementTree
 import pytest
 from report_hybrids import make_hybrid, points
 from report_releases import make
+from test_render import drawn_once, html_of
 
+from discreet import report
 from discreet.release import HybridRecord, TwinRecord
-from discreet.report import pictures_of, render
 
 SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "g", "path", "line", "text", "tspan", "rect", "defs", "clipPath"}
+
+
+def pictures_of(release):
+    """The pictures of a release."""
+    with drawn_once():
+        return report.pictures_of(release)
 
 
 def parsed(picture):
@@ -31,7 +38,7 @@ def found(release):
 
 def test_they_are_those_of_the_page(release, found):
     """All that the page shows, in its order."""
-    shown = re.findall(r'<svg role="img" aria-label="([^"]*)"', render(release, "html"))
+    shown = re.findall(r'<svg role="img" aria-label="([^"]*)"', html_of(release))
     assert [html.unescape(label) for label in shown] == [picture.alt for picture in found.values()]
     assert [picture.name for picture in found.values()] == list(found)
 
@@ -65,7 +72,7 @@ def test_words_are_plain_text(found):
 def test_titles_are_those_of_the_page(samples):
     """Word by word, and so are the notes; neither is escaped."""
     for name in ("run", "choice", "moments"):
-        page = html.unescape(render(samples[name], "html"))
+        page = html.unescape(html_of(samples[name]))
         for picture in pictures_of(samples[name]).values():
             assert f"<figcaption><b>{picture.title}</b>{picture.note}</figcaption>" in page
 
@@ -89,7 +96,7 @@ def test_what_xml_cannot_hold_does_not_break_a_picture(mark):
 def test_a_picture_cannot_be_changed(samples):
     """It is a value."""
     picture = pictures_of(samples["linear"])["coefficients"]
-    assert picture == pictures_of(samples["linear"])["coefficients"]
+    assert picture == report.pictures_of(samples["linear"])["coefficients"]
     with pytest.raises(dataclasses.FrozenInstanceError):
         picture.svg = ""
 
