@@ -7,6 +7,8 @@ WIDER = "a margin for rounding wider than needed, far below one step of 1e-9"
 
 BLOCKS = "a number of rows at once: sums are exact, so that it changes the speed alone"
 HASH = "another public hash of identifiers, which shares units out as well"
+SPEED = "where the search puts its work next: it changes the time, not the law"
+MARGIN = "a margin for rounding that holds with one digit less as well"
 DIGITS = "an error stated larger than it is: digits are asked for more often, and decide as before"
 
 EQUIVALENT: dict[tuple[str, str], str] = {
@@ -46,6 +48,15 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "return difference(rational(ahead), log_sum(None, [uniform], log_of(2)))",
     ): "moves all that are compared by the same number",
     ("subset_race", "least: int = -1"): "set before it is read",
+    ("subset_race", "region.start, region.n_points = (region.next, region.n_points + 2)"): SPEED,
+    ("subset_race", "return region.n_points < 4 * POINTS"): SPEED,
+    (
+        "lipschitz_race",
+        "error = context.multiply(context.power(Decimal(10), 5 - digits), context.abs(value))",
+    ): MARGIN,
+    ("race_noise", "value, error = (-1600.0 if value < 0 else 0.0, math.inf)"): DIGITS,
+    ("reals", "digits = 41"): DIGITS,
+    ("reals", "return Real(value, error if gap_error <= 0.1 * gap else math.inf, enclose)"): DIGITS,
     ("lipschitz_race", "return Real(value, 2.0 ** (-51) * abs(value), enclose)"): DIGITS,
     (
         "postings",

@@ -1,6 +1,9 @@
 """The edges of top-k selection: scores that are cut, numbers that are refused, and uniform numbers below n."""
 
+import math
+from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +11,8 @@ from race_sources import Chosen, InOrder
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms import top_k
+from discreet.mechanisms.lipschitz_race import race
+from discreet.mechanisms.reals import Real, Words
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 
@@ -22,6 +27,27 @@ def test_words_that_would_favor_small_numbers_are_drawn_again(n, word):
 def test_the_last_word_that_counts(n, word):
     """Below that multiple no word is drawn again, and none is where n divides all."""
     assert top_k._below(n, word, InOrder(Chosen([]))) == word % n
+
+
+class Entrant:
+    """A block by its bound, as a float and exactly, and the parts it splits into; one without parts is a class."""
+
+    contest, start, stop = SimpleNamespace(k=1), 0, 2
+
+    def __init__(self, seen, bound, *parts):
+        self.bound = Real(seen, math.inf, lambda _: (Decimal(bound), Decimal(bound)))
+        self.parts, self.is_class = parts, not parts
+
+    def split(self, *_):
+        """Its parts."""
+        return list(self.parts)
+
+
+def test_a_class_behind_a_block_comes_back():
+    """Floats put a class first that is behind a block; no part of the block beats it, so it wins after all."""
+    first, last = Entrant(1.0, 1.0), Entrant(0.2, 0.2)
+    block = Entrant(0.9, 2.0, Entrant(0.8, 0.5), Entrant(0.7, 0.4))
+    assert race([last, block, first], Words(Source.seeded(1)), lambda *_: 1) is first
 
 
 def test_subsets_are_equally_likely():
