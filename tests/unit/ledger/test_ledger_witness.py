@@ -15,6 +15,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError, VerificationError
 from discreet.ledger import Ledger
+from discreet.ledger.witness import Witness
 
 
 @pytest.fixture
@@ -29,6 +30,18 @@ def seen(path, witness):
     with Ledger(path, witness=witness) as ledger:
         ledger.grant("rand-hie", 1)
         yield ledger
+
+
+def test_no_file_stays_open(tmp_path):
+    """New witnesses, lines and looks at them leave no file of the process open."""
+    opened = []
+    for number in range(3):
+        witness = Witness(tmp_path / f"{number}.witness")
+        witness.prepare()
+        witness.check()
+        assert witness.lines() == []
+        opened.append(len(os.listdir("/proc/self/fd")))
+    assert len(set(opened)) == 1
 
 
 def lines_of(witness):
