@@ -4,9 +4,11 @@ import datetime
 import json
 import os
 import re
+import resource
 import shlex
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -23,7 +25,7 @@ from discreet.data.sources import open_table
 from discreet.errors import ComputationFailedError, DataMismatchError
 from discreet.ledger import Ledger
 from discreet.mechanisms import subset_search
-from tests.acceptance.conftest import METADATA, N_ROWS, Place, people
+from tests.acceptance.conftest import METADATA, N_ROWS, Place, in_process_of_its_own, people
 
 CELL = "zqcell"
 """Stands in cells of private tables: no message may show it."""
@@ -878,3 +880,18 @@ def test_one_line_whatever_the_name(place, name):
         line = done.refused(done.code)
         assert line[:-1].isprintable(), ascii(line)
     assert place.spent() == 0
+
+
+def test_a_file_that_unpacks_to_more_than_there_is(place):
+    """Kilobytes on disk, gigabytes as text: a distinct cell is looked at once, and the answer needs no more memory."""
+    table, memory = people(), 6 * 2**30
+    huge = pa.array(["z" * 40_000_000])
+    sites = pa.DictionaryArray.from_arrays(pa.array([0] * len(table), pa.int32()), huge)
+    assert len(table) * huge.nbytes > memory
+    table = table.set_column(table.column_names.index("site"), "site", sites)
+    pyarrow.parquet.write_table(table, place.data, compression="zstd", use_dictionary=["site"])
+    assert place.data.stat().st_size < 2**20
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (memory, memory))
+    done = in_process_of_its_own(*place.words("--yes", "--quiet"), preexec_fn=limit)
+    assert (done.code, done.err) == (0, "")
+    assert place.spent() == 1
