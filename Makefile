@@ -4,7 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+AUDIT := $(VENV)/audit
 SOURCES := $(shell find src -type f -not -name '*.pyc')
+NEEDED := import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+  extras = p['optional-dependencies'] | {'discreet': p['dependencies']}; \
+  print(*(line for name in sys.argv[1:] for line in extras[name]), sep='\n')
 
 .PHONY: demo test test-long lint docs bench load study audit help clean
 
@@ -22,11 +26,11 @@ help:
 demo: $(VENV)/wheel
 	$(BIN)/discreet demo --dir demo
 
-test: $(VENV)/wheel
+test: $(VENV)/wheel $(AUDIT)/tools
 	$(BIN)/python -m pytest -n 2 tests
 	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules -p no:warnings
 
-test-long: $(VENV)/wheel
+test-long: $(VENV)/wheel $(AUDIT)/tools
 	DISCREET_LONG=1 $(BIN)/python -m pytest -n 2 tests
 
 lint: $(VENV)/wheel
@@ -50,9 +54,10 @@ load: $(VENV)/wheel
 study: $(VENV)/wheel
 	$(BIN)/python -m benchmarks.study
 
-audit: $(VENV)/wheel
-	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o dist/discreet.cdx.json
-	$(BIN)/pip-audit --strict --disable-pip --no-deps -r constraints.txt
+audit: $(VENV)/wheel $(AUDIT)/tools
+	$(AUDIT)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  -o dist/discreet.cdx.json $(BIN)/python
+	$(AUDIT)/bin/pip-audit --strict --disable-pip --no-deps -r constraints.txt
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build
@@ -61,10 +66,15 @@ $(VENV)/dependencies: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt --upgrade pip
 	$(PIP) install -c constraints.txt hatchling
-	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	  extras = [p['optional-dependencies'][name] for name in ('service', 'remote', 'postgres', 'spark', 'dev')]; \
-	  print(*p['dependencies'], *sum(extras, []), sep='\n')" > $(VENV)/requirements.txt
+	$(BIN)/python -c "$(NEEDED)" discreet service remote postgres spark dev > $(VENV)/requirements.txt
 	$(PIP) install -c constraints.txt -r $(VENV)/requirements.txt
+	touch $@
+
+# Apart: what comes with them makes every start of the pictures' library wait for seconds.
+$(AUDIT)/tools: $(VENV)/dependencies
+	$(BIN)/python -m venv --without-pip $(AUDIT)
+	$(BIN)/python -c "$(NEEDED)" audit > $(AUDIT)/requirements.txt
+	$(PIP) --python $(AUDIT)/bin/python install -c constraints.txt -r $(AUDIT)/requirements.txt
 	touch $@
 
 $(VENV)/wheel: $(VENV)/dependencies $(SOURCES) README.md

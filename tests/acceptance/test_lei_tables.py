@@ -10,7 +10,7 @@ from discreet.papers.lei_prostate import EXPERIMENTS, LETTER, LINEAR, OURS, PENA
 from discreet.papers.lei_simulation import COEFS, chosen, is_right
 from tests.effort import either
 
-N_TABLES = either(120, 250)
+N_TABLES = either(60, 250)
 P_THRESHOLD = 1e-7
 """A share is too small where a choice that is just as good as asked would have it or less so seldom."""
 
@@ -84,6 +84,6 @@ def test_table_3_is_not_met_by_the_algorithm_to_the_letter(men):
 
 def test_the_choice_explains_what_table_3_asks(men):
     """At least .70 of BIC's adjusted R^2 at epsilon 1, in the paper's measure."""
-    row = table_3(men(OURS.name, either(120, 300)))[0]
+    row = table_3(men(OURS.name, either(60, 300)))[0]
     assert row.settings == {"epsilon": 1}
     assert row.value > 0.70

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ from discreet.service.setup import set_up
 from discreet.service.worker.loop import work
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
+from tests.effort import either
 from tests.serving import serving
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -29,7 +31,7 @@ SHOTS = os.environ.get("DISCREET_SCREENSHOTS")
 """A folder for pictures of every page, for people to look at."""
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 740}
-WINDOWS = {"desktop": (DESKTOP, "light"), "phone": (PHONE, "light"), "dark": (DESKTOP, "dark")}
+WINDOWS = {"desktop": (DESKTOP, "light"), "phone": (PHONE, "light")} | ({"dark": (DESKTOP, "dark")} if SHOTS else {})
 PASSWORD = "four quiet words here"  # noqa: S105 - of accounts that live as long as this test
 SLOT_S = 15
 """Seconds; a computation takes two or three, most of them to start."""
@@ -39,6 +41,8 @@ HOSTILE = "<script>alert(1)</script>"
 ON_ERROR = '"><img src=x onerror=alert(2)>'
 DRAWN = "<svg onload=alert(3)>"
 PATIENCE_MS = 60_000
+ADDRESSES = "all => all.map(one => one.getAttribute('href'))"
+"""Where links lead, to be asked of all of them at once."""
 
 
 @pytest.fixture(scope="module")
@@ -406,10 +410,9 @@ def pages_of(someone: Person) -> list[str]:
     if someone.name == "boss":
         return places
     someone.go("/requests")
-    links = someone.page.locator("tbody th a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
-    released = someone.page.locator("tr:has(.released) th a").evaluate_all(
-        "all => all.map(one => one.getAttribute('href'))"
-    )
+    asked = someone.page.locator("tbody tr", has_text=re.compile(either("shown|strange", ".")))
+    links = asked.locator("th a").evaluate_all(ADDRESSES)
+    released = asked.filter(has=someone.page.locator(".released")).locator("th a").evaluate_all(ADDRESSES)
     return places + links + [f"{one}/release" for one in released]
 
 

@@ -6,6 +6,8 @@ from benchmarks import hybrid_accuracy
 from benchmarks.hybrid_accuracy import Study, contestants, published
 from benchmarks.tables import SHARED
 
+from tests.effort import either
+
 AIMS = {"p2": (1.3, 0.90, 0.50), "p100": (42.9, 41.0, 39.0)}
 """Of the prediction error at epsilon 1, 2 and 6."""
 
@@ -27,7 +29,7 @@ def only(*names):
     return lambda *asked: {name: method for name, method in contestants(*asked).items() if name in names}
 
 
-@pytest.mark.parametrize(("name", "repeats"), [("p2", 3), ("p100", 1)])
+@pytest.mark.parametrize(("name", "repeats"), [("p2", either(1, 3)), ("p100", 1)])
 def test_errors_reach_the_aim(name, repeats):
     """Both estimates come below the aim at every epsilon, and far below what needs no private row."""
     found = means(name, repeats, only(*OURS))
@@ -47,7 +49,7 @@ def test_private_rows_improve_on_another_region():
 
 def test_published_algorithm_errs_as_published(monkeypatch):
     """At epsilon 1 as claimed it errs by several units, as the study's 6.9; at the epsilon it really costs, by more."""
-    monkeypatch.setitem(hybrid_accuracy.SIZES, "p2", range(10, 610, 10))
+    monkeypatch.setitem(hybrid_accuracy.SIZES, "p2", range(10, 610, either(40, 10)))
     monkeypatch.setitem(hybrid_accuracy.EPSILONS, "p2", (1.0,))
     found = means("p2", 1, published)
     assert 2.0 < found["published, as claimed"][0] < 20.0

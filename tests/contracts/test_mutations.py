@@ -8,6 +8,8 @@ from benchmarks.mutants import PACKAGES, modules_of
 from benchmarks.mutants_equivalent import EQUIVALENT
 from benchmarks.mutations import changes, places, with_fault
 
+from tests.effort import either
+
 
 def faults(source: str) -> set[str]:
     """The lines that faults leave in a source."""
@@ -86,7 +88,7 @@ def lines_left(source: str, wanted: set[str]) -> set[str]:
 
 def test_faults_without_effect_can_still_be_put():
     """A reason is kept only as long as its line is there."""
-    left = set(EQUIVALENT)
+    left = {one for at, one in enumerate(sorted(EQUIVALENT)) if at % either(6, 1) == 0}
     for path in (path for package in PACKAGES for path in modules_of(package)):
         name = path.rsplit("/", 1)[-1].removesuffix(".py")
         if any(stem == name for stem, _ in left):

@@ -4,7 +4,8 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import distribution
+from importlib.metadata import distribution, distributions
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -12,6 +13,8 @@ from packaging.requirements import Requirement
 from tests.contracts.test_house import REPOSITORY
 
 EXTRAS = ("service", "remote", "postgres", "spark", "dev")
+AUDIT = Path(sys.prefix) / "audit"
+"""Where `make` puts the tools of the audit, apart from what they look at."""
 
 
 def canonical(name):
@@ -52,6 +55,14 @@ def test_every_part_is_pinned():
     assert other == set()
 
 
+def test_every_tool_of_the_audit_is_pinned():
+    """They are parts of nothing, and pinned as well."""
+    (place,) = AUDIT.glob("lib/python*/site-packages")
+    tools = {canonical(one.name): one.version for one in distributions(path=[str(place)])}
+    assert {"cyclonedx-bom", "pip-audit"} <= tools.keys()
+    assert tools.items() <= pinned().items()
+
+
 def components(path):
     """Versions by name, as a list of parts has them."""
     found = json.loads(path.read_text())
@@ -62,13 +73,18 @@ def components(path):
     return {canonical(one["name"]): one["version"] for one in found["components"]}
 
 
+def told(tool):
+    """What the Makefile tells a tool of the audit."""
+    (line,) = re.findall(rf"bin/{tool} (.*)", (REPOSITORY / "Makefile").read_text().replace("\\\n", ""))
+    return line
+
+
 @pytest.fixture(scope="module")
 def listed(tmp_path_factory):
     """The list as `make audit` writes it, without the check of its form, which takes a minute."""
     path = tmp_path_factory.mktemp("audit") / "list.json"
-    (line,) = [line for line in (REPOSITORY / "Makefile").read_text().splitlines() if "cyclonedx-py" in line]
-    words = line.split("cyclonedx-py ")[1].replace("dist/discreet.cdx.json", str(path)).split()
-    command = [sys.executable, "-m", "cyclonedx_py", *words, "--no-validate"]
+    words = told("cyclonedx-py").replace("dist/discreet.cdx.json", str(path)).replace("$(BIN)/python", sys.executable)
+    command = [str(AUDIT / "bin" / "python"), "-m", "cyclonedx_py", *words.split(), "--no-validate"]
     subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True, timeout=300)
     return path
 
@@ -86,8 +102,7 @@ def test_the_list_names_no_place_of_this_machine(listed):
 
 def test_what_cannot_be_audited_is_a_failure():
     """`make audit` asks about the pinned versions, and a part that the database does not know ends it with an error."""
-    (line,) = [line for line in (REPOSITORY / "Makefile").read_text().splitlines() if "pip-audit" in line]
-    assert {"--strict", "-r", "constraints.txt"} <= set(line.split())
+    assert {"--strict", "-r", "constraints.txt"} <= set(told("pip-audit").split())
 
 
 def test_a_missing_part_is_seen(listed, tmp_path):

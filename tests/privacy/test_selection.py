@@ -12,9 +12,10 @@ from tests.effort import either
 from tests.privacy.laws import law, log_law, max_log_ratio
 
 NOISES = ["exponential", "gumbel", "laplace"]
-SAMPLE_SIZE = either(8_000, 20_000)
-DECIDED_SAMPLE_SIZE = either(1_000, 3_000)
-CONTROL_SIZE = either(20_000, 30_000)
+SAMPLE_SIZE = either(4_000, 20_000)
+DECIDED_SAMPLE_SIZE = either(500, 3_000)
+WRONG, CONTROL_SIZE = either((1.3, 6_000), (1.15, 30_000))
+"""A scale so far off is rejected by so many draws."""
 ALIKE_SIZE = either(150, 400)
 THEIR_SIZE = either(2_000, 4_000)
 SCALE = 2.0 / 1.5
@@ -54,8 +55,8 @@ def test_draws_follow_the_exact_law(noise, place):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_comparison_rejects_a_wrong_scale(noise):
-    """A scale fifteen per cent off is rejected: the test above has power."""
-    counts = draws(SCORES[0], noise, CONTROL_SIZE, seed=5, epsilon=1.5 * 1.15)
+    """A scale that is off is rejected: the test above has power."""
+    counts = draws(SCORES[0], noise, CONTROL_SIZE, seed=5, epsilon=1.5 * WRONG)
     assert p_value(counts, SCORES[0], noise) < P_THRESHOLD
 
 

@@ -1,10 +1,13 @@
 """The command ``discreet``: parse, call the workflow, print; each error one line and one exit code."""
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from discreet.cli import budget, metadata, remote
 from discreet.cli import fit as fitting
@@ -88,6 +91,12 @@ def _root(
     pass
 
 
+@cache
+def _command() -> Callable[..., int | None]:
+    """All commands and their options, put together once."""
+    return get_command(app)
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code; never a traceback.
 
@@ -102,7 +111,7 @@ def run(arguments: list[str] | None = None) -> int:
         As `EXIT_CODES` says; 130 when interrupted.
     """
     try:
-        code = int(app(arguments, standalone_mode=False) or 0)
+        code = int(_command()(arguments, standalone_mode=False) or 0)
     except typer.TyperException as error:
         return _misused(error)
     except typer.Abort:
