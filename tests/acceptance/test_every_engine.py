@@ -32,7 +32,7 @@ ORDERS: dict[str, Callable[[int], Any]] = {
 }
 SPLITS = {"as it is": 1, "reversed": 7, "shuffled": 16}
 """In how many files or partitions."""
-STEP = either(11, 1)
+STEP = either(41, 1)
 """From one row of the real table that is taken to the next."""
 
 

@@ -322,11 +322,11 @@ def test_progress_adds_up_to_the_rows(stored):
 
 @pytest.fixture(scope="module")
 def policies():
-    """The real table of 677,991 policies, or every eleventh; without the shared data, 50,000 rows of its shape."""
+    """The real table of 677,991 policies, or some of them; without the shared data, 50,000 rows of its shape."""
     path = SHARED / "fremtpl2freq.parquet"
     if path.is_file():
         table = pq.read_table(path)
-        return table.take(pa.array(np.arange(0, table.num_rows, either(11, 1))))
+        return table.take(pa.array(np.arange(0, table.num_rows, either(41, 1))))
     return dummy_table(METADATA, 50_000, Source.seeded(9).words)
 
 

@@ -13,8 +13,13 @@ from packaging.requirements import Requirement
 from tests.contracts.test_house import REPOSITORY
 
 EXTRAS = ("service", "remote", "postgres", "spark", "dev")
-AUDIT = Path(sys.prefix) / "audit"
-"""Where `make` puts the tools of the audit, apart from what they look at."""
+
+
+def audit():
+    """Where `make` puts the tools of the audit, apart from what they look at."""
+    place = Path(sys.prefix) / "audit"
+    assert place.is_dir(), "The tools of the audit are not there: `make .venv/audit/tools` installs them"
+    return place
 
 
 def canonical(name):
@@ -57,7 +62,7 @@ def test_every_part_is_pinned():
 
 def test_every_tool_of_the_audit_is_pinned():
     """They are parts of nothing, and pinned as well."""
-    (place,) = AUDIT.glob("lib/python*/site-packages")
+    (place,) = audit().glob("lib/python*/site-packages")
     tools = {canonical(one.name): one.version for one in distributions(path=[str(place)])}
     assert {"cyclonedx-bom", "pip-audit"} <= tools.keys()
     assert tools.items() <= pinned().items()
@@ -84,7 +89,7 @@ def listed(tmp_path_factory):
     """The list as `make audit` writes it, without the check of its form, which takes a minute."""
     path = tmp_path_factory.mktemp("audit") / "list.json"
     words = told("cyclonedx-py").replace("dist/discreet.cdx.json", str(path)).replace("$(BIN)/python", sys.executable)
-    command = [str(AUDIT / "bin" / "python"), "-m", "cyclonedx_py", *words.split(), "--no-validate"]
+    command = [str(audit() / "bin" / "python"), "-m", "cyclonedx_py", *words.split(), "--no-validate"]
     subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True, timeout=300)
     return path
 

@@ -16,7 +16,7 @@ class PCPL(SubsetSelector):
         In nats, in (0, 1000].
     delta : float, default=0.0
         The probability with which the bound that the noise rests on may fail. 0 takes the smaller of n^-1.5 and 1e-6;
-        with `variance_floor` nothing can fail.
+        with `variance_floor` there is none.
     mechanism : {"permute_and_flip", "exponential", "laplace"}, default="permute_and_flip"
         Law of the noise.
     l1_radius : float or "private", default=None

@@ -57,7 +57,7 @@ class ProfileLikelihood(SubsetSelection):
         In nats, in (0, 1000]: of all parts together.
     delta : float
         The probability with which the bound that the noise rests on may fail. 0 takes the default, the smaller of
-        n^-1.5 and 1e-6; with `variance_floor` nothing can fail.
+        n^-1.5 and 1e-6; with `variance_floor` there is none.
     mechanism : {"permute_and_flip", "exponential", "laplace"}
         Law of the noise of every choice.
     l1_radius : float or "private", optional
@@ -123,8 +123,17 @@ class ProfileLikelihood(SubsetSelection):
 
     @model_validator(mode="after")
     def _floor_needs_no_guess(self) -> Self:
-        if self.variance_floor is not None and (self.rss_guess is not None or self.as_published):
-            raise ValueError("variance_floor must come without rss_guess and as_published: it buys no sum of squares.")
+        if self.variance_floor is None:
+            return self
+        if self.rss_guess is not None or self.as_published or SQUARES in (self.shares or {}):
+            raise ValueError(
+                f"variance_floor must come without rss_guess, as_published and a share of {SQUARES}: it buys no sum of "
+                "squares."
+            )
+        if self.delta:
+            raise ValueError(
+                f"variance_floor must come without delta, but delta={self.delta:g}: it needs no bound that may fail."
+            )
         return self
 
     def prepare(

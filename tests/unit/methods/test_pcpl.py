@@ -202,6 +202,8 @@ def test_the_algorithm_as_published_gives_no_guarantee():
     ("parameters", "words"),
     [
         ({"variance_floor": 1.0, "rss_guess": 1.0}, "variance_floor"),
+        ({"variance_floor": 1.0, "shares": {"residual_sum_of_squares": 0.5}}, "variance_floor"),
+        ({"variance_floor": 1.0, "delta": 1e-6}, "variance_floor must come without delta"),
         ({"variance_floor": 0.0}, "variance_floor"),
         ({"rss_guess": -1.0}, "rss_guess"),
         ({"n0": 0}, "n0"),
