@@ -31,7 +31,7 @@ SHOTS = os.environ.get("DISCREET_SCREENSHOTS")
 """A folder for pictures of every page, for people to look at."""
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 740}
-WINDOWS = {"desktop": (DESKTOP, "light"), "phone": (PHONE, "light")} | ({"dark": (DESKTOP, "dark")} if SHOTS else {})
+WINDOWS = {"desktop": (DESKTOP, "light"), "phone": (PHONE, "light"), "dark": (DESKTOP, "dark")}
 PASSWORD = "four quiet words here"  # noqa: S105 - of accounts that live as long as this test
 SLOT_S = 15
 """Seconds; a computation takes two or three, most of them to start."""
@@ -430,11 +430,10 @@ def test_every_page_at_every_width(browser: Browser, url: str, office: Office) -
         with person(browser, url, name) as someone:
             for place in pages_of(someone):
                 page = someone.go(place)
-                for kind, (size, scheme) in WINDOWS.items():
+                for size in (DESKTOP, PHONE):
                     page.set_viewport_size(size)
-                    page.emulate_media(color_scheme=scheme)
                     check_page(page, place)
-                    keep_shot(page, f"{name}-{kind}-{place.strip('/').replace('/', '-').replace('?', '-') or 'home'}")
+                keep_shots(page, f"{name}-{place.strip('/').replace('/', '-').replace('?', '-') or 'home'}")
 
 
 def check_page(page: Page, place: str) -> None:
@@ -450,7 +449,9 @@ def check_page(page: Page, place: str) -> None:
     assert page.locator("[style]").count() == 0, place
 
 
-def keep_shot(page: Page, name: str) -> None:
-    """Keep a picture of a page, where somebody wants to look at it."""
-    if SHOTS:
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+def keep_shots(page: Page, name: str) -> None:
+    """Keep pictures of a page, where somebody wants to look at it; they leave a style behind, so they come last."""
+    for kind, (size, scheme) in WINDOWS.items() if SHOTS else ():
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=str(Path(SHOTS) / f"{kind}-{name}.png"), full_page=True)
