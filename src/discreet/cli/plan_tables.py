@@ -5,7 +5,8 @@ from typing import Any
 
 from discreet import workflow
 from discreet.cli.console import number
-from discreet.report.words import cells, squeezed, visible
+from discreet.report.widths import cells, squeezed
+from discreet.report.words import visible
 
 WIDTH = 100
 

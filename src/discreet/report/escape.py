@@ -7,7 +7,8 @@ import re
 
 from markupsafe import Markup, escape
 
-from discreet.report.words import cells, visible
+from discreet.report.widths import cells
+from discreet.report.words import visible
 
 WIDTH = 80
 """Columns of a terminal that the text format keeps to."""

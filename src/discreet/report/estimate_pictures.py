@@ -15,7 +15,8 @@ from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, svg
 from discreet.report.hybrids import ALONE
 from discreet.report.price import price
 from discreet.report.vocabulary import IN_TARGETS_UNIT
-from discreet.report.words import at_most, cells, cut, number, shortened, squeezed, visible
+from discreet.report.widths import cells, cut, squeezed
+from discreet.report.words import at_most, number, shortened, visible
 
 _WIDTH, _ROW, _LABEL, _LONGEST = 380, 24, 280, 32
 _BOTH, _ALONE = "with privacy noise", "sampling alone"

@@ -11,7 +11,8 @@ from discreet.report.account import standing
 from discreet.report.chances import SELDOM, seldom_gap, swap_chance, worst_posterior
 from discreet.report.drawing import ACCENT, MUTED, PALE, REST, axis, dot, line, shares, svg, text
 from discreet.report.promise import promised
-from discreet.report.words import at_least, at_most, cut, number, percent_at_most, visible
+from discreet.report.widths import cut
+from discreet.report.words import at_least, at_most, number, percent_at_most, visible
 
 
 def draw(release: Release) -> dict[str, str]:

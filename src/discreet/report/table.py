@@ -2,7 +2,8 @@
 
 from discreet.release import Release
 from discreet.report.estimates import Coefficient, Fit, fit
-from discreet.report.words import cells, squeezed, visible
+from discreet.report.widths import cells, squeezed
+from discreet.report.words import visible
 
 _GAP = "  "
 

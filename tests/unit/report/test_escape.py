@@ -4,7 +4,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from discreet.report.escape import WIDTH, field, fill, flow, line, to_cell, to_html, to_markdown, to_text
-from discreet.report.words import cells
+from discreet.report.widths import cells
 
 NASTY = [
     "a|b",

@@ -13,7 +13,8 @@ from discreet.errors import InvalidParameterError
 from discreet.release import Release
 from discreet.report import FORMATS, pictures, render
 from discreet.report.escape import WIDTH
-from discreet.report.words import cells, visible
+from discreet.report.widths import cells
+from discreet.report.words import visible
 
 WORDS = ("text", "markdown", "html")
 AUDIENCES = ("board", "analyst")

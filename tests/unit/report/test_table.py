@@ -4,7 +4,8 @@ import pytest
 from report_fits import MANY, coefficient, make_fit
 
 from discreet.report import coefficient_table
-from discreet.report.words import cells, visible
+from discreet.report.widths import cells
+from discreet.report.words import visible
 
 
 def test_the_table_is_aligned(samples):
