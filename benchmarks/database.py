@@ -49,7 +49,7 @@ def main() -> None:
     about = {"dataset": "people", "unit": "person", "neighboring": "add_or_remove_one", "columns": columns}
     metadata = Metadata.from_value(about)
     design = Design.plan(metadata, "y")
-    with running_postgres(fsync=False) as postgres:
+    with running_postgres(on_disk=False) as postgres:
         url = make_url(postgres()).set(drivername="postgresql").render_as_string(hide_password=False)
         made(url, names, int(asked.rows))
         table = open_table(url, metadata, table="people")

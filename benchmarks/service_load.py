@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=20)
     given = parser.parse_args()
-    for name, server in (("SQLite", nullcontext(None)), ("PostgreSQL", running_postgres(fsync=True))):
+    for name, server in (("SQLite", nullcontext(None)), ("PostgreSQL", running_postgres(on_disk=True))):
         with tempfile.TemporaryDirectory() as folder, server as fresh:
             file = set_up(Path(folder) / "office", is_demo=True).file
             text = file.read_text().replace("slot_s: 60", "slot_s: 60\nrate_per_minute: 10000000")

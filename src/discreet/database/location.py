@@ -87,7 +87,7 @@ def _from_path(path: Path, shown: str, unreachable: Unreachable) -> Location:
 def _file_problem(path: Path) -> str | None:
     # Looks without opening: closing a second handle on the file would drop the locks that SQLite holds for
     # other threads of this process.
-    if "\0" in str(path) or path.name in ("", ".."):
+    if "\0" in str(path) or path.name in ("", "..", ":memory:"):
         return "it must be the path of a file"
     if path.exists():
         if not path.is_file():

@@ -32,12 +32,15 @@ class Migrations:
         The newest revision; compared first, so that Alembic is imported only when there is something to do.
     lock : int
         Number of the advisory lock that one migration at a time holds on PostgreSQL.
+    tables : tuple of str
+        Names of the tables.
     """
 
     folder: Path
     version_table: str
     head: str
     lock: int
+    tables: tuple[str, ...]
 
     def revision_of(self, connection: Connection) -> str | None:
         """Return the revision that a database holds.

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError, SQLAlche
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.pool import NullPool, QueuePool
 
+from discreet.database.durability import make_durable, prepare_sqlite
 from discreet.database.location import Unreachable, resolve
 from discreet.database.revisions import Migrations
 
@@ -67,6 +68,7 @@ class Database:
         place = resolve(location, unreachable)
         self.shown = place.shown
         self._unreachable = unreachable
+        self._tables = migrations.tables
         self._is_sqlite = place.url.get_backend_name() == "sqlite"
         try:
             self._engine = create_engine(place.url, **_OPTIONS[self._is_sqlite], **_POOLS[pooled])
@@ -109,7 +111,7 @@ class Database:
         Raises
         ------
         DiscreetError
-            What `unreachable` makes, when the database cannot be written.
+            What `unreachable` makes, when the database cannot be written, or a crash could undo what is.
         """
         with self._transaction(write=True) as connection:
             yield connection
@@ -118,6 +120,8 @@ class Database:
     def _transaction(self, *, write: bool) -> Iterator[Connection]:
         try:
             with self._begin(write=write) as connection:
+                if write and (problem := make_durable(connection, self._tables)):
+                    raise self._unreachable(self.shown, problem)
                 yield connection
                 connection.commit()
         except (DBAPIError, NoResultFound, NoFreeConnection) as error:
@@ -166,7 +170,7 @@ def _prepare_sqlite(engine: Engine) -> None:
     def _connect(connection: Any, _record: Any) -> None:
         # The driver would begin transactions by its own rules, and too late.
         connection.isolation_level = None
-        connection.execute("PRAGMA synchronous=FULL")
+        prepare_sqlite(connection)
         connection.execute("PRAGMA foreign_keys=ON")
 
     @event.listens_for(engine, "begin")

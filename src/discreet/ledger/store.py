@@ -7,6 +7,7 @@ import platformdirs
 
 from discreet.database import Database, Migrations
 from discreet.errors import UnreachableError
+from discreet.ledger.schema import metadata
 
 ENVIRONMENT = "DISCREET_LEDGER"
 """Environment variable that names the default ledger."""
@@ -14,7 +15,9 @@ ENVIRONMENT = "DISCREET_LEDGER"
 FILE_NAME = "discreet.sqlite"
 """Name of the default ledger in the user's data folder."""
 
-MIGRATIONS = Migrations(Path(__file__).with_name("migrations"), "ledger_version", "0003", 0x64697363)
+MIGRATIONS = Migrations(
+    Path(__file__).with_name("migrations"), "ledger_version", "0003", 0x64697363, ("ledger_version", *metadata.tables)
+)
 """The tables of the ledger."""
 
 

@@ -51,7 +51,8 @@ def desks(tmp_path: Path) -> Callable[[int], Migrations]:
         for before, revision in zip([None, *revisions], revisions, strict=False):
             step = STEP.format(revision=revision, before=before)
             (folder / "versions" / f"{revision}.py").write_text(step)
-        return Migrations(folder, "service_version", revisions[-1], 1)
+        tables = tuple(f"desk_{revision}" for revision in revisions)
+        return Migrations(folder, "service_version", revisions[-1], 1, ("service_version", *tables))
 
     return migrations
 

@@ -6,7 +6,7 @@ import warnings
 from contextlib import closing
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from discreet.database import resolve, transactions
 from discreet.errors import PolicyError
@@ -91,7 +91,7 @@ def test_a_pool_keeps_its_connections(opened, place):
         with database.read() as connection:
             seen.add(id(connection.connection.dbapi_connection))
             if connection.dialect.name == "sqlite":
-                assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+                assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
                 assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
             else:
                 assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "repeatable read"
@@ -155,7 +155,7 @@ def test_a_server_that_is_away_is_an_error(tmp_path, open_at, desks):
 
 def test_a_place_that_is_none_is_the_callers_error(tmp_path, unreachable):
     """Before anything is opened."""
-    for place in (tmp_path, tmp_path / "no" / "x.sqlite", "mysql://host/name", "sqlite://"):
+    for place in (tmp_path, tmp_path / "no" / "x.sqlite", "mysql://host/name", "sqlite://", ":memory:"):
         with pytest.raises(PolicyError, match="The desk must be open"):
             resolve(place, unreachable)
 
@@ -169,3 +169,66 @@ def test_closing_leaves_no_connection_open(tmp_path, open_at, desks):
         database.close()
     with closing(sqlite3.connect(tmp_path / "desk.sqlite")) as connection:
         assert connection.execute(WORDS).fetchall() == [("one",)]
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    ("chosen", "kept"),
+    [("off", "on"), ("local", "on"), ("remote_write", "on"), ("on", "on"), ("remote_apply", "remote_apply")],
+)
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_writer_waits_for_the_disk(opened, chosen, kept, pooled):
+    """Whatever the database's owner chose, and no less than that; what is read need not wait."""
+    with opened().write() as connection:
+        name = connection.exec_driver_sql("SELECT current_database()").scalar()
+        connection.exec_driver_sql(f"ALTER DATABASE {name} SET synchronous_commit = {chosen}")
+    database = opened(pooled=pooled)
+    for _ in range(2):
+        with database.write() as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == kept
+        with database.read() as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == chosen
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_table_that_a_crash_would_empty_is_refused(opened):
+    """Before anything is written; another program's table is its own affair."""
+    database = opened()
+    with database.write() as connection:
+        connection.execute(text("CREATE UNLOGGED TABLE cache (word text)"))
+    write(database, "one")
+    with database.write() as connection:
+        connection.execute(text("ALTER TABLE desk_0001 SET UNLOGGED"))
+    with pytest.raises(PolicyError, match="a crash would empty the unlogged desk_0001: have ALTER TABLE"):
+        write(database, "two")
+    assert words(database) == ["one"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("pragma", "reason"),
+    [("synchronous=NORMAL", "does not wait for the disk"), ("journal_mode=MEMORY", "journal_mode")],
+)
+def test_a_file_that_does_not_wait_for_the_disk_is_refused(opened, place, pragma, reason):
+    """Whatever set it so, on the connection that writes."""
+    with closing(sqlite3.connect(place)) as connection:
+        opened()
+        connection.execute("PRAGMA journal_mode=DELETE")
+    database = opened()
+    write(database, "one")
+    event.listen(database._engine, "connect", lambda connection, _: connection.execute(f"PRAGMA {pragma}"))
+    with pytest.raises(PolicyError, match=reason):
+        write(database, "two")
+    assert words(database) == ["one"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+def test_a_file_waits_for_the_disk_in_either_mode(opened, place, journal):
+    """Also where there is no write-ahead log: then the removal of the journal is waited for as well."""
+    opened()
+    with closing(sqlite3.connect(place)) as connection:
+        assert connection.execute(f"PRAGMA journal_mode={journal}").fetchone() == (journal,)
+    with opened().write() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == journal
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3

@@ -4,9 +4,14 @@ from pathlib import Path
 
 from discreet.database import Database, Migrations
 from discreet.errors import DiscreetError, UnreachableError
+from discreet.service.store.schema import metadata
 
 MIGRATIONS = Migrations(
-    folder=Path(__file__).with_name("migrations"), version_table="service_version", head="0001", lock=0x64697364
+    folder=Path(__file__).with_name("migrations"),
+    version_table="service_version",
+    head="0001",
+    lock=0x64697364,
+    tables=("service_version", *metadata.tables),
 )
 """The service's tables."""
 
