@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,15 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.servers import postgres
 
 __all__ = ["postgres"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where ledgers' witnesses are remembered: a folder of the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
 
 # The same examples on every machine, however busy it is: a failure is a failure of the code.
 settings.register_profile("discreet", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -138,9 +138,10 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def place(template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Place:
     """A place of the test's own; nothing outside it is read or written."""
     folder = Path(shutil.copytree(template, tmp_path / "place"))
-    for name in ("TMPDIR", "HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+    for name in ("TMPDIR", "HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(folder / "temporary"))
     monkeypatch.delenv("DISCREET_OWNER_LOG", raising=False)
+    monkeypatch.delenv("DISCREET_WITNESS", raising=False)
     monkeypatch.delenv("DISCREET_LEDGER", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("tempfile.tempdir", None)

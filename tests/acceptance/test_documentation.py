@@ -220,9 +220,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home, work = tmp_path / "home", tmp_path / "work"
     for path in (home, work):
         path.mkdir()
-    for name in ("TMPDIR", "HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+    for name in ("TMPDIR", "HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.delenv("DISCREET_OWNER_LOG", raising=False)
+    monkeypatch.delenv("DISCREET_WITNESS", raising=False)
     monkeypatch.setenv("DISCREET_LEDGER", str(work / "ledger.sqlite"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("tempfile.tempdir", None)

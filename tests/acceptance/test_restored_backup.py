@@ -5,9 +5,13 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+import discreet
+from discreet.errors import VerificationError
 from discreet.ledger import Ledger
+from tests.acceptance.test_hybrid_command import declared, volunteers
 
 
 @pytest.fixture
@@ -20,16 +24,93 @@ def restored(place, monkeypatch):
     assert place.run("budget", "witness", "ledger.witness").code == 0
     assert place.spent() == 1.25
     shutil.copy("backup.sqlite", place.ledger)
-    assert place.spent() == 0
     return place
+
+
+@pytest.fixture
+def unwitnessed(restored):
+    """The same where nobody knows of a witness."""
+    shutil.rmtree(restored.folder / "temporary" / "discreet")
+    return restored
+
+
+PLAN = """
+schema: discreet/run@1
+target: visits
+epsilon: 2
+select: {method: pcls, epsilon: 0.5}
+fit: {family: linear}
+"""
+
+
+@pytest.fixture
+def commands(place):
+    """All commands that spend, by name."""
+    Path("plan.yaml").write_text(PLAN)
+    pq.write_table(volunteers(), "public.parquet")
+    Path("public.yaml").write_text(json.dumps(declared("public.parquet")))
+    named = {"data": place.data, "metadata": place.metadata, "target": "visits", "epsilon": 1, "ledger": place.ledger}
+    options = [word for name, value in named.items() for word in (f"--{name}", value)]
+    return {
+        "select": ["select", *options],
+        "fit": ["fit", *options, "--columns", "age"],
+        "hybrid": ["hybrid", *options, "--public", "public.parquet", "--metadata", "public.yaml", "--twins", 0],
+        "run": ["run", "plan.yaml", *options[:4], *options[8:]],
+    }
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("command", ["select", "fit", "hybrid", "run"])
+def test_no_command_spends_from_an_old_copy(restored, commands, command, named):
+    """Whether or not the witness is named, and whatever is asked: nothing is charged, and no row was read."""
+    before = restored.ledger.read_bytes()
+    witness = ("--witness", "ledger.witness") if named else ()
+    told = restored.run(*commands[command], *witness).refused(8)
+    assert "This ledger is an older copy: spend nothing from it" in told
+    assert restored.ledger.read_bytes() == before
+    if not named:
+        with pytest.raises(VerificationError, match="older copy"):
+            discreet.PCLS(epsilon=1.0).fit(
+                discreet.open_table(restored.data, discreet.Metadata.read(restored.metadata)),
+                target="visits",
+                ledger=restored.ledger,
+            )
+
+
+def test_where_nobody_knows_of_the_witness_the_old_copy_spends(unwitnessed, commands):
+    """Control: it is the witness that is missed, and nothing else about the copy."""
+    assert unwitnessed.run(*commands["select"]).code == 0
+    assert unwitnessed.spent() == 1
+
+
+def test_each_command_writes_to_the_witness_that_is_named(place, commands):
+    """And to the one that the ledger records, where none is named; no release is written over it."""
+    named = ("--witness", "kept.witness")
+    assert place.run("budget", "witness", "kept.witness", "--ledger", place.ledger).code == 0
+    assert place.run(*commands["select"], *named).code == 0
+    assert place.run(*commands["fit"]).code == 0
+    with Ledger(place.ledger) as ledger:
+        hashes = {entry.hash for entry in ledger.history()}
+    assert {json.loads(line)["hash"] for line in Path("kept.witness").read_text().splitlines()} == hashes
+    assert "must not replace what is read" in place.run(*commands["fit"], "--out", "kept.witness").refused(2)
+
+
+def test_a_witness_that_is_missing_stops_every_command(place, commands):
+    """With the remedy; a new one of a ledger that is trusted is begun by the command that the message names."""
+    assert place.run("budget", "witness", "kept.witness", "--ledger", place.ledger).code == 0
+    Path("kept.witness").rename("moved.witness")
+    for words in commands.values():
+        assert "Put it back, or name where it lies with --witness" in place.run(*words).refused(4)
+    assert place.run("budget", "witness", "moved.witness", "--ledger", place.ledger).code == 0
+    assert place.run(*commands["select"]).code == 0
 
 
 def test_a_witness_brings_the_charges_back(restored):
     """The old copy is refused, the charges return once, and it verifies from then on."""
     witness = ("--witness", "ledger.witness")
-    assert restored.run("budget", "verify").code == 0
-    told = restored.run("budget", "verify", *witness)
-    assert (told.code, told.out) == (8, "")
+    for words in (("verify", *witness), ("verify",), ("show",), ("history",)):
+        told = restored.run("budget", *words)
+        assert (told.code, told.out) == (8, "")
     assert f"discreet budget reconcile --witness {Path('ledger.witness').absolute()}`" in told.err
     done = restored.run("budget", "reconcile", *witness)
     assert [line.split()[2:6] for line in done.out.splitlines()[:2]] == [
@@ -42,17 +123,17 @@ def test_a_witness_brings_the_charges_back(restored):
     assert restored.run("budget", "verify", *witness).code == 0
 
 
-def test_releases_bring_their_charges_back(restored):
+def test_releases_bring_their_charges_back(unwitnessed):
     """Each release shows what it was charged; one that stands already is not charged again."""
-    done = restored.run("budget", "reconcile", "--release", "first.json")
-    assert (done.code, done.err, restored.spent()) == (0, "", 1)
+    done = unwitnessed.run("budget", "reconcile", "--release", "first.json")
+    assert (done.code, done.err, unwitnessed.spent()) == (0, "", 1)
     files = ("--release", "first.json", "--release", "second.json")
-    made = json.loads(restored.run("budget", "reconcile", *files, "--json").out)["entries"]
+    made = json.loads(unwitnessed.run("budget", "reconcile", *files, "--json").out)["entries"]
     assert [(entry["kind"], entry["epsilon"]) for entry in made] == [("reconcile", 0.25)]
     assert made[0]["facts"]["lost_hash"] == json.loads(Path("second.json").read_text())["provenance"]["ledger"]["head"]
-    assert restored.spent() == 1.25
-    assert restored.run("budget", "reconcile", "--witness", "ledger.witness").code == 0
-    assert restored.spent() == 1.25
+    assert unwitnessed.spent() == 1.25
+    assert unwitnessed.run("budget", "reconcile", "--witness", "ledger.witness").code == 0
+    assert unwitnessed.spent() == 1.25
 
 
 def test_a_release_whose_charge_came_back_cannot_be_compared(restored):
@@ -95,13 +176,13 @@ def test_a_cap_that_was_set_since_is_told(place, monkeypatch):
     assert done.err == "clinic: its cap or an allotment was set since. It is as in the backup; set it again.\n"
 
 
-def test_nothing_to_reconcile_from(restored):
+def test_nothing_to_reconcile_from(unwitnessed):
     """Neither file, a file that is missing, and a release that was charged to no ledger."""
-    assert "Give --witness or --release" in restored.run("budget", "reconcile").refused(2)
-    assert "The witness must be a file" in restored.run("budget", "reconcile", "--witness", "no").refused(2)
+    assert "Give --witness or --release" in unwitnessed.run("budget", "reconcile").refused(2)
+    assert "The witness must be a file" in unwitnessed.run("budget", "reconcile", "--witness", "no").refused(2)
     assert not Path("no").exists()
     free = json.loads(Path("first.json").read_text())
     free["provenance"]["ledger"] = None
     Path("free.json").write_text(json.dumps(free))
-    assert "charged to no ledger" in restored.run("budget", "reconcile", "--release", "free.json").refused(2)
-    assert restored.spent() == 0
+    assert "charged to no ledger" in unwitnessed.run("budget", "reconcile", "--release", "free.json").refused(2)
+    assert unwitnessed.spent() == 0

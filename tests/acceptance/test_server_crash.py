@@ -7,13 +7,13 @@ from fractions import Fraction
 import psycopg
 import pytest
 from sqlalchemy import make_url
-from tests.servers import running_postgres
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.database import transactions
 from discreet.errors import UnreachableError
 from discreet.ledger import Ledger
+from tests.servers import running_postgres
 
 N_CRASHES = 7
 """Of a server for each of three owners."""

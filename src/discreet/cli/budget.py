@@ -25,6 +25,9 @@ app = typer.Typer(
     no_args_is_help=True, help="The ledger: what each data set may spend for its lifetime, and has spent."
 )
 
+WitnessOption = Annotated[
+    Path | None, typer.Option("--witness", help="The ledger's witness. Default: the one that it records.")
+]
 LedgerOption = Annotated[str | None, typer.Option("--ledger", help="Ledger file. Default: in the user's data folder.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
@@ -43,6 +46,7 @@ def grant(
         typer.Option(help="What adds up: basic (epsilon and delta) or zcdp (rho). Default: as it is, at first basic."),
     ] = None,
     ledger: LedgerOption = None,
+    witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
     """Set a data set's cap, for its lifetime.
@@ -60,7 +64,7 @@ def grant(
         raise InvalidParameterError(
             "One data set and --epsilon are needed, such as: discreet budget grant rand-hie --epsilon 4"
         )
-    with workflow.Ledger(ledger) as book:
+    with workflow.Ledger(ledger, witness=witness, is_restored=True) as book:
         account = book.grant(keys.pop(), epsilon, delta, unit=unit, neighboring=relation, accounting=accounting)
         where = book.location
     if json_:
@@ -79,6 +83,7 @@ def allot(
     epsilon: Annotated[str, typer.Option(help="The most it may spend, in nats: at most the data set's cap.")],
     delta: Annotated[str, typer.Option(help="The most delta it may spend.")] = "0",
     ledger: LedgerOption = None,
+    witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
     """Set what a project may spend of a data set's cap.
@@ -89,7 +94,7 @@ def allot(
     Example:
       discreet budget allot rand-hie thesis --epsilon 1
     """
-    with _existing(ledger) as book:
+    with _existing(ledger, witness, is_restored=True) as book:
         allotment = book.allot(dataset, project, epsilon, delta)
     if json_:
         as_json("discreet/allotment@1", **allotment_record(allotment))
@@ -101,6 +106,7 @@ def allot(
 def show(
     dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None,
     ledger: LedgerOption = None,
+    witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
     """Show what is spent and what is left.
@@ -109,7 +115,7 @@ def show(
     Example:
       discreet budget show rand-hie
     """
-    with _existing(ledger) as book:
+    with _existing(ledger, witness) as book:
         accounts = book.accounts() if dataset is None else [book.account(dataset)]
         allotments = {account.dataset: book.allotments(account.dataset) for account in accounts}
         where = book.location
@@ -129,6 +135,7 @@ def show(
 def history(
     dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None,
     ledger: LedgerOption = None,
+    witness: WitnessOption = None,
     json_: Json = False,
 ) -> None:
     """List the ledger's entries.
@@ -137,7 +144,7 @@ def history(
     Example:
       discreet budget history rand-hie --json
     """
-    with _existing(ledger) as book:
+    with _existing(ledger, witness) as book:
         entries = book.history(dataset)
     if json_:
         as_json("discreet/history@1", entries=[entry_record(entry) for entry in entries])
@@ -149,7 +156,7 @@ def history(
 @app.command()
 def verify(
     releases: Annotated[list[Path] | None, typer.Argument(help="Releases to find in the ledger.")] = None,
-    witness: Annotated[Path | None, typer.Option(help="The witness: tells an older copy of the ledger.")] = None,
+    witness: WitnessOption = None,
     ledger: LedgerOption = None,
     json_: Json = False,
 ) -> None:
@@ -162,9 +169,8 @@ def verify(
       discreet budget verify release.json
       discreet budget verify --witness ledger.witness
     """
-    with _existing(ledger) as book:
+    with _existing(ledger, witness) as book:
         found = workflow.verify(book, releases or [])
-        book.check_witness(witness)
         fits = found.ledger
         concentrated = [account for account in book.accounts() if account.accounting == ZCDP]
     if json_:
@@ -187,7 +193,7 @@ def verify(
 
 @app.command()
 def reconcile(
-    witness: Annotated[Path | None, typer.Option(help="The witness that saw what was charged.")] = None,
+    witness: WitnessOption = None,
     release: Annotated[list[Path] | None, typer.Option(help="A release that was charged; may be repeated.")] = None,
     ledger: LedgerOption = None,
     json_: Json = False,
@@ -199,10 +205,10 @@ def reconcile(
       discreet budget reconcile --witness ledger.witness
       discreet budget reconcile --release first.json --release second.json
     """
-    if witness is None and not release:
-        raise InvalidParameterError("A witness or a release is needed to reconcile from. Give --witness or --release.")
-    with _existing(ledger, witness=witness) as book:
-        made = book.reconcile(witness, releases=[Release.read(path) for path in release or []])
+    with _existing(ledger, witness, is_restored=True) as book:
+        if book.witness is None and not release:
+            raise InvalidParameterError("There is nothing to reconcile from. Give --witness or --release.")
+        made = book.reconcile(book.witness, releases=[Release.read(path) for path in release or []])
     if json_:
         as_json("discreet/reconciliation@1", entries=[entry_record(entry) for entry in made])
         return
@@ -216,18 +222,18 @@ def reconcile(
 
 @app.command()
 def witness(
-    file: Annotated[Path, typer.Argument(help="The witness to be: a new file, on another disk than the ledger.")],
+    file: Annotated[Path, typer.Argument(help="The witness: a file on another disk than the ledger.")],
     ledger: LedgerOption = None,
 ) -> None:
-    """Begin a witness of a ledger that has entries: verify the ledger first, as the witness will vouch for it.
+    """Begin a witness of a ledger that has entries, or say where its witness lies now.
+
+    The ledger is verified first, also with the witness that it has: a new one vouches for it from then on.
 
     \b
     Example:
       discreet budget witness /mnt/other-disk/ledger.witness
     """
-    if file.is_file() and file.stat().st_size:
-        raise InvalidParameterError(f"A new witness must be a new file, but {str(file)[:300]} holds something.")
-    with _existing(ledger) as book:
+    with _existing(ledger, is_restored=True) as book:
         book.verify()
     with workflow.Ledger(ledger, witness=file, new_witness=True) as book:
         result(f"{file} has seen all entries of the ledger, up to head {book.head[:16]}.")
@@ -237,10 +243,10 @@ def _lost_caps(entry: workflow.Entry) -> bool:
     return any(lost["kind"] in ("grant", "allot") for lost in entry.facts.get("lost", ()))
 
 
-def _existing(location: str | None, *, witness: Path | None = None) -> workflow.Ledger:
+def _existing(location: str | None, witness: Path | None = None, *, is_restored: bool = False) -> workflow.Ledger:
     """Open a ledger to look at it: a mistyped path must not look like an empty ledger, nor like an empty witness."""
     if location is not None and "://" not in location and not Path(location).exists():
         raise BudgetError(f"The ledger must exist to be shown, but {location[:300]} does not. Check --ledger.")
     if witness is not None and not witness.is_file():
         raise InvalidParameterError(f"The witness must be a file, but {str(witness)[:300]} is none. Check --witness.")
-    return workflow.Ledger(location, witness=witness)
+    return workflow.Ledger(location, witness=witness, is_restored=is_restored)

@@ -20,6 +20,7 @@ from discreet.cli.spend import (
     Out,
     Quiet,
     Targets,
+    Witness,
     Yes,
     deliver,
     names,
@@ -121,6 +122,7 @@ def fit(
     targets: Targets = None,
     table: Of = None,
     ledger: Book = None,
+    witness: Witness = None,
     out: Out = None,
     fresh: Fresh = False,
     dry_run: DryRun = False,
@@ -129,7 +131,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn the coefficients of a regression of TARGET, with intervals."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness)
     if out is not None:
         writable(out)
     derived = fitted.free(context)

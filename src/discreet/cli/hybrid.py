@@ -11,7 +11,7 @@ from discreet import workflow
 from discreet.cli.asked import Asked, sharing
 from discreet.cli.console import differ, given_options, say, spare
 from discreet.cli.select import named_numbers, other_parameters
-from discreet.cli.spend import Book, Data, Fresh, How, Json, Of, Out, Quiet, Yes, names, spend
+from discreet.cli.spend import Book, Data, Fresh, How, Json, Of, Out, Quiet, Witness, Yes, names, spend
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.files import writable
 from discreet.release import Release
@@ -169,6 +169,7 @@ def hybrid(
         typer.Option(help="Write the public records with their weights here: .parquet or .csv, for any software."),
     ] = None,
     ledger: Book = None,
+    witness: Witness = None,
     out: Out = None,
     fresh: Fresh = False,
     dry_run: Simulated = False,
@@ -203,7 +204,7 @@ def hybrid(
     if records is not None:
         # What is wrong with them is told before the ledger is opened.
         records.points(declared, asked.target, asked.candidates)
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, weighted=weighted_out)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, weighted=weighted_out, witness=witness)
     release = spend(chosen, metadata, asked.target, asked.candidates, how, public)
     if release is not None and records is not None:
         _write(weighted_out, release, declared, records, quiet)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.spend import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Targets, Yes, spend
+from discreet.cli.spend import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Targets, Witness, Yes, spend
 
 EXAMPLE = """\b
 Example of PLAN.yaml:
@@ -34,6 +34,7 @@ def run(
     metadata: Annotated[Path | None, typer.Option(help="Metadata, instead of the plan's.")] = None,
     table: Of = None,
     ledger: Book = None,
+    witness: Witness = None,
     out: Out = None,
     fresh: Fresh = False,
     dry_run: DryRun = False,
@@ -54,5 +55,6 @@ def run(
         yes,
         quiet,
         targets or steps.targets,
+        witness=witness,
     )
     spend(steps.method(), metadata or steps.metadata_file(), steps.target, steps.candidates, how, plan)

@@ -20,6 +20,7 @@ from discreet.cli.spend import (
     Out,
     Quiet,
     Targets,
+    Witness,
     Yes,
     names,
     number_or_word,
@@ -158,6 +159,7 @@ def select(
     targets: Targets = None,
     table: Of = None,
     ledger: Book = None,
+    witness: Witness = None,
     out: Out = None,
     fresh: Fresh = False,
     dry_run: DryRun = False,
@@ -166,7 +168,7 @@ def select(
     quiet: Quiet = False,
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
-    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets)
+    how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness)
     if asked.method != "auto":
         spend(asked.chosen(), metadata, asked.target, asked.candidates, how, *asked.reads)
         return

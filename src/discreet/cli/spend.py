@@ -30,6 +30,7 @@ Targets = Annotated[
 ]
 Of = Annotated[str | None, typer.Option(help="Which table of a database.")]
 Book = Annotated[str | None, typer.Option(help="Ledger file. Default: in the user's data folder.")]
+Witness = Annotated[Path | None, typer.Option(help="The ledger's witness. Default: the one that it records.")]
 Out = Annotated[Path | None, typer.Option(help="Write the release here (JSON).")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Draw again, and pay again, what was answered before.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cost and noise; open no data, spend nothing.")]
@@ -53,6 +54,7 @@ class How:
     quiet: bool
     targets: str | None = None
     weighted: Path | None = None
+    witness: Path | None = None
 
     def outputs(self) -> list[Path]:
         """Return the files that will be written."""
@@ -107,9 +109,9 @@ def spend(
     opened = workflow.open_table(how.data, public, how.table, how.targets)
     for out in how.outputs():
         writable(out)
-    with workflow.Ledger(how.ledger) as book, progress(how.quiet) as told:
+    with workflow.Ledger(how.ledger, witness=how.witness) as book, progress(how.quiet) as told:
         for out in how.outputs():
-            spare(out, how.data, how.targets, metadata, *reads, book.location)
+            spare(out, how.data, how.targets, metadata, *reads, book.location, book.witness)
         answer = workflow.answer(
             method,
             opened,

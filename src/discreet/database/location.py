@@ -30,6 +30,13 @@ class Location:
     url: URL
     shown: str
 
+    @property
+    def key(self) -> str:
+        """The same for all ways to write a file's path; without a password."""
+        if self.url.get_backend_name() == "sqlite":
+            return os.path.realpath(str(self.url.database))
+        return self.url.render_as_string(hide_password=True)
+
 
 def resolve(location: str | Path, unreachable: Unreachable) -> Location:
     """Find out where a database is, and that it can be there.

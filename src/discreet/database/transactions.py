@@ -69,6 +69,7 @@ class Database:
         self.shown = place.shown
         self._unreachable = unreachable
         self._tables = migrations.tables
+        self.place = place.key
         self._is_sqlite = place.url.get_backend_name() == "sqlite"
         try:
             self._engine = create_engine(place.url, **_OPTIONS[self._is_sqlite], **_POOLS[pooled])

@@ -1,6 +1,7 @@
 """Reading the ledger's tables: rows to values."""
 
 import json
+from collections.abc import Collection
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -184,6 +185,26 @@ def known_hashes(connection: Connection) -> set[str]:
     for facts in connection.execute(select(entries.c.facts).where(entries.c.kind == "reconcile")).scalars():
         found.update(lost_hashes(facts))
     return found
+
+
+def unknown_hashes(connection: Connection, hashes: Collection[str]) -> set[str]:
+    """Return the hashes that are of no entry.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    hashes : collection of str
+        Some hundreds at most.
+
+    Returns
+    -------
+    set of str
+        Also those that a reconcile entry stands for.
+    """
+    return set(hashes).difference(
+        connection.execute(select(entries.c.hash).where(entries.c.hash.in_(hashes))).scalars()
+    )
 
 
 def newest_release(connection: Connection, request: str) -> str | None:

@@ -18,7 +18,7 @@ from discreet.ledger.reconcile import reconcile
 from discreet.ledger.records import Account, Accounting, Allotment, Entry
 from discreet.ledger.remembered import charge_of, charges_of
 from discreet.ledger.reservation import Reservation, Within
-from discreet.ledger.witness import Witness, lines_since
+from discreet.ledger.witness import Witness
 from discreet.release import Release
 
 
@@ -35,16 +35,22 @@ class Ledger(Reader):
         Keep connections open between transactions, for a process that serves for long and never forks.
     witness : str, Path or None
         A file outside the database's backups, to which every entry is written before the method that made it returns;
-        created when it does not exist. It tells an older copy of the ledger from the newest.
+        created with a new ledger, which records where it lies. It tells an older copy of the ledger from the newest.
+        None is, for the default ledger, the one that the environment variable DISCREET_WITNESS names, else the one that
+        the ledger records, else the one that this user's state folder remembers.
     new_witness : bool
-        Tell a witness that is empty or not there all that the ledger holds. Without this, such a witness is refused for
-        a ledger that has entries: its disk may be missing, and an older copy would pass for the newest.
+        Tell a witness that is empty or not there all that the ledger holds, and record it. Without this, such a witness
+        is refused for a ledger that has entries: its disk may be missing, and an older copy would pass for the newest.
+    is_restored : bool
+        Open a ledger that is older than its witness, to reconcile it: until then it takes caps, and no charge.
 
     Raises
     ------
     BudgetError
         When no ledger can be opened there, or the witness cannot be written or has seen nothing of the ledger: nothing
         is computed without one.
+    VerificationError
+        When a witness that is known saw entries that the ledger does not hold: a backup was put back.
 
     Notes
     -----
@@ -66,15 +72,14 @@ class Ledger(Reader):
         pooled: bool = False,
         witness: str | Path | None = None,
         new_witness: bool = False,
+        is_restored: bool = False,
     ) -> None:
         super().__init__(location, pooled=pooled, witness=witness)
-        if self._witness is None or not self._witness.prepare():
-            return
-        with self._store.read() as connection:
-            lines = lines_since(connection, 0)
-        if lines and not new_witness:
-            raise refusals.witness_saw_nothing(self._store, self._witness.path)
-        self._witness.add(lines)
+        try:
+            self._witnesses.open(is_new=new_witness, is_restored=is_restored)
+        except BaseException:
+            self.close()
+            raise
 
     def grant(
         self,
@@ -128,7 +133,7 @@ class Ledger(Reader):
             "unit": None if unit is None else terms.check_unit(unit),
             "neighboring": None if relation is None else relation.value,
         }
-        with self._writing(within) as connection:
+        with self._writing(within, spends=False) as connection:
             before = books.find_account(connection, dataset)
             kind = kind or (before.accounting if before else Accounting.BASIC)
             amounts = costs.cap_of(kind, epsilon, delta)
@@ -173,7 +178,7 @@ class Ledger(Reader):
         """
         terms.check_dataset(dataset)
         terms.check_project(project)
-        with self._writing(within) as connection:
+        with self._writing(within, spends=False) as connection:
             account = self._account(connection, dataset)
             amounts = costs.cap_of(account.accounting, epsilon, delta)
             if postings.set_allotment(connection, account, project, amounts):
@@ -345,7 +350,7 @@ class Ledger(Reader):
         """
         lines = [] if witness is None else Witness(witness).lines()
         charges = [*map(charge_of, releases), *charges_of(lines)]
-        with self._writing() as connection:
+        with self._writing(spends=False) as connection:
             last, _ = chain.read_head(connection)
             reconcile(self._store, connection, charges, lines)
             made = books.all_entries(connection, None)[last:]
@@ -362,17 +367,15 @@ class Ledger(Reader):
             postings.step(connection, entry, kind, text)
 
     @contextmanager
-    def _writing(self, within: Within | None = None) -> Iterator[Connection]:
+    def _writing(self, within: Within | None = None, *, spends: bool = True) -> Iterator[Connection]:
         """Hold the end of the chain; the caller's own part is the last of the transaction, the witness follows it."""
-        lines = []
-        if self._witness is not None:
-            self._witness.check()
+        self._witnesses.check_writable()
         with self._store.write() as connection:
             last, _ = chain.lock(connection)
+            if spends:
+                self._witnesses.check_newest(connection, last)
             yield connection
             if within is not None:
                 within(connection)
-            if self._witness is not None:
-                lines = lines_since(connection, last)
-        if self._witness is not None and lines:
-            self._witness.add(lines)
+            lines = self._witnesses.new_lines(connection, last)
+        self._witnesses.tell(lines)

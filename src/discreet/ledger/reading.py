@@ -11,7 +11,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.ledger import audit, books, chain, refusals, terms
 from discreet.ledger.records import Account, Allotment, Entry, Verification
 from discreet.ledger.store import Store
-from discreet.ledger.witness import Witness
+from discreet.ledger.witnesses import Witnesses
 
 
 class Reader:
@@ -31,7 +31,7 @@ class Reader:
         self, location: str | Path | None = None, *, pooled: bool = False, witness: str | Path | None = None
     ) -> None:
         self._store = Store(location, pooled=pooled)
-        self._witness = None if witness is None else Witness(witness)
+        self._witnesses = Witnesses(self._store, witness)
 
     def __enter__(self) -> Self:
         return self
@@ -49,6 +49,11 @@ class Reader:
     def location(self) -> str:
         """Where the ledger is, as it was given, without a password."""
         return self._store.shown
+
+    @property
+    def witness(self) -> Path | None:
+        """The witness to which entries are written, if there is one."""
+        return self._witnesses.path
 
     @property
     def head(self) -> str:
@@ -225,7 +230,7 @@ class Reader:
         Parameters
         ----------
         witness : str, Path or None
-            The file; None is the ledger's own. Without one there is nothing to check.
+            The file; None are those that the ledger is known to have. Without one there is nothing to check.
 
         Raises
         ------
@@ -234,15 +239,7 @@ class Reader:
         InvalidParameterError
             When the file cannot be read.
         """
-        seen = self._witness if witness is None else Witness(witness)
-        if seen is None:
-            return
-        lines = seen.lines()  # before the chain, which may grow meanwhile
-        with self._store.read() as connection:
-            known = books.known_hashes(connection)
-        lost = {line.hash: line for line in lines if line.hash not in known}
-        if lost:
-            raise refusals.restored(self._store, seen.path, min(line.seq for line in lost.values()), len(lost))
+        self._witnesses.check(witness)
 
     def _account(self, connection: Connection, dataset: str, guarantee: Guarantee | None = None) -> Account:
         return refusals.check_granted(self._store, books.find_account(connection, dataset), dataset, guarantee)

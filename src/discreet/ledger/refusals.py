@@ -391,6 +391,25 @@ def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
     """
     return BudgetError(
         f"A witness must have seen the ledger's entries, but {str(path)[:300]!r} is empty or was not there. Put it "
-        "back: without it an older copy passes for the newest. To begin a new one of a ledger that you trust: "
-        f"{_shell(store, 'witness', str(path))}"
+        "back, or name where it lies with --witness: without it an older copy passes for the newest. To begin a new "
+        f"one of a ledger that you trust: {_shell(store, 'witness', str(path))}"
+    )
+
+
+def witness_since(path: Path) -> BudgetError:
+    """Return the error of a ledger that got a witness after it was opened without one.
+
+    Parameters
+    ----------
+    path : Path
+        The witness.
+
+    Returns
+    -------
+    BudgetError
+        Nothing was charged.
+    """
+    return BudgetError(
+        f"Every charge must be written to the ledger's witness, but {str(path)[:300]!r} began after this ledger was "
+        "opened. Open the ledger again."
     )

@@ -87,7 +87,8 @@ entries = Table(
     Column("project", String(100)),
     # One reservation is touched, released, lost or cancelled at most once each.
     UniqueConstraint("reservation", "kind", name="entries_once_each"),
-    Index("entries_dataset", "dataset", "kind"),
+    # All that a data set's sums are made of.
+    Index("entries_sums", "dataset", "kind", "project", "epsilon", "delta", "rho", "failure"),
 )
 """What happened, in order; rows are only ever added."""
 
@@ -107,6 +108,7 @@ head = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("seq", Integer, nullable=False),
     Column("hash", String(64), nullable=False),
+    Column("witness", Text),
     CheckConstraint("id = 1", name="head_is_one_row"),
 )
-"""The end of the chain: one row, locked by every writer, so that entries have one order."""
+"""The end of the chain: one row, locked by every writer, so that entries have one order; and where the witness is."""

@@ -16,7 +16,7 @@ FILE_NAME = "discreet.sqlite"
 """Name of the default ledger in the user's data folder."""
 
 MIGRATIONS = Migrations(
-    Path(__file__).with_name("migrations"), "ledger_version", "0003", 0x64697363, ("ledger_version", *metadata.tables)
+    Path(__file__).with_name("migrations"), "ledger_version", "0004", 0x64697363, ("ledger_version", *metadata.tables)
 )
 """The tables of the ledger."""
 

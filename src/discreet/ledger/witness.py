@@ -14,6 +14,9 @@ from discreet.errors import BudgetError, VerificationError
 from discreet.files import read_text
 from discreet.ledger.schema import entries
 
+_NEWEST_BYTES = 2**16
+"""About 190 lines."""
+
 
 class Line(BaseModel):
     """What the witness keeps of one entry; amounts are in grains."""
@@ -55,13 +58,21 @@ class Witness:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
 
-    def prepare(self) -> bool:
-        """Create the file where there is none.
+    def holds_lines(self) -> bool:
+        """Tell whether there is a file that is not empty.
 
         Returns
         -------
         bool
-            Whether it is still empty.
+            False also for a file that is out of reach.
+        """
+        try:
+            return self.path.stat().st_size > 0
+        except (OSError, ValueError):
+            return False
+
+    def prepare(self) -> None:
+        """Create the file where there is none.
 
         Raises
         ------
@@ -77,7 +88,6 @@ class Witness:
             raise self._unwritable(error) from None
         if not stat.S_ISREG(found.st_mode):
             raise self._unwritable(OSError(0, "it is no regular file"))
-        return found.st_size == 0
 
     def check(self) -> None:
         """Refuse a file that could not be written, before anything is charged on its account.
@@ -141,6 +151,35 @@ class Witness:
                     "not. Put the file back as it was: without it an old copy of the ledger cannot be told."
                 ) from None
         return found
+
+    def newest(self) -> list[Line]:
+        """Read the last lines that are whole.
+
+        Returns
+        -------
+        list of Line
+            At least as many as there may be writers: lines of entries that were made at once may stand in any order.
+
+        Raises
+        ------
+        BudgetError
+            When the file cannot be read.
+        VerificationError
+            When a line is none that a ledger wrote.
+        """
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _NEWEST_BYTES))
+                data = file.read()
+        except (OSError, ValueError) as error:
+            raise self._unwritable(error) from None
+        if size > _NEWEST_BYTES:
+            data = data.partition(b"\n")[2]
+        try:
+            return [Line.model_validate_json(text) for text in data.split(b"\n") if text.endswith(b"}")]
+        except ValidationError:
+            return self.lines()  # which names the line
 
     def _unwritable(self, error: Exception) -> BudgetError:
         reason = (getattr(error, "strerror", None) or "it is no path").lower()

@@ -53,7 +53,6 @@ def open_context(settings: Settings, *, pooled: bool = False) -> Iterator[Contex
         When the witness knows entries of the ledger that the database does not.
     """
     with workflow.Ledger(settings.database, witness=settings.witness, pooled=pooled) as ledger:
-        ledger.check_witness()
         database = open_database(settings.database, pooled=pooled)
         try:
             yield Context(settings, ledger, database)

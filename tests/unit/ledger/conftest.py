@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, NullPool, create_engine, select
+from sqlalchemy import Connection, NullPool, create_engine, delete, insert, select
 from tests.servers import Postgres
 
 from discreet.accounting.guarantee import Guarantee, Number, exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.ledger import Ledger, Reservation
 from discreet.ledger.chain import GENESIS, entry_hash
-from discreet.ledger.schema import entries
+from discreet.ledger.schema import entries, metadata
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 
@@ -87,6 +87,47 @@ def ledger(path: Path | str) -> Iterator[Ledger]:
 def _ask() -> Callable[..., Reservation]:
     """Give the tests the short way."""
     return ask
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where witnesses are remembered: a folder of the test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("DISCREET_WITNESS", raising=False)
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def forgotten(state: Path) -> Callable[[Path | str], Path | str]:
+    """Make nobody know that a ledger has a witness: neither it nor this machine."""
+
+    def forget(place: Path | str) -> Path | str:
+        shutil.rmtree(state, ignore_errors=True)
+        with connected(place) as connection:
+            connection.exec_driver_sql("UPDATE head SET witness = NULL")
+        return place
+
+    return forget
+
+
+@pytest.fixture
+def restore() -> Callable[[Path | str, Path | str], None]:
+    """Put a copy back in place of a ledger, as its owner does."""
+
+    def put_back(place: Path | str, backup: Path | str) -> None:
+        if isinstance(place, Path):
+            for file in place.parent.glob(f"{place.name}*"):
+                file.unlink()
+            shutil.copy(backup, place)
+            return
+        with connected(place) as now, connected(backup) as before:
+            for table in reversed(metadata.sorted_tables):
+                now.execute(delete(table))
+            for table in metadata.sorted_tables:
+                for row in before.execute(select(table)).mappings():
+                    now.execute(insert(table), dict(row))
+
+    return put_back
 
 
 @contextmanager

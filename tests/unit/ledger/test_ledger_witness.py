@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -116,37 +117,159 @@ def test_a_witness_that_is_missing_is_not_made_anew(seen, path, witness, copied,
                 Ledger(place, witness=witness)
 
 
-def test_a_reservation_that_a_crash_hid_is_told_with_its_step(seen, path, witness, ask):
+def test_a_reservation_that_a_crash_hid_is_told_with_its_step(seen, witness, ask, monkeypatch):
     """Whoever takes the next step tells the witness of both."""
-    with Ledger(path) as blind:
-        entry = ask(blind).entry
+    with monkeypatch.context() as crash:
+        crash.setattr(Witness, "add", lambda _self, _lines: None)
+        entry = ask(seen).entry
     assert [line["seq"] for line in lines_of(witness)] == [1]
     seen.reservation(entry).touch()
     assert [(line["seq"], line["kind"]) for line in lines_of(witness)] == [(1, "grant"), (2, "reserve"), (3, "touch")]
 
 
-def test_a_restored_backup_is_refused(seen, path, witness, copied, ask):
+def test_a_restored_backup_is_refused(seen, path, witness, copied, forgotten, ask):
     """The error names the first entry that is missing, and the command that charges again."""
     backup = copied(path)
     ask(seen)
     ask(seen)
-    with Ledger(backup, witness=witness) as restored:
-        with pytest.raises(VerificationError, match=r"entry 2 is not, of 2 in all\. .*discreet budget reconcile --wit"):
-            restored.check_witness()
-        restored.verify()
-    with Ledger(backup) as restored, pytest.raises(VerificationError, match="an older copy"):
-        restored.check_witness(witness)
+    restored = r"entry 2 is not, of 2 in all\. .*discreet budget reconcile --wit"
+    with pytest.raises(VerificationError, match=restored):
+        Ledger(backup, witness=witness)
+    with Ledger(forgotten(backup)) as blind:
+        blind.verify()
+        with pytest.raises(VerificationError, match=restored):
+            blind.check_witness(witness)
 
 
-def test_a_copy_that_went_on_is_refused(seen, path, witness, copied, ask):
+def test_a_copy_that_went_on_is_refused(seen, path, witness, copied, forgotten, ask):
     """As many entries as before, or more, do not replace those that are missing."""
     backup = copied(path)
     ask(seen)
-    with Ledger(backup, witness=witness) as restored:
+    with Ledger(forgotten(backup)) as blind:
         for number in range(3):
-            ask(restored, question=f"other {number}")
-        with pytest.raises(VerificationError, match="entry 2 is not, of 1 in all"):
-            restored.check_witness()
+            ask(blind, question=f"other {number}")
+    with pytest.raises(VerificationError, match="entry 2 is not, of 1 in all"):
+        Ledger(backup, witness=witness)
+
+
+def test_a_copy_put_back_is_known_without_its_witness_being_named(seen, path, witness, copied, ask):
+    """The copy records where its witness lies, whoever opens it, and wherever it was put."""
+    backup = copied(path)
+    ask(seen)
+    with pytest.raises(VerificationError, match="an older copy"):
+        Ledger(backup)
+
+
+def test_a_copy_from_before_its_witness_is_known(ledger, path, witness, copied, state, restore, ask):
+    """It records no witness; this machine remembers one under its place, and under its first entry."""
+    backup, elsewhere = copied(path), copied(path)
+    with Ledger(path, witness=witness, new_witness=True) as seen:
+        ask(seen)
+    ledger.close()
+    restore(path, backup)
+    for place in (path, elsewhere):
+        with pytest.raises(VerificationError, match="an older copy"):
+            Ledger(place)
+    shutil.rmtree(state)
+    Ledger(path).close()  # control: nothing else knows of it
+
+
+def test_a_witness_that_was_replaced_since_is_no_way_round(seen, path, witness, copied, tmp_path, ask):
+    """The copy records a witness that saw no more than it, but this machine remembers the later one."""
+    backup = copied(path)
+    with Ledger(path, witness=tmp_path / "second.witness", new_witness=True) as later:
+        ask(later)
+    with pytest.raises(VerificationError, match=r"an older copy.*second\.witness"):
+        Ledger(backup)
+
+
+def test_a_ledger_that_is_replaced_while_it_is_open_spends_nothing(seen, path, witness, copied, restore, ask):
+    """Inside the transaction that would charge: also for a step of what was reserved, but caps can be set."""
+    reservation = ask(seen)
+    backup = copied(path)
+    ask(seen).touch()
+    restore(path, backup)
+    for step in (lambda: ask(seen), reservation.touch, reservation.cancel, lambda: seen.recover(None)):
+        with pytest.raises(VerificationError, match="an older copy"):
+            step()
+    assert seen.grant("rand-hie", 2).epsilon_cap == 2
+    assert seen.account("rand-hie").epsilon_spent == reservation.account.epsilon_spent
+
+
+def test_many_lines_are_looked_at(seen, path, witness, copied, restore, ask, monkeypatch):
+    """More than a look at the end: the ledger is refused however much was written after what it lacks."""
+    monkeypatch.setattr("discreet.ledger.witness._NEWEST_BYTES", 900)
+    backup = copied(path)
+    ask(seen)
+    restore(path, backup)
+    for number in range(3):
+        seen.grant("rand-hie", 2 + number)
+    with pytest.raises(VerificationError, match="entry 2 is not, of 1 in all"):
+        Ledger(path)
+
+
+def test_a_restored_ledger_spends_once_it_is_reconciled(seen, path, witness, copied, ask):
+    """Opened to be reconciled it charges nothing before, and then all that was lost."""
+    backup = copied(path)
+    ask(seen, "0.2")
+    with Ledger(backup, is_restored=True) as ledger:
+        with pytest.raises(VerificationError, match="an older copy"):
+            ask(ledger)
+        ledger.reconcile(ledger.witness)
+        assert ask(ledger).account.epsilon_spent == Fraction(3, 10)
+    with Ledger(backup) as ledger:
+        assert ledger.witness == witness
+
+
+def test_a_witness_that_began_since_is_kept(path, witness, ask):
+    """A ledger that was opened without one does not charge past it."""
+    with Ledger(path) as blind:
+        blind.grant("rand-hie", 1)
+        Ledger(path, witness=witness, new_witness=True).close()
+        with pytest.raises(BudgetError, match="began after this ledger was opened"):
+            ask(blind)
+        assert blind.account("rand-hie").epsilon_spent == 0
+
+
+def test_a_recorded_witness_that_is_missing_is_refused(seen, path, witness, tmp_path, ask):
+    """With both remedies: its new place, or a new witness of a ledger that is trusted."""
+    ask(seen)
+    moved = witness.rename(tmp_path / "moved.witness")
+    with pytest.raises(
+        BudgetError, match=r"Put it back, or name where it lies with --witness.*discreet budget witness"
+    ):
+        Ledger(path)
+    assert not witness.exists()
+    with Ledger(path, witness=moved) as named:
+        ask(named)
+    with pytest.raises(BudgetError, match="discreet budget witness"):
+        Ledger(path)
+    Ledger(path, witness=moved, new_witness=True).close()
+    with Ledger(path) as opened:
+        assert opened.witness == moved
+        opened.check_witness()
+    assert [line["seq"] for line in lines_of(moved)] == [1, 2, 3]
+
+
+def test_the_default_ledger_has_the_witness_of_the_environment(path, witness, monkeypatch, ask):
+    """And no other ledger has it."""
+    monkeypatch.setenv("DISCREET_WITNESS", str(witness))
+    with Ledger(path) as other:
+        assert other.witness is None
+    monkeypatch.setenv("DISCREET_LEDGER", str(path))
+    with Ledger() as ledger:
+        ledger.grant("rand-hie", 1)
+        ask(ledger)
+    assert [line["seq"] for line in lines_of(witness)] == [1, 2]
+
+
+def test_a_state_folder_that_cannot_be_written_is_no_matter(path, witness, state, ask):
+    """The ledger itself knows."""
+    state.write_text("a file")
+    with Ledger(path, witness=witness) as ledger:
+        ledger.grant("rand-hie", 1)
+    with Ledger(path) as ledger:
+        assert ledger.witness == witness
 
 
 def test_without_a_witness_there_is_nothing_to_check(ledger):

@@ -1,0 +1,121 @@
+"""Where a ledger's witness lies: the ledger says so itself, and so does a file that no backup of it brings back.
+
+A copy that is older than its witness may not know of it. So each witness is also remembered in the user's state folder,
+under the ledger's place and under the hash of its first entry, which every copy has.
+"""
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+from sqlalchemy import Connection, select, update
+
+from discreet.errors import DiscreetError
+from discreet.files import write_whole
+from discreet.ledger.schema import entries, head
+from discreet.ledger.store import Store
+
+ENVIRONMENT = "DISCREET_WITNESS"
+"""Environment variable that names the witness of the default ledger."""
+
+
+def given(store: Store, witness: str | Path | None) -> Path | None:
+    """Return the witness that whoever opens the ledger names.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger's database.
+    witness : str, Path or None
+        As `Ledger` takes it.
+
+    Returns
+    -------
+    Path or None
+        Absolute.
+    """
+    if witness is None and store.is_default:
+        witness = os.environ.get(ENVIRONMENT) or None
+    return None if witness is None else Path(witness).absolute()
+
+
+def recorded(connection: Connection) -> Path | None:
+    """Return the witness that the ledger records.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+
+    Returns
+    -------
+    Path or None
+        Absolute.
+    """
+    place = connection.execute(select(head.c.witness)).scalar_one()
+    return None if place is None else Path(place)
+
+
+def record(connection: Connection, witness: Path) -> None:
+    """Record a witness in the ledger: whoever opens it without naming one keeps this one.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a writing transaction.
+    witness : Path
+        The file.
+    """
+    connection.execute(update(head).values(witness=str(witness)))
+
+
+def remembered(store: Store, connection: Connection) -> list[Path]:
+    """Return the witnesses that this user's state folder remembers of a ledger.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger's database.
+    connection : Connection
+        In a transaction.
+
+    Returns
+    -------
+    list of Path
+        That of its place and that of its first entry.
+    """
+    places = []
+    for note in _notes(store, connection):
+        with suppress(OSError, ValueError):
+            places.append(Path(note.read_text(encoding="utf-8")))
+    return places
+
+
+def remember(store: Store, connection: Connection, witness: Path) -> None:
+    """Remember a witness in this user's state folder, where it can be written.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger's database.
+    connection : Connection
+        In a transaction.
+    witness : Path
+        The file.
+    """
+    notes = _notes(store, connection)
+    if remembered(store, connection) == [witness] * len(notes):
+        return
+    with suppress(OSError, DiscreetError):  # a second memory: the ledger has the first
+        notes[0].parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for note in notes:
+            write_whole(note, str(witness))
+
+
+def _notes(store: Store, connection: Connection) -> list[Path]:
+    """Return the files that would remember a ledger's witness."""
+    first = connection.execute(select(entries.c.hash).where(entries.c.seq == 1)).scalar()
+    folder = Path(platformdirs.user_state_dir("discreet")) / "witnesses"
+    return [folder / hashlib.sha256(key.encode()).hexdigest() for key in (store.place, first) if key is not None]

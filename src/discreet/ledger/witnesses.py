@@ -1,0 +1,179 @@
+"""A ledger and the witnesses that it is known to have: the first is written, and all must have seen no more than it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from discreet.ledger import books, chain, known_witness, refusals
+from discreet.ledger.store import Store
+from discreet.ledger.witness import Line, Witness, lines_since
+
+
+class Witnesses:
+    """What tells an older copy of a ledger from the newest.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger's database.
+    witness : str, Path or None
+        As `Ledger` takes it.
+    """
+
+    def __init__(self, store: Store, witness: str | Path | None) -> None:
+        self._store = store
+        self._named = known_witness.given(store, witness)
+        with store.read() as connection:
+            self._recorded = known_witness.recorded(connection)
+            known = [self._named, self._recorded, *known_witness.remembered(store, connection)]
+        paths = list(dict.fromkeys(path for path in known if path is not None))
+        # One that is no longer kept may lie elsewhere or nowhere; where it lies, it may have seen more than this copy.
+        self._all = [Witness(path) for path in paths if path == paths[0] or path.is_file()]
+
+    @property
+    def path(self) -> Path | None:
+        """The witness to which entries are written, if there is one."""
+        return self._all[0].path if self._all else None
+
+    def open(self, *, is_new: bool, is_restored: bool) -> None:
+        """Check the ledger, and have it and this user's state folder know its witness from now on.
+
+        Parameters
+        ----------
+        is_new : bool
+            Tell the witness what it lacks, and record it in place of another one.
+        is_restored : bool
+            Check nothing: the ledger is to be reconciled.
+
+        Raises
+        ------
+        BudgetError
+            When the witness cannot be written, or saw nothing of a ledger with entries.
+        VerificationError
+            When a witness saw more than the ledger holds.
+        """
+        if not self._all:
+            return
+        written = self._all[0]
+        if is_restored and self._named is None and not written.holds_lines():
+            self._all = []  # lost as well: a new one will be told
+            return
+        with self._store.read() as connection:
+            last, _ = chain.read_head(connection)
+        if not (written.holds_lines() or is_new) and (last or self._named is None):
+            raise refusals.witness_saw_nothing(self._store, written.path)
+        written.prepare()
+        if not is_restored:
+            self.check()
+        if is_new:
+            self._tell_all(written)
+        if is_new or self._recorded is None:
+            with self._store.write() as connection:
+                known_witness.record(connection, written.path)
+        if not is_restored:
+            with self._store.read() as connection:
+                known_witness.remember(self._store, connection, written.path)
+
+    def check(self, other: str | Path | None = None) -> None:
+        """Check that the ledger holds all that its witnesses saw, or another one did.
+
+        Parameters
+        ----------
+        other : str, Path or None
+            The other one.
+
+        Raises
+        ------
+        VerificationError
+            When an entry is missing.
+        """
+        for witness in self._all if other is None else [Witness(other)]:
+            lines = witness.lines()  # before the chain, which may grow meanwhile
+            with self._store.read() as connection:
+                self._check_holds(connection, witness, lines)
+
+    def check_newest(self, connection: Connection, last: int) -> None:
+        """Refuse to spend from a copy that was put back since the ledger was opened.
+
+        Parameters
+        ----------
+        connection : Connection
+            Holding the head.
+        last : int
+            Place of the last entry.
+
+        Raises
+        ------
+        BudgetError
+            When the witness is new, or is no longer there.
+        VerificationError
+            When an entry is missing.
+        """
+        if not self._all:
+            if (recorded := known_witness.recorded(connection)) is not None:
+                raise refusals.witness_since(recorded)
+            return
+        written = self._all[0]
+        newest = written.newest()
+        if last and not newest:
+            raise refusals.witness_saw_nothing(self._store, written.path)
+        # An entry in the chain stands for all before it; as many are looked at as may have been written out of order.
+        if books.unknown_hashes(connection, [line.hash for line in newest]):
+            self._check_holds(connection, written, written.lines())
+
+    def check_writable(self) -> None:
+        """Refuse a witness that could not be written, before anything is charged on its account.
+
+        Raises
+        ------
+        BudgetError
+            When it is missing or cannot be written.
+        """
+        for witness in self._all[:1]:
+            witness.check()
+
+    def new_lines(self, connection: Connection, last: int) -> list[Line]:
+        """Return what is to be told of new entries.
+
+        Parameters
+        ----------
+        connection : Connection
+            In the transaction that made them.
+        last : int
+            The last entry that is not new.
+
+        Returns
+        -------
+        list of Line
+            None where there is no witness.
+        """
+        return lines_since(connection, last) if self._all else []
+
+    def tell(self, lines: list[Line]) -> None:
+        """Tell the witness of entries that stand.
+
+        Parameters
+        ----------
+        lines : list of Line
+            As `new_lines` returned them.
+
+        Raises
+        ------
+        BudgetError
+            When they cannot be written.
+        """
+        if lines:
+            self._all[0].add(lines)
+
+    def _check_holds(self, connection: Connection, witness: Witness, lines: Iterable[Line]) -> None:
+        known = books.known_hashes(connection)
+        lost = {line.hash: line for line in lines if line.hash not in known}
+        if lost:
+            raise refusals.restored(self._store, witness.path, min(line.seq for line in lost.values()), len(lost))
+
+    def _tell_all(self, witness: Witness) -> None:
+        known = {line.hash for line in witness.lines()}
+        with self._store.read() as connection:
+            lines = lines_since(connection, 0)
+        self.tell([line for line in lines if line.hash not in known])
