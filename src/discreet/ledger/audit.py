@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, select
 
 from discreet.errors import VerificationError
-from discreet.ledger import costs
+from discreet.ledger import costs, rule
 from discreet.ledger.chain import BEFORE, GENESIS, entry_hash, lost_hashes, text_sha256
 from discreet.ledger.costs import AMOUNTS
 from discreet.ledger.records import Accounting, Verification
@@ -210,8 +210,7 @@ def _settle(account: dict[str, Any], row: RowMapping) -> None:
 
 
 def _check_cap(sums: dict[str, Any], row: RowMapping, noun: str) -> None:
-    held = ("rho", "failure") if sums["accounting"] == Accounting.ZCDP else ("epsilon", "delta")
-    if any(sums[f"{name}_spent"] > sums[f"{name}_cap"] for name in held):
+    if not all(rule.conditions(Accounting(sums["accounting"]), sums, rule.NO_COST).values()):
         raise _misfit(f"entry {row['seq']} spends more than the {noun}")
 
 

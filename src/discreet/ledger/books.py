@@ -35,6 +35,27 @@ def find_account(connection: Connection, dataset: str) -> Account | None:
     return None if row is None else _account(row)
 
 
+def alike(connection: Connection, dataset: str) -> str | None:
+    """Return the name of an account that differs from another name in case alone.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    dataset : str
+        The other name.
+
+    Returns
+    -------
+    str or None
+        None where there is none; the name itself does not count.
+    """
+    # Names are ASCII, so that there is nothing else in which two could be alike.
+    is_alike = func.lower(accounts.c.dataset) == dataset.lower()
+    query = select(accounts.c.dataset).where(is_alike, accounts.c.dataset != dataset)
+    return connection.execute(query.order_by(accounts.c.dataset).limit(1)).scalar()
+
+
 def all_accounts(connection: Connection) -> list[Account]:
     """Return every account.
 

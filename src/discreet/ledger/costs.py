@@ -15,6 +15,8 @@ from discreet.ledger.records import Accounting
 
 AMOUNTS = ("epsilon", "delta", "rho", "failure")
 
+_GRAINS = dict(zip(AMOUNTS, (EPSILON_GRAIN, DELTA_GRAIN, RHO_GRAIN, DELTA_GRAIN), strict=True))
+
 Amounts = dict[str, int | None]
 """Grains of epsilon, delta, rho and failure; the last two are None where epsilon and delta are what adds up."""
 
@@ -124,7 +126,7 @@ def accounting_of(amounts: Mapping[Any, Any]) -> Accounting:
     return Accounting.BASIC if amounts["rho"] is None else Accounting.ZCDP
 
 
-def numbers(amounts: Mapping[Any, Any]) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+def numbers(amounts: Mapping[Any, Any]) -> dict[str, Fraction]:
     """Return amounts as the numbers that they stand for.
 
     Parameters
@@ -134,11 +136,10 @@ def numbers(amounts: Mapping[Any, Any]) -> tuple[Fraction, Fraction, Fraction, F
 
     Returns
     -------
-    tuple of Fraction
-        In this order; 0 for None.
+    dict of str to Fraction
+        Under the same names; 0 for None.
     """
-    epsilon, delta, rho, failure = (amounts[name] or 0 for name in AMOUNTS)
-    return epsilon * EPSILON_GRAIN, delta * DELTA_GRAIN, rho * RHO_GRAIN, failure * DELTA_GRAIN
+    return {name: (amounts[name] or 0) * _GRAINS[name] for name in AMOUNTS}
 
 
 def follows(amounts: Mapping[Any, Any]) -> bool:
@@ -154,7 +155,7 @@ def follows(amounts: Mapping[Any, Any]) -> bool:
     bool
         True also for what another machine's logarithms would round to the next steps.
     """
-    epsilon, delta, rho, failure = numbers(amounts)
+    epsilon, delta, rho, failure = numbers(amounts).values()
     if not 0 < failure * FAILURE_SHARE <= delta or rho <= 0:
         return False
     return epsilon_of_rho(rho, delta - failure) <= epsilon + 10 * EPSILON_GRAIN

@@ -11,7 +11,7 @@ from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError
-from discreet.ledger import books, chain, costs, postings, refusals, terms
+from discreet.ledger import books, chain, costs, postings, refusals, sums, terms
 from discreet.ledger.grains import RHO_GRAIN
 from discreet.ledger.reading import Reader
 from discreet.ledger.reconcile import reconcile
@@ -371,8 +371,9 @@ class Ledger(Reader):
         """Hold the end of the chain; the caller's own part is the last of the transaction, the witness follows it."""
         self._witnesses.check_writable()
         with self._store.write() as connection:
-            last, _ = chain.lock(connection)
+            last, digest = chain.lock(connection)
             if spends:
+                sums.check_end(connection, last, digest)
                 self._witnesses.check_newest(connection, last)
             yield connection
             if within is not None:

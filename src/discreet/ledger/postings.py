@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func,
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError
-from discreet.ledger import books, chain, refusals
+from discreet.ledger import books, chain, refusals, rule, sums
 from discreet.ledger.costs import AMOUNTS, Amounts, numbers
 from discreet.ledger.records import Account, Accounting, Allotment
 from discreet.ledger.schema import accounts, allotments, entries, releases
@@ -48,12 +48,14 @@ def set_cap(
     InvalidParameterError
         When the cap is below what is spent.
     BudgetError
-        When the unit, the relation or the accounting is another than that of what is spent.
+        When the unit, the relation or the accounting is another than that of what is spent, or the name is new and
+        like another but for case.
     """
     dataset = str(wanted["dataset"])
     cap = _cap(accounting, amounts)
     before = books.find_account(connection, dataset)
     if before is None:
+        refusals.check_alone(dataset, books.alike(connection, dataset))
         connection.execute(insert(accounts).values(**wanted, **cap, **_NOTHING))
         return True
     refusals.check_terms(before, wanted["unit"], relation)
@@ -89,8 +91,8 @@ def set_allotment(connection: Connection, account: Account, project: str, amount
     InvalidParameterError
         When the ceiling is below what the project spent, or above the cap.
     """
-    epsilon, delta, _, _ = numbers(amounts)
-    if epsilon > account.epsilon_cap or delta > account.delta_cap:
+    asked = numbers(amounts)
+    if asked["epsilon"] > account.epsilon_cap or asked["delta"] > account.delta_cap:
         raise refusals.above_cap(account, amounts)
     of = {"dataset": account.dataset, "project": project}
     cap = _cap(account.accounting, amounts)
@@ -123,11 +125,15 @@ def charge(store: Store, connection: Connection, account: Account, values: dict[
         When it costs more than what is left.
     BudgetError
         When the project is allotted nothing.
+    VerificationError
+        When what has the cap was changed beside its entries.
     """
     project = values["project"]
+    sums.check_account(connection, account.dataset)
     if project is not None:
         found = books.find_allotment(connection, account.dataset, project)
         allotment = refusals.check_allotted(store, account, found, project)
+        sums.check_allotment(connection, account.dataset, project)
     of = and_(
         accounts.c.dataset == values["dataset"],
         func.coalesce(accounts.c.unit, values["unit"]) == values["unit"],
@@ -208,36 +214,33 @@ def _allotment_of(values: dict[str, Any]) -> ColumnElement[bool]:
 
 def _take(
     connection: Connection,
-    sums: Table,
+    table: Table,
     of: ColumnElement[bool],
     accounting: Accounting,
     values: dict[str, Any],
     **fixed: str,
 ) -> bool:
-    held = ("rho", "failure") if accounting is Accounting.ZCDP else ("epsilon", "delta")
-    fits = [sums.c[f"{name}_spent"] + (values[name] or 0) <= sums.c[f"{name}_cap"] for name in held]
+    fits = rule.conditions(accounting, table.c, values).values()
     done = connection.execute(
-        update(sums)
-        .where(of, sums.c.accounting == accounting.value, *fits)
-        .values(**{f"{name}_spent": sums.c[f"{name}_spent"] + (values[name] or 0) for name in AMOUNTS}, **fixed)
+        update(table)
+        .where(of, table.c.accounting == accounting.value, *fits)
+        .values(**{f"{name}_spent": table.c[f"{name}_spent"] + (values[name] or 0) for name in AMOUNTS}, **fixed)
     )
     return done.rowcount == 1
 
 
-def _check_covers(sums: Account | Allotment, amounts: Amounts) -> None:
-    epsilon, delta, rho, failure = numbers(amounts)
-    if sums.accounting is Accounting.ZCDP:
-        if rho < sums.rho_spent or failure < sums.failure_spent:
-            raise refusals.below_spent_rho(sums, amounts)
-    elif epsilon < sums.epsilon_spent or delta < sums.delta_spent:
-        raise refusals.below_spent(sums, amounts)
+def _check_covers(limit: Account | Allotment, amounts: Amounts) -> None:
+    caps = {f"{name}_cap": cap for name, cap in numbers(amounts).items()}
+    if not all(rule.conditions(limit.accounting, vars(limit) | caps, rule.NO_COST).values()):
+        is_rho = limit.accounting is Accounting.ZCDP
+        raise (refusals.below_spent_rho if is_rho else refusals.below_spent)(limit, amounts)
 
 
 def _give_back(connection: Connection, reserved: RowMapping, row: dict[str, Any]) -> None:
     back = {name: None if reserved[name] is None else -reserved[name] for name in AMOUNTS}
-    for sums, of in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
-        less = {f"{name}_spent": sums.c[f"{name}_spent"] + (back[name] or 0) for name in AMOUNTS}
-        connection.execute(update(sums).where(of).values(**less))
+    for table, of in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
+        less = {f"{name}_spent": table.c[f"{name}_spent"] + (back[name] or 0) for name in AMOUNTS}
+        connection.execute(update(table).where(of).values(**less))
     chain.append(connection, **row, **back)
 
 

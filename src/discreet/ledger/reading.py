@@ -242,4 +242,7 @@ class Reader:
         self._witnesses.check(witness)
 
     def _account(self, connection: Connection, dataset: str, guarantee: Guarantee | None = None) -> Account:
-        return refusals.check_granted(self._store, books.find_account(connection, dataset), dataset, guarantee)
+        account = books.find_account(connection, dataset)
+        if account is None:
+            refusals.check_alone(dataset, books.alike(connection, dataset))
+        return refusals.check_granted(self._store, account, dataset, guarantee)

@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.ledger import books, chain, postings, refusals
+from discreet.ledger import books, chain, postings, refusals, rule
 from discreet.ledger.costs import AMOUNTS, Amounts, accounting_of, numbers
-from discreet.ledger.records import Account, Accounting, Allotment
+from discreet.ledger.records import Account, Allotment
 from discreet.ledger.remembered import Charge
 from discreet.ledger.store import Store
 from discreet.ledger.witness import Line
@@ -81,12 +81,9 @@ def _sum(group: Iterable[Mapping[str, Any]]) -> Amounts:
 
 
 def _fits(limit: Account | Allotment, cost: Amounts) -> bool:
-    epsilon, delta, rho, failure = numbers(cost)
     if limit.accounting is not accounting_of(cost):
         return False
-    if limit.accounting is Accounting.ZCDP:
-        return rho <= limit.rho_left and failure <= limit.delta_left
-    return epsilon <= limit.epsilon_left and delta <= limit.delta_left
+    return all(rule.conditions(limit.accounting, vars(limit), numbers(cost)).values())
 
 
 def _charge_again(store: Store, connection: Connection, charge: Charge) -> None:

@@ -1,16 +1,37 @@
 """Why the ledger refuses, in numbers and with the command that helps."""
 
-import shlex
 from fractions import Fraction
-from pathlib import Path
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.errors import BudgetError, BudgetExceededError, InvalidParameterError, VerificationError
-from discreet.ledger.costs import Amounts, accounting_of, numbers
+from discreet.errors import BudgetError, BudgetExceededError, InvalidParameterError
+from discreet.ledger import rule
+from discreet.ledger.costs import AMOUNTS, Amounts, accounting_of, numbers
 from discreet.ledger.grains import DELTA_GRAIN, EPSILON_GRAIN, as_text, charged
 from discreet.ledger.records import Account, Accounting, Allotment
 from discreet.ledger.store import Store
+
+
+def check_alone(dataset: str, alike: str | None) -> None:
+    """Refuse a data set whose name is another one's but for case: it would have a second budget.
+
+    Parameters
+    ----------
+    dataset : str
+        Has no account.
+    alike : str or None
+        The account that is named alike, if there is one.
+
+    Raises
+    ------
+    BudgetError
+        Its text holds the other name.
+    """
+    if alike is not None:
+        raise BudgetError(
+            f"A data set must differ from another one in more than case, but dataset={dataset!r} is new and {alike!r} "
+            f"has a cap. Use {alike!r} for the same people, also in the metadata, and another name for other people."
+        )
 
 
 def check_granted(store: Store, account: Account | None, dataset: str, guarantee: Guarantee | None = None) -> Account:
@@ -167,7 +188,7 @@ def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
     InvalidParameterError
         Its text holds the cap.
     """
-    epsilon, delta, _, _ = numbers(amounts)
+    epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
         f"An allotment must be within the {_called(account.dataset)}, epsilon={as_text(account.epsilon_cap)} and "
         f"delta={as_text(account.delta_cap)}, but epsilon={as_text(epsilon)} and delta={as_text(delta)}. "
@@ -195,7 +216,7 @@ def exceeded(store: Store, sums: Account | Allotment, cost: Amounts) -> BudgetEx
     return BudgetExceededError(
         f"A request must fit in what is left of the {_called(*_names(sums))}, but {_too_much_of(sums, cost)}. "
         f"Ask for less; only the owner of the data may raise the {_noun(sums)}: `{_raise(store, sums, cost)}`.",
-        numbers(cost)[0],
+        numbers(cost)["epsilon"],
         sums.epsilon_left,
     )
 
@@ -239,32 +260,6 @@ def lost(
     )
 
 
-def restored(store: Store, witness: Path, first: int, count: int) -> VerificationError:
-    """Return the error for a ledger that lacks what its witness saw.
-
-    Parameters
-    ----------
-    store : Store
-        The ledger, which the command must name.
-    witness : Path
-        The witness.
-    first : int
-        Place of the first entry that is missing.
-    count : int
-        Number of entries that are.
-
-    Returns
-    -------
-    VerificationError
-        Its text holds the command that charges them again.
-    """
-    command = _shell(store, "reconcile", "--witness", str(witness))
-    return VerificationError(
-        f"Every entry that the witness saw must be in the ledger's chain, but entry {first} is not, of {count} in all. "
-        f"This ledger is an older copy: spend nothing from it, and put back the newest, or `{command}`."
-    )
-
-
 def below_spent(sums: Account | Allotment, amounts: Amounts) -> InvalidParameterError:
     """Return the error for a cap below what is spent.
 
@@ -280,7 +275,7 @@ def below_spent(sums: Account | Allotment, amounts: Amounts) -> InvalidParameter
     InvalidParameterError
         Its text holds what is spent.
     """
-    epsilon, delta, _, _ = numbers(amounts)
+    epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
         f"The {_called(*_names(sums))} must cover what is spent, "
         f"epsilon={as_text(sums.epsilon_spent)} and delta={as_text(sums.delta_spent)}, "
@@ -303,7 +298,7 @@ def below_spent_rho(sums: Account | Allotment, amounts: Amounts) -> InvalidParam
     InvalidParameterError
         Its text holds what is spent.
     """
-    _, _, rho, failure = numbers(amounts)
+    _, _, rho, failure = numbers(amounts).values()
     return InvalidParameterError(
         f"The {_called(*_names(sums))} must cover what is spent, rho={as_text(sums.rho_spent)} "
         f"and failures of {as_text(sums.failure_spent)}, but it converts to rho={as_text(rho)} and failures of "
@@ -324,18 +319,16 @@ def _called(dataset: str, project: str | None = None) -> str:
 
 
 def _too_much_of(sums: Account | Allotment, cost: Amounts) -> str:
-    epsilon, delta, rho, failure = numbers(cost)
-    if sums.accounting is Accounting.ZCDP:
-        parts = _too_much("rho", rho, sums.rho_left, sums.rho_cap)
-        parts += _too_much("delta of failure", failure, sums.delta_left, sums.failure_cap)
-    else:
-        parts = _too_much("epsilon", epsilon, sums.epsilon_left, sums.epsilon_cap)
-        parts += _too_much("delta", delta, sums.delta_left, sums.delta_cap)
+    asked = numbers(cost)
+    parts = []
+    for name, fits in rule.conditions(sums.accounting, vars(sums), asked).items():
+        cap, spent = getattr(sums, f"{name}_cap"), getattr(sums, f"{name}_spent")
+        word = "delta of failure" if name == "failure" else name
+        if not fits:
+            parts.append(
+                f"{word}={as_text(asked[name])} is asked, and {as_text(cap - spent)} of {as_text(cap)} is left"
+            )
     return " and ".join(parts)
-
-
-def _too_much(name: str, asked: Fraction, left: Fraction, cap: Fraction) -> list[str]:
-    return [f"{name}={as_text(asked)} is asked, and {as_text(left)} of {as_text(cap)} is left"] if asked > left else []
 
 
 def _raise(store: Store, sums: Account | Allotment, cost: Amounts) -> str:
@@ -343,7 +336,7 @@ def _raise(store: Store, sums: Account | Allotment, cost: Amounts) -> str:
     if sums.accounting is Accounting.ZCDP:
         # Without its epsilon: the running rho is not to be converted.
         return _command(store, verb, *_names(sums), epsilon="E", delta=as_text(sums.delta_cap))
-    epsilon, delta, _, _ = numbers(cost)
+    epsilon, delta, _, _ = numbers(cost).values()
     epsilon = max(sums.epsilon_cap, sums.epsilon_spent + epsilon)
     delta = max(sums.delta_cap, sums.delta_spent + delta)
     return _command(store, verb, *_names(sums), epsilon=as_text(epsilon), delta=as_text(delta))
@@ -351,13 +344,13 @@ def _raise(store: Store, sums: Account | Allotment, cost: Amounts) -> str:
 
 def _room(limit: Account | Allotment | None, cost: Amounts, cap: Amounts | None) -> tuple[str, str]:
     """Epsilon and delta of a cap that holds what was lost: the newest that was lost as well, or the sum."""
-    seen = (Fraction(0), Fraction(0)) if cap is None else numbers(cap)[:2]
+    seen = numbers(dict.fromkeys(AMOUNTS) if cap is None else cap)
     if accounting_of(cost) is Accounting.ZCDP:
-        is_enough = cap is not None and (limit is None or seen[0] > limit.epsilon_cap)
-        return (as_text(seen[0]), as_text(seen[1])) if is_enough else ("E", "D")
-    spent = (Fraction(0), Fraction(0)) if limit is None else (limit.epsilon_spent, limit.delta_spent)
-    epsilon, delta = (max(one, two + three) for one, two, three in zip(seen, spent, numbers(cost)[:2], strict=True))
-    return as_text(epsilon), as_text(delta)
+        is_enough = cap is not None and (limit is None or seen["epsilon"] > limit.epsilon_cap)
+        return (as_text(seen["epsilon"]), as_text(seen["delta"])) if is_enough else ("E", "D")
+    spent = {} if limit is None else vars(limit)
+    needed = {name: spent.get(f"{name}_spent", 0) + part for name, part in numbers(cost).items()}
+    return as_text(max(seen["epsilon"], needed["epsilon"])), as_text(max(seen["delta"], needed["delta"]))
 
 
 def _command(store: Store, verb: str, *names: str, epsilon: str, delta: str, accounting: str = "") -> str:
@@ -366,50 +359,4 @@ def _command(store: Store, verb: str, *names: str, epsilon: str, delta: str, acc
         words += ["--delta", delta]
     if accounting:
         words += ["--accounting", accounting]
-    return _shell(store, verb, *words)
-
-
-def _shell(store: Store, *words: str) -> str:
-    named = () if store.is_default else ("--ledger", store.shown)
-    return shlex.join(["discreet", "budget", *words, *named])
-
-
-def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
-    """Return the error of a witness that is new to a ledger with entries.
-
-    Parameters
-    ----------
-    store : Store
-        The ledger's database.
-    path : Path
-        The witness.
-
-    Returns
-    -------
-    BudgetError
-        With the command that begins one on purpose.
-    """
-    return BudgetError(
-        f"A witness must have seen the ledger's entries, but {str(path)[:300]!r} is empty or was not there. Put it "
-        "back, or name where it lies with --witness: without it an older copy passes for the newest. To begin a new "
-        f"one of a ledger that you trust: {_shell(store, 'witness', str(path))}"
-    )
-
-
-def witness_since(path: Path) -> BudgetError:
-    """Return the error of a ledger that got a witness after it was opened without one.
-
-    Parameters
-    ----------
-    path : Path
-        The witness.
-
-    Returns
-    -------
-    BudgetError
-        Nothing was charged.
-    """
-    return BudgetError(
-        f"Every charge must be written to the ledger's witness, but {str(path)[:300]!r} began after this ledger was "
-        "opened. Open the ledger again."
-    )
+    return store.command(verb, *words)

@@ -1,6 +1,7 @@
 """The ledger's database: its place, its tables, and the error when it cannot be used."""
 
 import os
+import shlex
 from pathlib import Path
 
 import platformdirs
@@ -42,6 +43,22 @@ class Store(Database):
         if location is None:
             location = os.environ.get(ENVIRONMENT) or _default_file()
         super().__init__(location, MIGRATIONS, unreachable=unreachable, pooled=pooled)
+
+    def command(self, *words: str) -> str:
+        """Return the command that does something to this ledger.
+
+        Parameters
+        ----------
+        *words : str
+            What follows ``discreet budget``.
+
+        Returns
+        -------
+        str
+            As a shell takes it.
+        """
+        named = () if self.is_default else ("--ledger", self.shown)
+        return shlex.join(["discreet", "budget", *words, *named])
 
 
 def unreachable(shown: str, reason: str) -> UnreachableError:

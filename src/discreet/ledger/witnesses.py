@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from discreet.ledger import books, chain, known_witness, refusals
+from discreet.ledger import books, chain, known_witness, witness_refusals
 from discreet.ledger.store import Store
 from discreet.ledger.witness import Line, Witness, lines_since
 
@@ -62,7 +62,7 @@ class Witnesses:
         with self._store.read() as connection:
             last, _ = chain.read_head(connection)
         if not (written.holds_lines() or is_new) and (last or self._named is None):
-            raise refusals.witness_saw_nothing(self._store, written.path)
+            raise witness_refusals.witness_saw_nothing(self._store, written.path)
         written.prepare()
         if not is_restored:
             self.check()
@@ -112,12 +112,12 @@ class Witnesses:
         """
         if not self._all:
             if (recorded := known_witness.recorded(connection)) is not None:
-                raise refusals.witness_since(recorded)
+                raise witness_refusals.witness_since(recorded)
             return
         written = self._all[0]
         newest = written.newest()
         if last and not newest:
-            raise refusals.witness_saw_nothing(self._store, written.path)
+            raise witness_refusals.witness_saw_nothing(self._store, written.path)
         # An entry in the chain stands for all before it; as many are looked at as may have been written out of order.
         if books.unknown_hashes(connection, [line.hash for line in newest]):
             self._check_holds(connection, written, written.lines())
@@ -170,7 +170,9 @@ class Witnesses:
         known = books.known_hashes(connection)
         lost = {line.hash: line for line in lines if line.hash not in known}
         if lost:
-            raise refusals.restored(self._store, witness.path, min(line.seq for line in lost.values()), len(lost))
+            raise witness_refusals.restored(
+                self._store, witness.path, min(line.seq for line in lost.values()), len(lost)
+            )
 
     def _tell_all(self, witness: Witness) -> None:
         known = {line.hash for line in witness.lines()}

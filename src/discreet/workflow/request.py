@@ -290,7 +290,7 @@ def _studied(
 ) -> Answer:
     """A run that gives no guarantee: nothing is charged, and no data set with a cap is touched."""
     dataset = inquiry.metadata.dataset
-    if ledger is not None and any(account.dataset == dataset for account in ledger.accounts()):
+    if ledger is not None and any(account.dataset.lower() == dataset.lower() for account in ledger.accounts()):
         raise PolicyError(
             f"Data set {dataset} has a cap in the ledger, so every run on it must give a guarantee, but this one is "
             "for study and gives none. Use other data, or drop as_published."

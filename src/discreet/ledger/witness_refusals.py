@@ -1,0 +1,73 @@
+"""Why a ledger refuses on account of its witness, with the command that helps."""
+
+from pathlib import Path
+
+from discreet.errors import BudgetError, VerificationError
+from discreet.ledger.store import Store
+
+
+def restored(store: Store, witness: Path, first: int, count: int) -> VerificationError:
+    """Return the error for a ledger that lacks what its witness saw.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger, which the command must name.
+    witness : Path
+        The witness.
+    first : int
+        Place of the first entry that is missing.
+    count : int
+        Number of entries that are.
+
+    Returns
+    -------
+    VerificationError
+        Its text holds the command that charges them again.
+    """
+    command = store.command("reconcile", "--witness", str(witness))
+    return VerificationError(
+        f"Every entry that the witness saw must be in the ledger's chain, but entry {first} is not, of {count} in all. "
+        f"This ledger is an older copy: spend nothing from it, and put back the newest, or `{command}`."
+    )
+
+
+def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
+    """Return the error of a witness that is new to a ledger with entries.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger's database.
+    path : Path
+        The witness.
+
+    Returns
+    -------
+    BudgetError
+        With the command that begins one on purpose.
+    """
+    return BudgetError(
+        f"A witness must have seen the ledger's entries, but {str(path)[:300]!r} is empty or was not there. Put it "
+        "back, or name where it lies with --witness: without it an older copy passes for the newest. To begin a new "
+        f"one of a ledger that you trust: {store.command('witness', str(path))}"
+    )
+
+
+def witness_since(path: Path) -> BudgetError:
+    """Return the error of a ledger that got a witness after it was opened without one.
+
+    Parameters
+    ----------
+    path : Path
+        The witness.
+
+    Returns
+    -------
+    BudgetError
+        Nothing was charged.
+    """
+    return BudgetError(
+        f"Every charge must be written to the ledger's witness, but {str(path)[:300]!r} began after this ledger was "
+        "opened. Open the ledger again."
+    )
