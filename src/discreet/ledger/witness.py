@@ -3,8 +3,9 @@
 import fcntl
 import json
 import os
+import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,6 +14,8 @@ from sqlalchemy import Connection, RowMapping, select
 from discreet.errors import BudgetError, VerificationError
 from discreet.files import read_text
 from discreet.ledger.schema import entries
+
+_HASH = re.compile('"hash":"([0-9a-f]{64})"')
 
 _NEWEST_BYTES = 2**16
 """About 190 lines."""
@@ -124,8 +127,13 @@ class Witness:
         except OSError as error:
             raise self._unwritable(error) from None
 
-    def lines(self) -> list[Line]:
+    def lines(self, known: Callable[[], Container[str]] = tuple) -> list[Line]:
         """Read all that is whole.
+
+        Parameters
+        ----------
+        known : callable
+            Called once the file is read, which may grow meanwhile: hashes of entries whose lines are left out.
 
         Returns
         -------
@@ -139,18 +147,20 @@ class Witness:
         VerificationError
             When a line is none that a ledger wrote.
         """
-        found = []
-        for number, text in enumerate(read_text(self.path, "witness").split("\n"), start=1):
-            if not text.endswith("}"):
+        texts = read_text(self.path, "witness").split("\n")
+        left_out, lines = known(), []
+        for number, text in enumerate(texts, start=1):
+            shown = _HASH.search(text)
+            if not text.endswith("}") or (shown is not None and shown[1] in left_out):
                 continue
             try:
-                found.append(Line.model_validate_json(text))
+                lines.append(Line.model_validate_json(text))
             except ValidationError:
                 raise VerificationError(
                     f"Each line of a witness must be one that the ledger wrote, but line {number} of {self.path} is "
                     "not. Put the file back as it was: without it an old copy of the ledger cannot be told."
                 ) from None
-        return found
+        return lines
 
     def newest(self) -> list[Line]:
         """Read the last lines that are whole.

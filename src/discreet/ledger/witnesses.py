@@ -89,9 +89,7 @@ class Witnesses:
             When an entry is missing.
         """
         for witness in self._all if other is None else [Witness(other)]:
-            lines = witness.lines()  # before the chain, which may grow meanwhile
-            with self._store.read() as connection:
-                self._check_holds(connection, witness, lines)
+            self._refuse_lost(witness, witness.lines(self._known))
 
     def check_newest(self, connection: Connection, last: int) -> None:
         """Refuse to spend from a copy that was put back since the ledger was opened.
@@ -120,7 +118,7 @@ class Witnesses:
             raise witness_refusals.witness_saw_nothing(self._store, written.path)
         # An entry in the chain stands for all before it; as many are looked at as may have been written out of order.
         if books.unknown_hashes(connection, [line.hash for line in newest]):
-            self._check_holds(connection, written, written.lines())
+            self._refuse_lost(written, written.lines(lambda: books.known_hashes(connection)))
 
     def check_writable(self) -> None:
         """Refuse a witness that could not be written, before anything is charged on its account.
@@ -166,9 +164,12 @@ class Witnesses:
         if lines:
             self._all[0].add(lines)
 
-    def _check_holds(self, connection: Connection, witness: Witness, lines: Iterable[Line]) -> None:
-        known = books.known_hashes(connection)
-        lost = {line.hash: line for line in lines if line.hash not in known}
+    def _known(self) -> set[str]:
+        with self._store.read() as connection:
+            return books.known_hashes(connection)
+
+    def _refuse_lost(self, witness: Witness, lines: Iterable[Line]) -> None:
+        lost = {line.hash: line for line in lines}
         if lost:
             raise witness_refusals.restored(
                 self._store, witness.path, min(line.seq for line in lost.values()), len(lost)
