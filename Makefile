@@ -6,9 +6,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 AUDIT := $(VENV)/audit
 SOURCES := $(shell find src -type f -not -name '*.pyc')
-NEEDED := import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-  extras = p['optional-dependencies'] | {'discreet': p['dependencies']}; \
-  print(*(line for name in sys.argv[1:] for line in extras[name]), sep='\n')
+# Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
+INSTALL := install --require-hashes --no-deps --no-build-isolation -r
 
 .PHONY: demo test test-long lint docs bench load study audit help clean
 
@@ -62,19 +61,19 @@ audit: $(VENV)/wheel $(AUDIT)/tools
 clean:
 	rm -rf $(VENV) build dist demo docs/_build
 
-$(VENV)/dependencies: pyproject.toml constraints.txt
+$(VENV)/dependencies: pyproject.toml constraints.txt constraints.py
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt --upgrade pip
-	$(PIP) install -c constraints.txt hatchling
-	$(BIN)/python -c "$(NEEDED)" discreet service remote postgres spark dev > $(VENV)/requirements.txt
-	$(PIP) install -c constraints.txt -r $(VENV)/requirements.txt
+	$(PYTHON) constraints.py pip setuptools > $(VENV)/installers.txt
+	$(PIP) $(INSTALL) $(VENV)/installers.txt
+	$(PYTHON) constraints.py build-system discreet service remote postgres spark dev > $(VENV)/requirements.txt
+	$(PIP) $(INSTALL) $(VENV)/requirements.txt
 	touch $@
 
 # Apart: what comes with them makes every start of the pictures' library wait for seconds.
 $(AUDIT)/tools: $(VENV)/dependencies
 	$(BIN)/python -m venv --without-pip $(AUDIT)
-	$(BIN)/python -c "$(NEEDED)" audit > $(AUDIT)/requirements.txt
-	$(PIP) --python $(AUDIT)/bin/python install -c constraints.txt -r $(AUDIT)/requirements.txt
+	$(PYTHON) constraints.py audit > $(AUDIT)/requirements.txt
+	$(PIP) --python $(AUDIT)/bin/python $(INSTALL) $(AUDIT)/requirements.txt
 	touch $@
 
 $(VENV)/wheel: $(VENV)/dependencies $(SOURCES) README.md

@@ -155,8 +155,7 @@ def test_no_path_of_one_machine_and_no_address_of_a_registry():
     assert [name for name in found if name != "tests/contracts/test_house.py"] == []
 
 
-def test_constraints_pin_names_and_versions_alone():
-    """A constraint is NAME==VERSION: no address, no path, no local build."""
-    lines = (REPOSITORY / "constraints.txt").read_text().splitlines()
-    assert lines
-    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line)] == []
+def test_constraints_pin_names_versions_and_digests_alone():
+    """A constraint is NAME==VERSION and the digests of its files: no address, no path, no local build."""
+    part = r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+( \\\n    --hash=sha256:[0-9a-f]{64})+(\n    # needs [a-z0-9 -]+)?\n"
+    assert re.fullmatch(f"({part})+", (REPOSITORY / "constraints.txt").read_text())

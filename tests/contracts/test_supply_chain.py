@@ -1,9 +1,11 @@
 """What Discreet is made of is pinned, listed and can be looked up: `make audit` writes the list and asks about it."""
 
+import hashlib
 import json
 import re
 import subprocess
 import sys
+import zipfile
 from importlib.metadata import distribution, distributions
 from pathlib import Path
 
@@ -29,8 +31,19 @@ def canonical(name):
 
 def pinned():
     """Versions by name, as constraints.txt has them."""
-    lines = (REPOSITORY / "constraints.txt").read_text().split()
-    return {canonical(name): version for name, _, version in (line.partition("==") for line in lines)}
+    lines = re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", (REPOSITORY / "constraints.txt").read_text(), re.MULTILINE)
+    return {canonical(name): version for name, version in lines}
+
+
+def chosen(*words):
+    """What is installed for some words of the Makefile: the text that pip is given."""
+    command = [sys.executable, REPOSITORY / "constraints.py", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def chosen_names(*words):
+    """Names of what is installed for some words of the Makefile."""
+    return {canonical(name) for name in re.findall(r"^([A-Za-z0-9._-]+)==", chosen(*words), re.MULTILINE)}
 
 
 def needed(name="discreet", extras=EXTRAS):
@@ -58,6 +71,53 @@ def test_every_part_is_pinned():
     assert parts - pinned().keys() == set()
     other = {name for name in parts if distribution(name).version != pinned()[name]}
     assert other == set()
+
+
+def test_what_is_installed_is_complete():
+    """Each group brings all that its parts need, as they say themselves, and nothing that no part of it needs."""
+    everything = chosen_names("build-system", "discreet", *EXTRAS)
+    assert everything == needed("discreet") | needed("hatchling", ()) | {"hatchling"}
+    assert chosen_names("discreet") == needed("discreet", ())
+    assert chosen_names("discreet", "service") == needed("discreet", ("service",))
+    assert chosen_names("pip", "setuptools") == {"pip", "setuptools"}
+
+
+def test_everything_is_installed_by_its_digest():
+    """Each use of pip in the Makefile takes what constraints.py prints, or the wheel that was built here."""
+    text = (REPOSITORY / "Makefile").read_text()
+    (install,) = re.findall(r"^INSTALL := (.*)", text, re.MULTILINE)
+    assert {"--require-hashes", "--no-deps", "--no-build-isolation"} <= set(install.split())
+    lines = [line for line in text.splitlines() if line.startswith("\t$(PIP)")]
+    assert len(lines) == 4
+    for line in lines:
+        given = re.search(r"\$\(INSTALL\) (\S+)$", line)
+        assert line.endswith("--no-deps --force-reinstall dist/*.whl") or f"> {given[1]}\n" in text, line
+
+
+def installed_by(text, folder):
+    """Have pip install from a folder of one wheel alone, told so much of it."""
+    folder.mkdir(exist_ok=True)
+    wheel = folder / "part-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("part.py", "")
+        file.writestr("part-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: part\nVersion: 1\n")
+        file.writestr("part-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr("part-1.dist-info/RECORD", "")
+    (folder / "parts.txt").write_text(text.format(digest=hashlib.sha256(wheel.read_bytes()).hexdigest()))
+    (words,) = re.findall(r"^INSTALL := (.*) -r$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    where = ["--no-index", "--find-links", folder, "--target", folder / "there", "-r", folder / "parts.txt"]
+    command = [sys.executable, "-m", "pip", "--isolated", *words.split(), *where]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_another_file_is_not_installed(tmp_path):
+    """Controls: a file whose digest is another's, and one without; the right one is installed."""
+    right = installed_by("part==1 \\\n    --hash=sha256:{digest}\n    # needs nothing\n", tmp_path / "right")
+    assert (right.returncode, (tmp_path / "right" / "there" / "part.py").exists()) == (0, True), right.stderr
+    wrong = installed_by(f"part==1 \\\n    --hash=sha256:{64 * '0'}\n", tmp_path / "wrong")
+    assert (wrong.returncode != 0, "DO NOT MATCH THE HASHES" in wrong.stderr) == (True, True)
+    none = installed_by("part==1\n", tmp_path / "none")
+    assert (none.returncode != 0, "Hashes are required" in none.stderr) == (True, True)
 
 
 def test_every_tool_of_the_audit_is_pinned():
