@@ -20,8 +20,8 @@ from benchmarks.tables import FREMTPL_METADATA, SHARED
 from discreet.data import engine
 from discreet.data.design import Design
 from discreet.data.dummy import dummy_table
+from discreet.data.engines import csv_file, file_table, lazy, sql
 from discreet.data.engines import duckdb as duckdb_files
-from discreet.data.engines import file_table, lazy, sql
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.data.sources import open_table
@@ -150,7 +150,7 @@ def test_header_names_the_columns_and_opens_no_row(stored):
 @pytest.mark.parametrize(("batch_rows", "workers"), either([(97, 1), (1000, 4)], [(65536, 2), (97, 1), (1000, 4)]))
 def test_moments_are_the_same_integers(stored, expected, batch_rows, workers, monkeypatch):
     """Whatever the storage, the batches and the threads."""
-    for module in (engine, duckdb_files, file_table, sql, lazy):
+    for module in (engine, csv_file, duckdb_files, file_table, sql, lazy):
         monkeypatch.setattr(module, "BATCH_ROWS", batch_rows)
     monkeypatch.setattr("discreet.data.engines.frame.BATCH_ROWS", batch_rows)
     monkeypatch.setattr("discreet.data.engines.each.WORKERS", workers)
@@ -167,7 +167,7 @@ SCORES = ScoreDesign.plan(METADATA, "ClaimNb", NUMERIC, center=0.0)
 )
 def test_scores_are_the_same_integers(stored, expected, batch_rows, workers, group, monkeypatch):
     """Sums of products with the target, column by column, are those of the moments."""
-    for module in (engine, duckdb_files, file_table, sql, lazy):
+    for module in (engine, csv_file, duckdb_files, file_table, sql, lazy):
         monkeypatch.setattr(module, "BATCH_ROWS", batch_rows)
     monkeypatch.setattr("discreet.data.engines.each.WORKERS", workers)
     monkeypatch.setattr(engine, "GROUP", group)
@@ -363,26 +363,45 @@ def test_real_table_in_three_orders_from_five_storages(policies, tmp_path):
         "EXPORT DATABASE '{other}.export'",
     ],
 )
-@pytest.mark.parametrize("storage", ["csv", "duckdb"])
-def test_engine_is_locked_to_its_file(storage, statement, tmp_path):
+def test_engine_is_locked_to_its_file(statement, tmp_path):
     """No other file, no network, no writing, no way to lift the lock."""
     home, other = tmp_path / "home", tmp_path / "other"
     home.mkdir(), other.mkdir()
     secret = to_parquet(small(), other)
-    table = open_table(ENGINES[storage](small(), home), METADATA)
+    table = open_table(to_duckdb(small(), home), METADATA)
     with table._connect() as connection, pytest.raises(duckdb.Error):
         connection.execute(statement.format(other=secret)).fetchall()
     assert [path.name for path in other.iterdir()] == ["t.parquet"]
 
 
-@pytest.mark.parametrize("storage", ["csv", "duckdb"])
-def test_engine_shows_no_progress(storage, tmp_path):
+def test_engine_shows_no_progress(tmp_path):
     """The engine's own bar, which comes on in long reads and counts private rows, is off and stays off."""
-    table = open_table(ENGINES[storage](small(), tmp_path), METADATA)
+    table = open_table(to_duckdb(small(), tmp_path), METADATA)
     with table._connect() as connection:
         assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (False,)
         with pytest.raises(duckdb.Error):
             connection.execute("SET enable_progress_bar = true")
+
+
+def spilled(table, monkeypatch):
+    """Files beside the table while the engine sorts more than its memory holds, here 40 MB."""
+    connect = duckdb.connect
+    with monkeypatch.context() as patch:
+        patch.setattr(duckdb, "connect", lambda path, **more: connect(path, config={"memory_limit": "40MB"}, **more))
+        connection = table._connect()
+    with connection:
+        with contextlib.suppress(duckdb.OutOfMemoryException):
+            connection.execute("SELECT range, repeat('x', 50) FROM range(1_000_000) ORDER BY hash(range)").fetchone()
+        return {path.name for path in table.path.parent.rglob("*")} - {table.path.name}
+
+
+def test_engine_writes_no_row_to_the_disk(tmp_path, monkeypatch):
+    """Rows that do not fit into memory are an error; control: without one word of the lock they are on the disk."""
+    table = open_table(to_duckdb(small(), tmp_path), METADATA)
+    assert spilled(table, monkeypatch) == set()
+    assert "SET temp_directory = '';" in duckdb_files.LOCK
+    monkeypatch.setattr(duckdb_files, "LOCK", duckdb_files.LOCK.replace("SET temp_directory = '';", ""))
+    assert spilled(table, monkeypatch)
 
 
 def test_reading_leaves_nothing_beside_the_file(stored, tmp_path):

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.engine import Table
-from discreet.data.engines.duckdb import CsvTable, DuckDBFileTable
+from discreet.data.engines.csv_file import CsvTable
+from discreet.data.engines.duckdb import DuckDBFileTable
 from discreet.data.engines.file_table import ArrowTable, FileTable, SQLiteTable
 from discreet.data.engines.frame import FrameTable
 from discreet.data.engines.lazy import LazyTable, is_lazy

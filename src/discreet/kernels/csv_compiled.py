@@ -1,0 +1,225 @@
+"""Where the records of a CSV file begin and end, and where their cells: one set of rules, compiled.
+
+A record ends at a line feed that stands in no quotes. A quote opens quotes at the beginning of a cell alone, and is a
+character anywhere else. What follows a closing quote belongs to the cell. A record of several lines must be quoted as
+RFC 4180 has it, to its end; where it is not, its *first line alone* is left out, and the next line is read as if that
+one had never been: so a line that leaves a quote open harms itself, and not what follows.
+"""
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+_compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+
+QUOTE, FEED, RETURN = 34, 10, 13
+OUTSIDE, INSIDE, BEHIND, RETURNED = 0, 1, 2, 3
+"""Of quotes: outside, between two, behind the closing one, and behind a carriage return that follows it."""
+AT, RECORD, SECOND, PHASE, STRAY, DOOMED = 0, 1, 2, 3, 4, 5
+"""Places in the state: the next byte, the record's first, its second line's or -1, the phase, whether a quote stood
+where none should, and the end of the lines that are known to end no record which was begun before them."""
+NEVER = np.iinfo(np.int64).max
+
+State = npt.NDArray[np.int64]
+
+
+def state_at(start: int) -> State:
+    """Return the state of `frame` before a record.
+
+    Parameters
+    ----------
+    start : int
+        Place of its first byte in the file.
+
+    Returns
+    -------
+    ndarray of int64
+        By `AT`, `RECORD`, `SECOND`, `PHASE`, `STRAY`, `DOOMED`.
+    """
+    return np.array([start, start, -1, OUTSIDE, 0, 0])
+
+
+@_compile
+def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Find the records that end in a piece of a file; go on where the piece before it ended.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        The piece, from the record's first byte or, of one that is too long already, from the byte before `AT`.
+    base : int
+        Place of the piece in the file.
+    is_last : bool
+        Whether the file ends with it.
+    delimiter : int
+        Between cells.
+    longest : int
+        Longer records are left out whole.
+    state : ndarray of int64
+        As `state_at` returns it; is changed. If `AT` is before the piece afterwards, go back there.
+    starts, ends : ndarray of int64
+        For each record its place in the piece, without what ends the line; room for each line.
+
+    Returns
+    -------
+    int
+        Number of records.
+
+    Notes
+    -----
+    Inside quotes at the beginning of a line there is nothing to remember but that. So when a record that was begun in
+    line i fails at byte p, every record that is begun after line i and is inside quotes at a line's beginning before p
+    fails there too (`DOOMED`), and no byte is looked at more than twice, whatever the file holds.
+    """
+    n, count = np.int64(len(data)), 0
+    at, record, second = state[AT] - base, state[RECORD] - base, state[SECOND]
+    phase, stray, doomed = state[PHASE], state[STRAY], state[DOOMED]
+    while True:
+        failed, ended = False, False
+        if phase == OUTSIDE:
+            while at < n and data[at] != QUOTE and data[at] != FEED:
+                at += 1
+        elif phase == INSIDE:
+            while at < n and data[at] != QUOTE and (data[at] != FEED or second >= 0):
+                at += 1
+        if at >= n:
+            if not is_last:
+                break
+            if phase == INSIDE:
+                failed = True
+            else:
+                ended = True
+        elif phase == OUTSIDE:
+            if data[at] == FEED:
+                ended = True
+            elif at == record or data[at - 1] == delimiter:
+                phase = INSIDE
+            elif second >= 0:
+                failed = True
+            else:
+                stray = 1
+        elif phase == INSIDE:
+            if data[at] == QUOTE:
+                phase = BEHIND
+            elif stray or base + at < doomed:
+                record, phase, stray = at + 1, OUTSIDE, 0  # the line is left out
+            else:
+                second = base + at + 1
+        elif data[at] == FEED:
+            ended = True
+        elif data[at] == QUOTE and phase == BEHIND:
+            phase = INSIDE
+        elif data[at] == delimiter:
+            # What was behind a carriage return is text behind a closing quote.
+            failed = phase == RETURNED and second >= 0
+            stray, phase = max(stray, np.int64(phase == RETURNED)), OUTSIDE
+        elif data[at] == RETURN and phase == BEHIND:
+            phase = RETURNED
+        else:
+            failed, stray, phase = second >= 0, 1, OUTSIDE
+        if failed:
+            doomed = NEVER if at >= n else base + at
+            phase, stray = OUTSIDE, 0
+            if second < 0:  # the last line, and all of it
+                record = n
+                break
+            at = second - base
+            record, second = at, -1
+            if at < 0:
+                break
+            continue
+        if ended:
+            end = at - 1 if at > record and data[at - 1] == RETURN else at
+            if record < end and end - record <= longest:
+                starts[count], ends[count] = record, end
+                count += 1
+            record, second, phase, stray = at + 1, -1, OUTSIDE, 0
+            if at >= n:
+                record = n
+                break
+        at += 1
+    state[AT], state[RECORD], state[SECOND] = base + at, base + record, second
+    state[PHASE], state[STRAY], state[DOOMED] = phase, stray, doomed
+    return count
+
+
+@_compile
+def find_cells(data, starts, ends, delimiter, places, begins, sizes, is_mixed):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Find the cells of some columns: where each begins, how long it is, and whether quotes are to be left out of it.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        A piece of a file.
+    starts, ends : ndarray of int64, shape (n_rows,)
+        Its records.
+    delimiter : int
+        Between cells.
+    places : ndarray of int64
+        For each column up to the last that is wanted its place among these, or -1.
+    begins, sizes : ndarray of int32, shape (n_wanted, n_rows)
+        Filled; `sizes` must be zero: a record may have fewer cells.
+    is_mixed : ndarray of bool, shape (n_wanted, n_rows)
+        Filled.
+    """
+    for row in range(len(starts)):
+        at, end = starts[row], ends[row]
+        for column in range(len(places)):
+            begin, size, mixed = at, 0, False
+            if at < end and data[at] == QUOTE:
+                at += 1
+                begin = at
+                while at < end:
+                    if data[at] != QUOTE:
+                        at += 1
+                    elif at + 1 < end and data[at + 1] == QUOTE:
+                        size -= 1
+                        mixed = True
+                        at += 2
+                    else:
+                        break
+                size += at - begin
+                at += 1
+                mixed |= at < end and data[at] != delimiter
+                size -= at
+            else:
+                size -= at
+            while at < end and data[at] != delimiter:
+                at += 1
+            size += at
+            if places[column] >= 0:
+                begins[places[column], row], sizes[places[column], row] = begin, size
+                is_mixed[places[column], row] = mixed
+            if at >= end:
+                break
+            at += 1
+
+
+@_compile
+def copy_cells(data, begins, sizes, is_mixed, offsets, text):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Write the cells of a column one behind the other, without their quotes.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        A piece of a file.
+    begins, sizes : ndarray of int32, shape (n_rows,)
+        As `find_cells` fills them.
+    is_mixed : ndarray of bool, shape (n_rows,)
+        As `find_cells` fills it.
+    offsets : ndarray of int32, shape (n_rows + 1,)
+        Where each goes.
+    text : ndarray of uint8
+        Filled.
+    """
+    for row in range(len(begins)):
+        at, to, stop = begins[row], offsets[row], offsets[row] + sizes[row]
+        inside = is_mixed[row]
+        while to < stop:
+            if inside and data[at] == QUOTE:
+                inside = data[at + 1] == QUOTE
+                at += 1
+                if not inside:
+                    continue
+            text[to] = data[at]
+            at, to = at + 1, to + 1
