@@ -86,23 +86,18 @@ def write_whole(path: str | Path, content: str | bytes) -> Path:
     writable(path)
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
+        # In a folder that nobody else may enter, so that the file's mode can be what the umask says from the beginning.
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".discreet-") as folder:
+            temporary = Path(folder, "whole")
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
     except OSError as error:
         reason = (error.strerror or "it failed").lower()
         raise InvalidParameterError(
             f"The output file must be writable, but {target}: {reason}. Choose another path."
         ) from None
-    finally:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
     return target

@@ -35,6 +35,20 @@ def test_files_have_the_users_mode(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+def test_a_file_is_private_until_it_is_whole(tmp_path, monkeypatch):
+    """Nobody else can reach what is being written, and no thread sees a process without its umask meanwhile."""
+    seen, sync = [], os.fsync
+
+    def look(handle):
+        seen.extend(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir())
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask is the whole process's"))
+    write_whole(tmp_path / "out", "new")
+    assert seen == [0o700]
+
+
 def test_paths_that_cannot_be_written_are_told_before(tmp_path):
     """A folder, and a file in no folder, are refused before anything is spent."""
     for path in (tmp_path, tmp_path / "none" / "out.json"):
@@ -43,18 +57,19 @@ def test_paths_that_cannot_be_written_are_told_before(tmp_path):
     writable(tmp_path / "out.json")
 
 
-@pytest.mark.parametrize("step", ["tempfile.mkstemp", "os.chmod", "os.replace"])
+@pytest.mark.parametrize("step", ["tempfile.mkdtemp", "pathlib.Path.open", "os.replace"])
 def test_a_write_that_fails_at_any_step_leaves_nothing(step, tmp_path, monkeypatch):
-    """A folder that cannot be written, a mode that cannot be set, a name that cannot be taken: nothing new is left."""
+    """A folder that cannot be written, a file that cannot be made, a name that cannot be taken: nothing new is left."""
     (tmp_path / "out").write_text("old")
 
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(step, refuse)
     for name in ("out", "new"):
-        with pytest.raises(InvalidParameterError, match="permission denied"):
-            write_whole(tmp_path / name, "new")
+        with monkeypatch.context() as patch:
+            patch.setattr(step, refuse)
+            with pytest.raises(InvalidParameterError, match="permission denied"):
+                write_whole(tmp_path / name, "new")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert (tmp_path / "out").read_text() == "old"
 
@@ -77,7 +92,7 @@ def test_a_write_is_whole_at_every_moment(tmp_path, monkeypatch):
     path.write_text("old")
 
     def look(source, target):
-        seen.append((path.read_text(), Path(source).parent, Path(source).read_text()))
+        seen.append((path.read_text(), Path(source).parent.parent, Path(source).read_text()))
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", look)

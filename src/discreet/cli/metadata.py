@@ -7,6 +7,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import as_json, result, say, spare
+from discreet.cli.spend import confirmed, interactive
 from discreet.errors import MetadataError
 from discreet.files import write_whole
 
@@ -25,6 +26,9 @@ def new(
     neighboring: Annotated[str | None, typer.Option(help="add_or_remove_one (default) or replace_one.")] = None,
     n_rows: Annotated[int | None, typer.Option(help="Public number of rows, under replace_one.")] = None,
     table: Annotated[str | None, typer.Option(help="Which table of a database.")] = None,
+    header: Annotated[
+        bool, typer.Option("--header", help="The first line of a CSV file holds names, though it looks like a row.")
+    ] = False,
     out: Out = None,
 ) -> None:
     """Write a skeleton to fill in, from the header alone.
@@ -35,12 +39,17 @@ def new(
     """
     if out is not None:
         spare(out, data)
-    text, findings = workflow.new_metadata(
-        data, table=table, dataset=dataset, unit=unit, neighboring=neighboring, n_rows=n_rows
+    text = workflow.new_metadata(
+        data,
+        table=table,
+        dataset=dataset,
+        header=header,
+        confirm=_names_it if interactive() else None,
+        unit=unit,
+        neighboring=neighboring,
+        n_rows=n_rows,
     )
     _deliver(text, out)
-    for finding in findings:
-        say(str(finding))
     if out is not None:
         say(f"Skeleton written to {out}. Fill in the blanks, then: discreet metadata check {out}")
 
@@ -112,6 +121,12 @@ def dummy(
     declared = workflow.Metadata.read(metadata)
     written = workflow.write_dummy(declared, rows or min(declared.n_rows or 1000, 10_000_000), out)
     say(f"Fake table written to {written}. It knows nothing but the metadata.")
+
+
+def _names_it(doubt: str) -> None:
+    """Ask whether a line holds names; whoever answers looks at it elsewhere."""
+    say(f"{doubt} If it holds names, they will stand in the skeleton.")
+    confirmed()
 
 
 def _further(metadata: workflow.Metadata) -> str:

@@ -171,7 +171,39 @@ def code_of(name: str) -> int:
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,9}", name, re.ASCII) else -1
 
 
-FeatureName = Annotated[str, Field(min_length=1, max_length=1000)]
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def has_control(name: str) -> bool:
+    r"""Tell whether a column's name holds a control character, which ends lines and texts where others read it.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for NUL, line breaks, tabs and their like.
+
+    Examples
+    --------
+    >>> has_control("income (EUR)"), has_control("income\n(EUR)")
+    (False, True)
+    """
+    return _CONTROL.search(name) is not None
+
+
+def _no_control(name: str) -> str:
+    if has_control(name):
+        raise ValueError(
+            "the name of a column must hold no control character, such as NUL or a line break: rename it in the table"
+        )
+    return name
+
+
+ColumnName = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_no_control)]
 
 
 def _no_path(value: Any) -> Any:
@@ -184,7 +216,7 @@ class Features(NumericColumn):
     """Numeric columns that are alike, too many to list."""
 
     match: str = Field(default="*", max_length=1000, description="pattern of their names: * ? [a-z] [!a-z]")
-    names: Annotated[tuple[FeatureName, ...] | None, BeforeValidator(_no_path)] = Field(
+    names: Annotated[tuple[ColumnName, ...] | None, BeforeValidator(_no_path)] = Field(
         default=None, min_length=1, description="their names, or the path of a text file with one a line"
     )
     count: int | None = Field(default=None, ge=1, le=MAX_FEATURES, description="how many they are")
@@ -241,7 +273,9 @@ class Features(NumericColumn):
         """
         if self.names is not None:
             return name in self.places
-        return 0 <= code_of(name) < (self.count or 0) if is_long else fnmatchcase(name, self.match)
+        if is_long:
+            return 0 <= code_of(name) < (self.count or 0)
+        return fnmatchcase(name, self.match) and not has_control(name)
 
 
 def _glob_problem(pattern: str) -> str | None:
@@ -265,9 +299,9 @@ class Long(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    row: FeatureName = Field(description="column that tells whose the value is")
-    feature: FeatureName = Field(description="column of the feature's number or name")
-    value: FeatureName = Field(description="column of the value; a pair that is absent is 0")
+    row: ColumnName = Field(description="column that tells whose the value is")
+    feature: ColumnName = Field(description="column of the feature's number or name")
+    value: ColumnName = Field(description="column of the value; a pair that is absent is 0")
 
     @model_validator(mode="after")
     def _names_differ(self) -> "Long":

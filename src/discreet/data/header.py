@@ -1,5 +1,6 @@
 """What a table's header must say before its rows are read."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -14,6 +15,35 @@ _STORED = frozenset(
     ]
 )
 """Storage types of numbers and text, in the words of all engines; the last two where every cell is missing."""
+
+_NUMBER = r"[-+]?[$€£]? ?(\d[\d .,'_]*|[.,]\d+)([eE][-+]?\d+)?[%€$£ ]*"
+_DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{1,2}[- .]*[A-Za-z]{3,9}[- .,]*\d{2,4}|\d{1,2}(:\d{2})+.*"
+_WORD = r"[Tt]rue|TRUE|[Ff]alse|FALSE|[Yy]es|YES|no|NA|[Nn]/[Aa]|NaN|nan|[-+]?inf|[Nn]ull|NULL|[Nn]one|\.|-+|\?+"
+_VALUE = re.compile(rf"{_NUMBER}|{_DATE}|{_WORD}|[^@]+@[^@]+|.{{201,}}", re.DOTALL)
+"""What a cell looks like, and a name does not: a number, a date or time, a truth value, a mark of a missing cell, an
+address of mail, a text."""
+
+
+def may_be_row(names: Sequence[str]) -> bool:
+    """Tell whether the first line of a file may be a person's row instead of the columns' names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The cells of that line.
+
+    Returns
+    -------
+    bool
+        True where one is empty, repeats or looks like a value. A row of words alone looks as names do.
+
+    Examples
+    --------
+    >>> may_be_row(["age", "income_2020"]), may_be_row(["north", "2020-03-01"]), may_be_row(["age", ""])
+    (False, True, True)
+    """
+    cells = [name.strip() for name in names]
+    return len(set(cells)) < len(cells) or any(not cell or _VALUE.fullmatch(cell) for cell in cells)
 
 
 def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -11,7 +11,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.columns import MAX_BOUND as MAX_BOUND
 from discreet.data.columns import MAX_LEVELS as MAX_LEVELS
 from discreet.data.columns import CategoryColumn as CategoryColumn
-from discreet.data.columns import Column, Features, Long, PublicTwin, how_to_declare
+from discreet.data.columns import Column, ColumnName, Features, Long, PublicTwin, how_to_declare
 from discreet.data.columns import NumericColumn as NumericColumn
 from discreet.data.columns import half_width as half_width
 from discreet.data.yaml_text import parse_text, yaml_text
@@ -64,11 +64,11 @@ class Metadata(BaseModel):
     dataset: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     unit: str = Field(min_length=1, max_length=100)
     rows_per_unit: int = Field(default=1, ge=1, le=1_000_000)
-    unit_id: str | None = Field(default=None, min_length=1, max_length=1000)
+    unit_id: ColumnName | None = None
     neighboring: NeighboringRelation
     n_rows: int | None = Field(default=None, ge=1, le=MAX_ROWS)
     description: str | None = Field(default=None, max_length=10_000)
-    columns: dict[Annotated[str, Field(min_length=1, max_length=1000)], Column] = Field(min_length=1)
+    columns: dict[ColumnName, Column] = Field(min_length=1)
     features: Features | None = None
     layout: Long | None = None
     public: PublicTwin | None = None

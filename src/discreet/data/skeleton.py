@@ -1,12 +1,12 @@
 """Metadata to be filled in, from the header of a table alone."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.lint import Finding, printable
+from discreet.data.columns import has_control
+from discreet.data.lint import printable
 from discreet.data.metadata import SCHEMA, Metadata
 from discreet.errors import InvalidParameterError, MetadataError
 
@@ -107,46 +107,6 @@ def skeleton(
     return text
 
 
-def check_header(names: Sequence[str]) -> list[Finding]:
-    """Ask for a look where the first line of a CSV file may be a row.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The cells of that line, taken as names of columns.
-
-    Returns
-    -------
-    list of Finding
-        One warning where a cell is a number. It repeats no cell: they may be a person's.
-
-    Examples
-    --------
-    >>> check_header(["age", "income_2020"])
-    []
-    >>> [finding.place for finding in check_header(["age", "41"])]
-    ['columns']
-    """
-    if not any(_is_number(name) for name in names):
-        return []
-    return [
-        Finding(
-            "warning",
-            "columns",
-            "The first line of a CSV file must name its columns, and is taken as their names, but it holds numbers. If "
-            "it is a row, that row is missing from the table and shown in this skeleton: delete the skeleton, write a "
-            "line of names into the file, and start again.",
-        )
-    ]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
 def _relation(neighboring: NeighboringRelation | str) -> NeighboringRelation:
     try:
         return NeighboringRelation(neighboring)
@@ -158,7 +118,7 @@ def _relation(neighboring: NeighboringRelation | str) -> NeighboringRelation:
 def _kind(name: str, storage: str) -> str | None:
     """Return the key of `_BLANKS` that fits a storage type, or None."""
     base = _base(storage)
-    if not 1 <= len(name) <= MAX_NAME or storage.rstrip().endswith("]"):
+    if not 1 <= len(name) <= MAX_NAME or has_control(name) or storage.rstrip().endswith("]"):
         return None
     if base in _INTEGERS or _WHOLE_DECIMAL.fullmatch(storage.strip()):
         return "integer"
@@ -237,7 +197,11 @@ def _column(name: str, storage: str, width: int) -> str:
 def _left_out(left_out: Sequence[tuple[str, str]]) -> str:
     if not left_out:
         return ""
-    lines = [f"#  {printable(name)}  stored as {_shown_type(storage)}\n" for name, storage in left_out]
+    lines = [f"#  {printable(name)}  stored as {_shown_type(storage)}{_renamed(name)}\n" for name, storage in left_out]
     return "\n# Left out, because a column must hold numbers or categories. To use one, turn it into one.\n" + "".join(
         lines
     )
+
+
+def _renamed(name: str) -> str:
+    return "; a name must hold no control character, rename it" if has_control(name) else ""

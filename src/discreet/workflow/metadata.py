@@ -1,7 +1,7 @@
 """Metadata from a header, checked, converted; and a fake table of their shape."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -12,23 +12,31 @@ import pyarrow.parquet
 
 from discreet.data.dummy import dummy_table
 from discreet.data.engine import Table
+from discreet.data.engines.csv_file import CsvTable
 from discreet.data.engines.file_table import FileTable
 from discreet.data.engines.parquet import ParquetTable
 from discreet.data.engines.parquet_files import PARQUET_SUFFIXES
 from discreet.data.formats.convert import read_any, to_csvw, to_smartnoise
+from discreet.data.header import may_be_row
 from discreet.data.lint import Finding, lint
 from discreet.data.metadata import Metadata
-from discreet.data.skeleton import check_header, skeleton
-from discreet.data.sources import CSV_SUFFIXES, undeclared_table
+from discreet.data.skeleton import skeleton
+from discreet.data.sources import undeclared_table
 from discreet.data.yaml_text import yaml_text
-from discreet.errors import InvalidParameterError, MetadataError
+from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.files import write_whole
 from discreet.mechanisms.rng import Source
 
 
 def new_metadata(
-    data: str, *, table: str | None = None, dataset: str | None = None, **facts: Any
-) -> tuple[str, Sequence[Finding]]:
+    data: str,
+    *,
+    table: str | None = None,
+    dataset: str | None = None,
+    header: bool = False,
+    confirm: Callable[[str], None] | None = None,
+    **facts: Any,
+) -> str:
     """Write a metadata skeleton from a table's header; no row is read.
 
     Parameters
@@ -39,32 +47,38 @@ def new_metadata(
         Which table of a database.
     dataset : str, optional
         The key in the ledger; default the name of the file or table.
+    header : bool
+        Take the first line of a CSV file for the columns' names, though it looks like a person's row.
+    confirm : callable, optional
+        Asked before such a line is taken for names, with what is wrong; raises to stop. Default: it is refused.
     **facts : Any
         `unit`, `neighboring` and `n_rows`.
 
     Returns
     -------
-    tuple of str, list of Finding
-        YAML with blanks to fill in, and what should be looked at.
+    str
+        YAML with blanks to fill in.
 
     Raises
     ------
+    DataMismatchError
+        When the first line of a CSV file looks like a row and nobody says otherwise. No cell of it is shown.
     MetadataError
         When the header's names repeat, or none of its columns can be used.
     """
     opened = undeclared_table(data, table)
+    names = [name for name, _ in opened.header()]
+    if not header and isinstance(opened, CsvTable) and may_be_row(names):
+        doubt = (
+            "The first line of a CSV file must name its columns, but this one may be a person's row: a cell is empty, "
+            "repeats, or looks like a number, a date or another value."
+        )
+        if confirm is None:
+            raise DataMismatchError(f"{doubt} Write a line of names above it; if it holds names, add --header.")
+        confirm(doubt)
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in _stem(opened)).strip("-._")
     given = {key: value for key, value in facts.items() if value is not None}
-    header = opened.header()
-    is_csv = Path(data).suffix.lower() in CSV_SUFFIXES
-    findings = check_header([name for name, _ in header]) if is_csv else []
-    try:
-        return skeleton(header, dataset=dataset or stem or "my-data", **given), findings
-    except MetadataError as error:
-        if not findings:
-            raise
-        # A row taken for names often holds a cell twice, and that alone would tell nobody what is wrong.
-        raise MetadataError(f"{error} {findings[0].message}") from None
+    return skeleton(opened.header(), dataset=dataset or stem or "my-data", **given)
 
 
 def _stem(opened: Table) -> str:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from discreet.data.metadata import Metadata
 
-names = st.text(min_size=1, max_size=30)
+names = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_size=30)
 texts = st.none() | st.text(max_size=30)
 numbers = st.floats(-1e100, 1e100) | st.integers(-(10**6), 10**6).map(float)
 datasets = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)

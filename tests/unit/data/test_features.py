@@ -51,8 +51,8 @@ def test_a_name_is_looked_up_among_the_listed_columns_then_by_the_pattern():
 
 
 def test_names_and_numbers_are_features_where_they_are_declared():
-    """Names with quotes, commas, newlines; numbers below the count in a long table."""
-    names = ['a "quoted", one', "two\nlines", "Ärzte"]
+    """Names with quotes and commas; numbers below the count in a long table."""
+    names = ['a "quoted", one', "two: words", "Ärzte"]
     named = metadata_of({"names": names})
     assert [named.column(name) is None for name in [*names, "other"]] == [False] * 3 + [True]
     numbered = metadata_of({"count": 12}, layout=LAYOUT)
@@ -60,11 +60,17 @@ def test_names_and_numbers_are_features_where_they_are_declared():
     assert [code_of(text) for text in ["0", "10", "", "٣", "1_0", "1e3"]] == [0, 10, -1, -1, -1, -1]
 
 
+def test_no_feature_has_a_control_character_in_its_name():
+    """Whatever the pattern: in a header such a name is no declared column."""
+    metadata = metadata_of({"match": "*"})
+    assert [metadata.column(name) is None for name in ["g", "g\x00", "g\nh", "\x9f"]] == [False, True, True, True]
+
+
 def test_metadata_survives_yaml(tmp_path):
     """What is written is read, digest included; without features nothing of them is written."""
     for metadata in (
         metadata_of({"match": "g[!a-z]*"}),
-        metadata_of({"names": ["a\nb", '"']}),
+        metadata_of({"names": ["a: b", '"']}),
         metadata_of({"count": 5, "missing": 0.5, "out_of_bounds": "missing"}, layout=LAYOUT),
     ):
         found = Metadata.read(metadata.save(tmp_path / "m.yaml"))

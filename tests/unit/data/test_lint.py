@@ -50,7 +50,7 @@ FLAWS = {
     ),
     "formula": ({"=1+1": AGE}, {}, "warning", "columns.=1+1", "spreadsheets"),
     "wide formula": ({" ＠sum": AGE}, {}, "warning", "columns. ＠sum", "spreadsheets"),
-    "newline": ({"a\nb": AGE}, {}, "warning", "columns.a\\nb", "control or invisible"),
+    "no width": ({"a\u200bb": AGE}, {}, "warning", "columns.a\\u200bb", "control or invisible"),
     "turned text": ({"a\u202eb": AGE}, {}, "warning", "columns.a\\u202eb", "control or invisible"),
     "case": ({"Age": AGE, "age": AGE}, {}, "warning", "columns", "upper and lower case"),
     "rows": (None, {"unit": "Rows"}, "warning", "unit", "protected less"),

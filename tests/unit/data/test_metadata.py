@@ -98,6 +98,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "level that is a list": (with_site(levels=["a", ["b"]]), "columns.site.levels.1"),
     "too many levels": (with_site(levels=[str(i) for i in range(10_001)]), "columns.site.levels"),
     "unknown that is no level": (with_site(unknown="other"), "unknown must be one of the levels"),
+    "NUL in a name": (
+        STUDY | {"columns": {"a\x00": {"type": "real"}}},
+        "columns.a\\x00.[key]: the name of a column must",
+    ),
+    "a line break in an id": (STUDY | {"unit_id": "p\nid"}, "unit_id: the name of a column must hold no control"),
+    "a tab among features": (
+        STUDY | {"features": {"type": "real", "names": ["g", "g\t"]}},
+        "features.names.1: the name of a column must hold no control character",
+    ),
     "text with half a character": (STUDY | {"unit": "\ud800"}, "unit"),
 }
 

@@ -114,7 +114,7 @@ def long_frames(folder: Any) -> Table:
 
 def long_named(folder: Any) -> Table:
     cells, targets = long()
-    names = [f'gene "{j}", é\n' for j in range(P)]
+    names = [f'gene "{j}", é ' for j in range(P)]
     cells = cells.set_column(1, "what", [[names[j] for j in cells["what"].to_pylist()]])
     return open_table(cells, metadata_of({"names": names}, layout=LAYOUT), targets=targets)
 

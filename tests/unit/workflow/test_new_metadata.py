@@ -34,7 +34,7 @@ class Named(Table):
 
 
 def key(data):
-    return yaml.safe_load(new_metadata(str(data))[0])["dataset"]
+    return yaml.safe_load(new_metadata(str(data)))["dataset"]
 
 
 @pytest.mark.parametrize("name", ["ins.claims", "ins.visits", "visits.2024", "visits.2025", "ins.csv"])
@@ -61,4 +61,4 @@ def test_a_file_loses_its_ending(tmp_path):
 def test_a_given_key_is_taken(tmp_path):
     """Whatever the file is called."""
     pyarrow.csv.write_csv(TABLE, tmp_path / "visits.csv")
-    assert yaml.safe_load(new_metadata(str(tmp_path / "visits.csv"), dataset="own.key")[0])["dataset"] == "own.key"
+    assert yaml.safe_load(new_metadata(str(tmp_path / "visits.csv"), dataset="own.key"))["dataset"] == "own.key"

@@ -28,6 +28,8 @@ from discreet.errors import DataMismatchError, InvalidParameterError
 BUFFER_BYTES = 2**16
 """Read ahead of each column; a wide table has thousands."""
 MOST_OPEN = 2 * MOST_WORKERS
+TAIL = 8
+"""Bytes at the end of a file: how long its footer is, and the format's mark."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class ParquetTable(Table):
         def read(path: str) -> _Part:
             try:
                 with self._files.open_input_file(path) as file:
-                    return _Part(path, pq.read_metadata(file), constants_of(path, root))
+                    return _Part(path, pq.read_metadata(_footer(file)), constants_of(path, root))
             except (pa.ArrowException, OSError, ValueError):
                 raise _unreadable(path) from None
 
@@ -206,6 +208,14 @@ class ParquetTable(Table):
         """Text that is declared as a category: a look at each entry of a dictionary serves all cells that share it."""
         text = (name for name, kind in part.fields.items() if pa.types.is_string(kind) and name not in part.constants)
         return [name for name in text if isinstance(self.metadata.columns.get(name), CategoryColumn)]
+
+
+def _footer(file: pa.NativeFile) -> pa.BufferReader:
+    """The end of a file, which names its columns, and not the rows before it, as the library would read it."""
+    size = file.size()
+    end = file.read_at(TAIL, max(size - TAIL, 0))
+    length = int.from_bytes(end[:4], "little") + TAIL
+    return pa.BufferReader(file.read_at(length, size - length) if TAIL < length <= size else end)
 
 
 def _unreadable(path: str) -> DataMismatchError:

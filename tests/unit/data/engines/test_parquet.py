@@ -1,17 +1,20 @@
 """Parquet in one file, in folders, in partitions, with types that differ, and what is refused."""
 
 import datetime
+import io
 import json
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typing_extensions import override
 
 from discreet.data.design import Design
+from discreet.data.engines import parquet
 from discreet.data.engines.parquet import ParquetTable
 from discreet.data.engines.parquet_files import public_address
 from discreet.data.metadata import Metadata
@@ -68,6 +71,58 @@ def test_a_folder_is_the_table_of_all_its_files(tmp_path: Path) -> None:
     assert (table.name, table.locator, table.row_count()) == (tmp_path.name, str(tmp_path), 27)
     with pytest.raises(DataMismatchError, match="n_rows=26"):
         moments(tmp_path, declared(n_rows=26, neighboring="replace_one"))
+
+
+class Watched(io.BytesIO):
+    """A file that notes which of its bytes are read."""
+
+    ranges: ClassVar[list[tuple[int, int]]] = []
+
+    @override
+    def read(self, size: int | None = -1) -> bytes:
+        start = self.tell()
+        given = super().read(size)
+        self.ranges.append((start, start + len(given)))
+        return given
+
+
+class WatchedFiles:
+    """The files of this machine, of which each read is noted."""
+
+    def open_input_file(self, path: str) -> pa.PythonFile:
+        return pa.PythonFile(Watched(Path(path).read_bytes()), mode="r")
+
+
+@pytest.mark.parametrize("n_rows", [3, 3000, 40_000])
+def test_opening_a_table_reads_its_footers_alone(n_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No byte of a row is read until rows are asked for; control: the library reads the end, rows and all."""
+    paths = [tmp_path / f"{name}.parquet" for name in "ab"]
+    for path in paths:
+        pq.write_table(pa.table(rows(n_rows)), path, row_group_size=1000)
+    monkeypatch.setattr(parquet, "files_at", lambda place: (WatchedFiles(), str(place), [str(path) for path in paths]))
+    monkeypatch.setattr(Watched, "ranges", [])
+    table = ParquetTable(tmp_path, declared())
+    table.check(("x", "y"))
+    assert table.row_count() == 2 * n_rows
+    raw = paths[0].read_bytes()
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    assert min(Watched.ranges)[0] == footer
+    assert max(stop for _, stop in Watched.ranges) == len(raw)
+    assert sum(batch.num_rows for batch in table.batches(["x"])) == 2 * n_rows
+    assert min(Watched.ranges)[0] < footer
+    monkeypatch.setattr(Watched, "ranges", [])
+    pq.read_metadata(WatchedFiles().open_input_file(str(paths[0])))
+    assert min(Watched.ranges)[0] < footer
+
+
+@pytest.mark.parametrize("length", [0, 7, 12, 2**31, 2**32 - 1])
+def test_a_footer_of_a_false_length_is_refused(length: int, tmp_path: Path) -> None:
+    """Whatever the last bytes say, no more is read than there is."""
+    pq.write_table(pa.table(rows(9)), tmp_path / "t.parquet")
+    raw = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(raw[:-8] + length.to_bytes(4, "little") + raw[-4:])
+    with pytest.raises(DataMismatchError, match="readable Parquet"):
+        open_table(tmp_path / "t.parquet", declared())
 
 
 def test_names_of_folders_are_cells(tmp_path: Path) -> None:
