@@ -438,11 +438,11 @@ def test_few_rows(place, n_rows):
 # ---- names
 
 
-SQL_NAMES = ['"; DROP TABLE people; --', "select", 'a "name"\non two lines, with a comma']
+SQL_NAMES = ['"; DROP TABLE people; --', "select", 'a "name", with a comma']
 
 
 def test_names_like_sql(place):
-    """Columns named like SQL, with quotes and newlines, are read as any other, from every kind of file."""
+    """Columns named like SQL, with quotes and commas, are read as any other, from every kind of file."""
     names = [*SQL_NAMES, "visits"]
     table = people().rename_columns(names)
     old = ["age", "income", "site", "visits"]

@@ -41,7 +41,6 @@ ONE_BY_ONE = {
     "data/columns.py": "column count missing problem: declared in the metadata",
     "data/design.py": "at: y_center, a parameter",
     "data/engine.py": "count match matched: declared features, and how many of the header have such names",
-    "data/engines/duckdb.py": "kind: of the file",
     "data/engines/file_table.py": "found: names of tables",
     "data/engines/parquet.py": "_name args: the name of a file, and of a column of its header",
     "data/engines/parquet_files.py": "link shown: the name of a file, never of a folder, and the address given",
