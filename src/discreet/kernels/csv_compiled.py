@@ -15,10 +15,9 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 QUOTE, FEED, RETURN = 34, 10, 13
 OUTSIDE, INSIDE, BEHIND, RETURNED = 0, 1, 2, 3
 """Of quotes: outside, between two, behind the closing one, and behind a carriage return that follows it."""
-AT, RECORD, SECOND, PHASE, STRAY, DOOMED = 0, 1, 2, 3, 4, 5
-"""Places in the state: the next byte, the record's first, its second line's or -1, the phase, whether a quote stood
-where none should, and the end of the lines that are known to end no record which was begun before them."""
-NEVER = np.iinfo(np.int64).max
+AT, RECORD, SECOND, PHASE, STRAY = 0, 1, 2, 3, 4
+"""Places in the state: the next byte, the record's first, its second line's or -1, the phase, and whether a quote stood
+where none should."""
 
 State = npt.NDArray[np.int64]
 
@@ -34,9 +33,9 @@ def state_at(start: int) -> State:
     Returns
     -------
     ndarray of int64
-        By `AT`, `RECORD`, `SECOND`, `PHASE`, `STRAY`, `DOOMED`.
+        By `AT`, `RECORD`, `SECOND`, `PHASE`, `STRAY`.
     """
-    return np.array([start, start, -1, OUTSIDE, 0, 0])
+    return np.array([start, start, -1, OUTSIDE, 0])
 
 
 @_compile
@@ -67,13 +66,13 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
 
     Notes
     -----
-    Inside quotes at the beginning of a line there is nothing to remember but that. So when a record that was begun in
-    line i fails at byte p, every record that is begun after line i and is inside quotes at a line's beginning before p
-    fails there too (`DOOMED`), and no byte is looked at more than twice, whatever the file holds.
+    No byte is looked at more than three times, whatever the file holds. Where no quote is stray, each turns inside to
+    outside or back: a line that leaves a quote open has an odd number of them, and one that is inside at both of its ends
+    an even number. So when a record fails in its line j, none of its lines before j leaves a quote open by itself.
     """
     n, count = np.int64(len(data)), 0
     at, record, second = state[AT] - base, state[RECORD] - base, state[SECOND]
-    phase, stray, doomed = state[PHASE], state[STRAY], state[DOOMED]
+    phase, stray = state[PHASE], state[STRAY]
     while True:
         failed, ended = False, False
         if phase == OUTSIDE:
@@ -101,7 +100,7 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
         elif phase == INSIDE:
             if data[at] == QUOTE:
                 phase = BEHIND
-            elif stray or base + at < doomed:
+            elif stray:
                 record, phase, stray = at + 1, OUTSIDE, 0  # the line is left out
             else:
                 second = base + at + 1
@@ -118,7 +117,6 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
         else:
             failed, stray, phase = second >= 0, 1, OUTSIDE
         if failed:
-            doomed = NEVER if at >= n else base + at
             phase, stray = OUTSIDE, 0
             if second < 0:  # the last line, and all of it
                 record = n
@@ -139,7 +137,7 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
                 break
         at += 1
     state[AT], state[RECORD], state[SECOND] = base + at, base + record, second
-    state[PHASE], state[STRAY], state[DOOMED] = phase, stray, doomed
+    state[PHASE], state[STRAY] = phase, stray
     return count
 
 

@@ -1,6 +1,7 @@
 """CSV files: a record is a row, whatever its cells hold and however many they are."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
@@ -14,8 +15,8 @@ from discreet.data.engines.file_table import FileTable
 from discreet.data.engines.text_cells import checked
 
 DELIMITERS = ",;\t|"
-MAX_HEADER = 2**24
-"""Longest header in bytes."""
+MAX_HEADER = 2**26
+"""A header is shorter, in bytes."""
 MAX_RECORD = 2**24
 """Longest record in bytes, of a table of few columns; a longer one is left out whole."""
 BYTES_A_COLUMN = 64
@@ -46,10 +47,11 @@ class CsvTable(FileTable):
             with self.path.open("rb") as file:
                 # Bytes that are no text may stand further down, where they must not matter.
                 first = file.readline(MAX_HEADER).decode("utf-8-sig", "surrogateescape")
-                self._delimiter = max(DELIMITERS, key=first.count)
+                self._delimiter = max(DELIMITERS, key=re.sub(r'"[^"]*("|$)', "", first).count)
                 names = next(csv.reader(_lines(first, file), delimiter=self._delimiter, strict=True), None)
                 self._first_row = file.tell()
             "".join(names or []).encode()
+            names = names if self._first_row < MAX_HEADER else None
         except (OSError, UnicodeError, csv.Error):
             names = None
         if not names or not any(names):

@@ -1,9 +1,11 @@
 """Records of CSV files: whatever a person's record holds, it is one row, and no other row changes."""
 
 import csv
+import io
 import re
 import tracemalloc
 from functools import cache
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -12,6 +14,7 @@ from tests.effort import either
 from discreet.data.engines import csv_file
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
+from discreet.errors import DataMismatchError
 from discreet.mechanisms.rng import Source
 
 METADATA = Metadata.from_value(
@@ -166,6 +169,31 @@ def test_a_quote_that_is_never_closed_harms_its_line_alone(size, tmp_path):
         assert rows_of(path) == [("2", "3", "4", "4"), *[("5", "6", "7", "7")] * (ends.count(b"5"))]
 
 
+class Counted(io.FileIO):
+    """A file that counts how much of it is read."""
+
+    n_bytes = 0
+
+    def read(self, size=-1):
+        given = super().read(size)
+        Counted.n_bytes += len(given)
+        return given
+
+
+def test_no_byte_is_read_more_than_twice(tmp_path, monkeypatch):
+    """Though every five hundred lines one leaves a quote open, and its end is looked for in all that follow."""
+    path = written(tmp_path / "t.csv", 3, [b'1,"open', *[b'x""y,2,""'] * 500] * 6)
+    usual = Path.open
+    for limit, n_bytes in {"PIECE": 100, "MAX_RECORD": 50, "BYTES_A_COLUMN": 0}.items():
+        monkeypatch.setattr(csv_file, limit, n_bytes)
+    monkeypatch.setattr(Counted, "n_bytes", 0)
+    monkeypatch.setattr(
+        Path, "open", lambda this, *how, **more: Counted(this) if this == path else usual(this, *how, **more)
+    )
+    assert rows_of(path) == [('x""y', "2", None, None)] * 3000
+    assert path.stat().st_size < Counted.n_bytes < 2.2 * path.stat().st_size
+
+
 def test_a_record_is_held_in_little_memory(tmp_path):
     """However long it is: 200 MB in quotes that are closed, and 200 MB in quotes that are not."""
     for closing, n_rows in ((b'"\n', 2), (b"\n", 1)):
@@ -222,6 +250,38 @@ def test_few_and_many_columns_make_the_same_records(piece, tmp_path, monkeypatch
             with path.open("ab") as file:
                 file.write(body)
             assert [row[:3] for row in rows_of(path)] == expected, (body, longest)
+
+
+HEADERS = {
+    "lines of another system": b"c0,c1\r1,2\r",
+    "a quote left open": b'"c0,c1\n1,2\n',
+    "text behind a quote": b'"c0" x,c1\n1,2\n',
+    "no text": b"c0,\xff\n1,2\n",
+    "empty": b"\r\n1,2\n",
+    "too long": b"c0,c1" * 20,
+    "too long in quotes": b'"c0\n' * 20,
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_header_that_is_none_is_refused(header, tmp_path, monkeypatch):
+    """In one line that shows nothing of it, and without reading on to the end of the file."""
+    monkeypatch.setattr(csv_file, "MAX_HEADER", 40)
+    (tmp_path / "t.csv").write_bytes(HEADERS[header])
+    with pytest.raises(DataMismatchError, match=r"^'t.csv' must be a readable CSV file, but its header is not.$"):
+        open_table(tmp_path / "t.csv", METADATA)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_a_header_may_hold_anything_in_quotes(delimiter, tmp_path):
+    """Line breaks, delimiters and quotes, behind a byte order mark; rows begin behind it."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(
+        f'\ufeff"a ""b""|"{delimiter}c{delimiter}"in,come;,;\n(|EUR)"\r\n1{delimiter}2{delimiter}3'.encode()
+    )
+    table = open_table(path, METADATA)
+    assert [name for name, _ in table.header()] == ['a "b"|', "c", "in,come;,;\n(|EUR)"]
+    assert rows_of(path) == [("1", "2", "3", "3")]
 
 
 def test_once_a_record_became_thousands(tmp_path):
