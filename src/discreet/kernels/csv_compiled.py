@@ -67,8 +67,8 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
     Notes
     -----
     No byte is looked at more than three times, whatever the file holds. Where no quote is stray, each turns inside to
-    outside or back: a line that leaves a quote open has an odd number of them, and one that is inside at both of its ends
-    an even number. So when a record fails in its line j, none of its lines before j leaves a quote open by itself.
+    outside or back: a line that leaves a quote open has an odd number of them, and one that is inside at both of its
+    ends an even number. So when a record fails in its line j, no line of it before j leaves a quote open by itself.
     """
     n, count = np.int64(len(data)), 0
     at, record, second = state[AT] - base, state[RECORD] - base, state[SECOND]
