@@ -116,7 +116,9 @@ def _demo(folder: Path, host: str, port: int, listener: socket.socket) -> None:
 def _listen(host: str, port: int) -> socket.socket:
     """Take the port before anything else is done."""
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        made = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        # asyncio switches Nagle's delay off only where it is told that the protocol is TCP, and 0 does not say so.
+        return socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
     except OSError as error:
         reason = os.strerror(error.errno or 0).lower()
         raise InvalidParameterError(

@@ -234,9 +234,10 @@ def test_an_error_in_one_process_is_raised_here():
 def test_an_end_ends_all_processes(number):
     """When the process that asked is interrupted or killed, those that it started end too, without a word of theirs."""
     code = """
-        import multiprocessing, time
+        import multiprocessing, signal, time
         from discreet.planning.processes import spread
         if __name__ == "__main__":
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores interrupts
             for _ in spread(time.sleep, [0, 0, 600, 600], 2):
                 print(*[child.pid for child in multiprocessing.active_children()], flush=True)
     """
