@@ -125,6 +125,11 @@ _FAILURES: dict[str | None, tuple[type[DiscreetError], str]] = {
         ConflictError,
         "A request must be what was approved, but it was not any more. Nothing was charged; make it anew.",
     ),
+    "not_its_own_table": (
+        ConflictError,
+        "A table must belong to one data set, but another one has rows of it, or its path leads over a link. Nothing was "
+        "charged; ask a curator.",
+    ),
     "not_started": (
         ServiceError,
         "The computation must begin in its slot, but it could not. Nothing was charged; ask again, or who runs the "

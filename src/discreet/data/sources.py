@@ -21,6 +21,9 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
+_DUCKDB_SUFFIXES, _SQLITE_SUFFIXES = (".duckdb", ".ddb"), (".sqlite", ".sqlite3", ".db")
+DATABASE_SUFFIXES = (*_DUCKDB_SUFFIXES, *_SQLITE_SUFFIXES)
+"""Of files that may hold several tables."""
 
 
 def open_table(
@@ -119,8 +122,8 @@ _KINDS: list[tuple[tuple[str, ...], type[FileTable] | type[ParquetTable]]] = [
     (CSV_SUFFIXES, CsvTable),
     (PARQUET_SUFFIXES, ParquetTable),
     ((".arrow", ".feather", ".ipc", ".arrows"), ArrowTable),
-    ((".duckdb", ".ddb"), DuckDBFileTable),
-    ((".sqlite", ".sqlite3", ".db"), SQLiteTable),
+    (_DUCKDB_SUFFIXES, DuckDBFileTable),
+    (_SQLITE_SUFFIXES, SQLiteTable),
 ]
 
 

@@ -11,7 +11,6 @@ import yaml
 
 from discreet.errors import MetadataError
 
-
 MOST_CHARACTERS = 1 << 26
 MOST_DEPTH = 50
 """Of lists and mappings in each other; metadata have 5."""
@@ -109,6 +108,7 @@ _Fast: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def _check_events(text: str) -> None:
     """Refuse aliases, which grow, and depth, which would exhaust the C parser's stack, before a node is made."""
     depth = 0
+    event: Any
     for event in yaml.parse(text, Loader=_Fast):
         if isinstance(event, yaml.events.AliasEvent):
             raise yaml.composer.ComposerError(None, None, "aliases are not allowed", event.start_mark)

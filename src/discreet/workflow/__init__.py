@@ -1,7 +1,8 @@
 """The joints of the house: one request from its parameters to its release, and what surrounds it."""
 
+from discreet.data.engines.sql_identity import database_relatives, database_server
 from discreet.data.metadata import Metadata
-from discreet.data.sources import open_table
+from discreet.data.sources import DATABASE_SUFFIXES, open_table
 from discreet.ledger import Account, Allotment, Entry, Ledger, Reservation, Verification
 from discreet.mechanisms.rng import token
 from discreet.methods.candidates import candidates_record
@@ -22,6 +23,7 @@ from discreet.workflow.run_file import RunFile, read_run
 from discreet.workflow.verify import verify
 
 __all__ = [
+    "DATABASE_SUFFIXES",
     "EPSILONS",
     "Account",
     "Allotment",
@@ -46,6 +48,8 @@ __all__ = [
     "check_table",
     "check_weighted",
     "convert_metadata",
+    "database_relatives",
+    "database_server",
     "expect",
     "expectation_page",
     "expected_errors",

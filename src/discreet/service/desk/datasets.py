@@ -1,5 +1,6 @@
 """Data sets: registered by curators, version by version; caps and allotments."""
 
+from pathlib import PurePosixPath
 from typing import Any
 
 from sqlalchemy import Connection
@@ -9,7 +10,8 @@ from discreet.errors import ConflictError, InvalidParameterError, MetadataError
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import Context
 from discreet.service.desk import sight
-from discreet.service.desk.inquiries import check_private, located
+from discreet.service.desk.identity import Identity, tables_at
+from discreet.service.desk.inquiries import check_private, located, private_source
 from discreet.service.schemas import (
     AllotmentIn,
     AllotmentOut,
@@ -22,6 +24,8 @@ from discreet.service.schemas import (
 )
 from discreet.service.store import audit, datasets, users
 from discreet.service.store.datasets import Dataset
+from discreet.service.store.names import folded, hold
+from discreet.service.store.schema import datasets as dataset_rows
 
 
 def shown(dataset: Dataset, who: Principal) -> DatasetOut:
@@ -70,7 +74,7 @@ def register(context: Context, who: Principal, given: DatasetIn, name: str | Non
     InvalidParameterError
         When a table would lie outside the folders of the service file.
     ConflictError
-        When the table is registered under another name.
+        When the table, or a name that differs in case alone, belongs to another data set.
     """
     metadata = workflow.Metadata.from_value(given.metadata)
     if name is not None and metadata.dataset != name:
@@ -80,9 +84,14 @@ def register(context: Context, who: Principal, given: DatasetIn, name: str | Non
         )
     source = given.source.model_dump(mode="json")
     _check_source(context, metadata, source)
+    source = {kind: _plain(context, place) for kind, place in source.items()}
     slot_s = given.slot_s or context.settings.slot_s
+    with context.database.read() as connection:  # files may be slow to look at: not while others wait to write
+        taken = {one.locator: _tables_of(context, one) for one in datasets.tables_taken(connection)}
     with context.database.write() as connection:
-        _check_people(connection, metadata.dataset, source)
+        hold(connection, dataset_rows)
+        _check_name(connection, metadata.dataset)
+        _check_tables(context, connection, metadata.dataset, source, taken)
         added = datasets.add(
             connection, metadata.dataset, metadata.to_dict(), metadata.sha256, source, slot_s, who.name
         )
@@ -105,14 +114,42 @@ def _check_source(context: Context, metadata: workflow.Metadata, source: dict[st
         )
 
 
-def _check_people(connection: Connection, name: str, source: dict[str, Any]) -> None:
-    """Refuse a second name for one table: each name has a lifetime budget of its own."""
-    others = [one.name for one in datasets.newest(connection) if one.source["data"] == source["data"]]
-    if any(other != name for other in others):
+def _plain(context: Context, place: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A place in one spelling, so that a question of a further version is known to be the same."""
+    if place is None or isinstance(context.settings.private.get(place["root"]), str):
+        return place
+    return {**place, "path": str(PurePosixPath(place["path"]))}
+
+
+def _tables_of(context: Context, dataset: Dataset) -> list[Identity]:
+    return tables_at(context.settings.private, dataset.source)
+
+
+def _check_name(connection: Connection, name: str) -> None:
+    names = {one.name for one in datasets.newest(connection)}
+    alike = [other for other in sorted(names) if folded(other) == folded(name)]
+    if alike and name not in alike:
         raise ConflictError(
-            f"One table must have one budget, so one name, but this one is registered as {others[0]!r}. Register a "
-            "further version of that one."
+            f"The names of data sets must differ by more than case, but {name!r} is like {alike[0]!r}. Choose another, "
+            "or register a further version of that one."
         )
+
+
+def _check_tables(
+    context: Context, connection: Connection, name: str, source: dict[str, Any], taken: dict[str, list[Identity]]
+) -> None:
+    """Refuse a second data set for one table, however it is spelled: each has a lifetime budget of its own."""
+    own = tables_at(context.settings.private, source)
+    for other in datasets.tables_taken(connection):
+        theirs = taken.get(other.locator) or _tables_of(context, other)
+        if other.name != name and any(one.shares(table) for one in own for table in theirs):
+            raise ConflictError(
+                f"One table must have one budget, so one name, but this one, or a part of it, is registered as "
+                f"{other.name!r}. Register a further version of that one."
+            )
+    for kind in ("data", "targets"):
+        if source[kind] is not None:
+            private_source(context.settings.private, source[kind])
 
 
 def grant(context: Context, who: Principal, name: str, cap: CapIn) -> BudgetOut:

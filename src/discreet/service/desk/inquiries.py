@@ -122,10 +122,18 @@ def private_source(roots: Roots, place: dict[str, Any]) -> tuple[Path | str, str
     Raises
     ------
     InvalidParameterError
-        When there is no such root, or the path names nothing in it.
+        When there is no such root, or the path names nothing in it, or leads over a link.
     """
     root = check_private(roots, place)
-    return (root, place["path"]) if isinstance(root, str) else (located({place["root"]: root}, place), place["table"])
+    if isinstance(root, str):
+        return root, place["path"]
+    found = located({place["root"]: root}, place)
+    if found != root.resolve() / place["path"]:
+        raise InvalidParameterError(
+            f"path must name a private table itself, but {place['path'][:100]!r} leads over a link, which could lead "
+            "elsewhere tomorrow. Name the file or folder that it leads to."
+        )
+    return found, place["table"]
 
 
 def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:
@@ -146,11 +154,16 @@ def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:
     Raises
     ------
     InvalidParameterError
-        When there is no such root, or the path names nothing in it.
+        When there is no such root, or the path names nothing in it, or a table is named in a file that holds one.
     """
     root = roots.get(place["root"])
     if not isinstance(root, str):
         check_place(tuple(roots), place)
+        if place["table"] is not None and PurePosixPath(place["path"]).suffix.lower() not in workflow.DATABASE_SUFFIXES:
+            raise InvalidParameterError(
+                f"table must be empty but for a database file, but {place['path'][:100]!r} is none and "
+                f"table={place['table'][:100]!r}. Leave it out."
+            )
         return roots[place["root"]]
     schema, _, table = place["path"].partition(".")
     if not (schema and table and place["path"].isprintable() and place["table"] is None):

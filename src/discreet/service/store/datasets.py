@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import ConflictError, NotFoundError
 from discreet.service.clock import now
-from discreet.service.store.schema import datasets
+from discreet.service.store.schema import datasets, requests
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,22 @@ def newest(connection: Connection) -> list[Dataset]:
         .order_by(datasets.c.name)
     )
     return [_dataset(row) for row in connection.execute(query).mappings()]
+
+
+def tables_taken(connection: Connection) -> list[Dataset]:
+    """Return the versions whose tables no other data set may have: the newest of each, and all that were charged.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    """
+    charged = select(requests.c.dataset, requests.c.version).where(requests.c.entry.is_not(None)).distinct()
+    pairs = {(one.name, one.version) for one in newest(connection)} | {
+        tuple(row) for row in connection.execute(charged)
+    }
+    rows = connection.execute(select(datasets)).mappings()
+    return [_dataset(row) for row in rows if (row["name"], row["version"]) in pairs]
 
 
 def add(

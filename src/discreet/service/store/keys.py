@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from discreet.errors import NotFoundError
+from discreet.errors import ConflictError, NotFoundError
 from discreet.service.access.roles import Principal, Role
 from discreet.service.clock import now
+from discreet.service.store.names import hold
 from discreet.service.store.schema import keys, sessions, sign_ins, users
 
 
@@ -36,6 +37,9 @@ class Key:
     revoked: str | None
 
 
+MOST_KEYS = 50
+"""Of one account, valid at once."""
+
 _SHOWN = (keys.c.id, keys.c.user, keys.c.label, keys.c.created, keys.c.expires, keys.c.revoked)
 
 
@@ -56,7 +60,19 @@ def add_key(connection: Connection, id_: str, user: str, label: str, digest: str
         Of the secret.
     expires : str
         When it ends.
+
+    Raises
+    ------
+    ConflictError
+        When as many are valid as may be.
     """
+    hold(connection, keys)
+    valid = (keys.c.user == user) & keys.c.revoked.is_(None) & (keys.c.expires > now())
+    if connection.execute(select(func.count()).select_from(keys).where(valid)).scalar_one() >= MOST_KEYS:
+        raise ConflictError(
+            f"At most {MOST_KEYS} keys of one account may be valid at once, and so many are. Revoke those that no program "
+            "uses any more."
+        )
     values = {"id": id_, "user": user, "label": label, "digest": digest, "expires": expires}
     connection.execute(insert(keys).values(**values, created=now()))
     return Key(**connection.execute(select(*_SHOWN).where(keys.c.id == id_)).mappings().one())

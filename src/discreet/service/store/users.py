@@ -8,6 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from discreet.errors import ConflictError, NotFoundError
 from discreet.service.access.roles import Role
 from discreet.service.clock import now
+from discreet.service.store.names import folded, hold
 from discreet.service.store.schema import keys, members, projects, sessions, users
 
 
@@ -121,8 +122,14 @@ def add(connection: Connection, name: str, role: Role, shown: str, password: str
     Raises
     ------
     ConflictError
-        When the name or the subject is taken.
+        When the name, or one like it but for case, or the subject is taken.
     """
+    hold(connection, users)
+    alike = [taken for taken in connection.execute(select(users.c.name)).scalars() if folded(taken) == folded(name)]
+    if alike and alike != [name]:
+        raise ConflictError(
+            f"The names of accounts must differ by more than case, but {name!r} is like {alike[0]!r}. Choose another."
+        )
     row = {"name": name, "role": role.value, "shown": shown, "password": password, "subject": subject}
     try:
         connection.execute(insert(users).values(**row, disabled=False, created=now()))

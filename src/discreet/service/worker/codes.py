@@ -4,8 +4,9 @@ from discreet.service.codes import CHANGED as CHANGED
 from discreet.service.codes import DATA_MISMATCH as DATA_MISMATCH
 from discreet.service.codes import NO_RESULT as NO_RESULT
 from discreet.service.codes import NOT_STARTED as NOT_STARTED
+from discreet.service.codes import SHARED as SHARED
 
-_EXITS = {DATA_MISMATCH: 11, CHANGED: 12, NOT_STARTED: 13}
+_EXITS = {DATA_MISMATCH: 11, CHANGED: 12, NOT_STARTED: 13, SHARED: 14}
 
 
 def exit_of(code: str) -> int:

@@ -1,7 +1,8 @@
 """One computation in a process of its own: the only code of the service that opens a private table.
 
-Run as ``python -m discreet.service.worker.job`` with the job as JSON on standard input. It says one thing, a dot when
-the rows are done with; its standard error, where anything could stand, is nowhere.
+Run as ``python -m discreet.service.worker.job`` with the job as JSON in the first line of standard input. It says two
+things: a dot when it is ready, upon which the second line tells it when its slot ends, and a dot when the rows are done
+with; its standard error, where anything could stand, is nowhere.
 """
 
 import json
@@ -9,7 +10,9 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -17,21 +20,33 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet import workflow
-from discreet.errors import BudgetError, ComputationFailedError, ConflictError, DataMismatchError, DiscreetError
+from discreet.errors import (
+    BudgetError,
+    ComputationFailedError,
+    ConflictError,
+    DataMismatchError,
+    DiscreetError,
+    InvalidParameterError,
+)
 from discreet.service.access.secrecy import same
 from discreet.service.clock import seconds_until
 from discreet.service.context import Context, open_context
 from discreet.service.desk.decisions import seal_of
+from discreet.service.desk.identity import check_servers, tables_at
 from discreet.service.desk.inquiries import inquire, private_source
 from discreet.service.desk.requests import content_sha256
 from discreet.service.settings import Settings
 from discreet.service.store import audit, datasets, decisions, requests
+from discreet.service.store.datasets import Dataset
 from discreet.service.store.decisions import Decision
 from discreet.service.store.requests import Request
 from discreet.service.worker import codes
 
 WORKER = "worker"
 """The actor of what nobody does."""
+
+START_S = 120.0
+"""The most that a job may take until it can start: to load the program, and to check request and seal."""
 
 
 class AtSlotEnd(workflow.Delivery):
@@ -157,7 +172,15 @@ def _kind_of(error: BaseException) -> str:
     return kind.__name__ if stands else "Exception"
 
 
-def run(context: Context, id_: str) -> None:
+class SharedTableError(DiscreetError):
+    """The table is not, or not surely, the data set's alone."""
+
+
+Begin = Callable[[Request], Request]
+"""Called when all is ready but no table was looked at: the request in the slot in which its rows may be opened."""
+
+
+def run(context: Context, id_: str, begin: Begin = lambda taken: taken) -> None:
     """Answer a request that a worker has taken up.
 
     Parameters
@@ -166,6 +189,8 @@ def run(context: Context, id_: str) -> None:
         The service.
     id_ : str
         The request; it is running, and its cost is reserved.
+    begin : callable
+        Waits for the slot; by default it has begun.
 
     Raises
     ------
@@ -182,6 +207,8 @@ def run(context: Context, id_: str) -> None:
     inquiry = inquire(context, dataset, found.content)
     if inquiry.digest != found.question:
         raise ConflictError(f"A request must mean what it meant when it was approved, but id={id_} does not.")
+    found = begin(found)
+    _check_unshared(context, dataset)
     table = _opened(context, inquiry, dataset.source)
     workflow.check_table(inquiry, table, charged=True)
     workflow.fulfil(inquiry, table, context.ledger.reservation(int(str(found.entry))), delivery=AtSlotEnd(found))
@@ -194,6 +221,23 @@ def _is_as_approved(context: Context, found: Request, decision: Decision | None)
     return (decision.decision, decision.sha256) == ("approved", found.sha256) and same(decision.seal, seal)
 
 
+def _check_unshared(context: Context, dataset: Dataset) -> None:
+    """Refuse a table of which another data set has rows, by whatever name: what the server could not see, this can."""
+    roots = context.settings.private
+    for kind in ("data", "targets"):
+        if dataset.source[kind] is not None:
+            try:
+                private_source(roots, dataset.source[kind])
+            except InvalidParameterError:  # such as a link that stands there since
+                raise SharedTableError from None
+    with context.database.read() as connection:
+        taken = [one for one in datasets.tables_taken(connection) if one.name != dataset.name]
+    others = [table for one in taken for table in tables_at(roots, one.source)]
+    for own in tables_at(roots, dataset.source):
+        if any(own.shares(other) for other in others) or check_servers(own, others):
+            raise SharedTableError
+
+
 def _opened(context: Context, inquiry: workflow.Inquiry, source: dict[str, Any]) -> Any:
     private = context.settings.private
     data, table = private_source(private, source["data"])
@@ -201,14 +245,31 @@ def _opened(context: Context, inquiry: workflow.Inquiry, source: dict[str, Any])
     return workflow.open_table(data, inquiry.metadata, table, *targets)
 
 
-def _limit(memory_mb: int, slot_end: str) -> None:
-    seconds = max(0.001, seconds_until(slot_end))
-    # By the system itself, as the worker may be dead: without a handler, SIGALRM ends the process.
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+def _limit_memory(memory_mb: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a dump would hold rows
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
-    most = int(seconds * 64) + 60  # of all cores together; the worker watches the clock
+
+
+def _limit_clock(seconds: float) -> None:
+    # By the system itself, as the worker may be dead: without a handler, SIGALRM ends the process.
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, seconds))
+
+
+def _limit_slot(slot_end: str) -> None:
+    seconds = max(0.001, seconds_until(slot_end))
+    _limit_clock(seconds)
+    most = int(time.process_time() + seconds * 64) + 60  # of all cores together; the worker watches the clock
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+
+
+def _begun(taken: Request) -> Request:
+    """Tell the worker that the work can start, and wait for the end of the slot, which it tells in turn."""
+    print(".", end="", flush=True)
+    slot_end = sys.stdin.readline().strip()
+    if not slot_end:
+        raise BudgetError("A slot must be begun by a worker, but it is gone. Ask again.")
+    _limit_slot(slot_end)
+    return replace(taken, slot_end=slot_end)
 
 
 def main() -> int:
@@ -219,17 +280,18 @@ def main() -> int:
     int
         As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
     """
-    job = json.load(sys.stdin)
+    job = json.loads(sys.stdin.readline())
     settings = Settings.model_validate(job["settings"])
-    _limit(settings.memory_mb, job["slot_end"])
+    _limit_memory(settings.memory_mb)
+    _limit_clock(START_S)
     try:
         with open_context(settings) as context:
-            return outcome(context, job["request"])
+            return outcome(context, job["request"], _begun)
     except DiscreetError:
         return codes.exit_of(codes.NOT_STARTED)
 
 
-def outcome(context: Context, id_: str) -> int:
+def outcome(context: Context, id_: str, begin: Begin = lambda taken: taken) -> int:
     """Answer a request, and tell how it ended before any row was read.
 
     Parameters
@@ -238,6 +300,8 @@ def outcome(context: Context, id_: str) -> int:
         The service.
     id_ : str
         The request.
+    begin : callable
+        Waits for the slot; by default it has begun.
 
     Returns
     -------
@@ -245,7 +309,9 @@ def outcome(context: Context, id_: str) -> int:
         As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
     """
     try:
-        run(context, id_)
+        run(context, id_, begin)
+    except SharedTableError:
+        return codes.exit_of(codes.SHARED)
     except DataMismatchError:
         return codes.exit_of(codes.DATA_MISMATCH)
     except ConflictError:

@@ -1,6 +1,7 @@
 """A worker: takes up requests one after another, each in a process and a slot of its own."""
 
 import json
+import os
 import select
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from discreet.service.clock import seconds_until
 from discreet.service.context import Context
 from discreet.service.logs import log
 from discreet.service.store.requests import Request
-from discreet.service.worker import codes, queue
+from discreet.service.worker import codes, job, queue
 
 POLL_S = 0.5
 REST_S = 2.0
@@ -23,6 +24,8 @@ REST_S = 2.0
 see from the next request which of them it was."""
 _MARGIN_S = 5.0
 """After the slot's end, for a job that was in time to record its outcome."""
+_RENEW_S = queue.GRACE_S / 2
+"""While a job starts, its slot begins anew this often: no other worker takes this one for dead."""
 
 
 def work(context: Context, *, until: Callable[[], bool] = lambda: False, once: bool = False) -> None:
@@ -64,9 +67,8 @@ def answer(context: Context, taken: Request) -> None:
         Running.
     """
     log("running", request=taken.id, dataset=taken.dataset)
-    left_s = seconds_until(str(taken.slot_end))
     try:
-        code, detail = _run(context, taken, left_s)
+        taken, code, detail = _run(context, taken)
     except OSError as error:  # no memory or no processes left
         code, detail = codes.NOT_STARTED, f"The job could not be started: {type(error).__name__}."
     _sleep_until(taken, 0.0)
@@ -79,8 +81,8 @@ def _sleep_until(taken: Request, after_s: float) -> None:
     time.sleep(max(0.0, seconds_until(str(taken.slot_end)) + after_s))
 
 
-def _run(context: Context, taken: Request, left_s: float) -> tuple[str, str]:
-    job = {"request": taken.id, "settings": _settings(context), "slot_end": taken.slot_end}
+def _run(context: Context, taken: Request) -> tuple[Request, str, str]:
+    """Start a job, and begin its slot when it can work; the request in its slot, and how the job ended."""
     with subprocess.Popen(
         [sys.executable, "-m", "discreet.service.worker.job"],
         stdin=subprocess.PIPE,
@@ -89,31 +91,48 @@ def _run(context: Context, taken: Request, left_s: float) -> tuple[str, str]:
         start_new_session=True,  # Ctrl-C is for the worker, which leaves when the slot is over
     ) as process:
         try:
-            _send(process, json.dumps(job).encode())
-            done = _heard(process, left_s)
+            _tell(process, json.dumps({"request": taken.id, "settings": _settings(context)}))
+            taken, is_ready = _begun(context, process, taken)
+            if is_ready:
+                _tell(process, str(taken.slot_end))
+            done = is_ready and _heard(process, seconds_until(str(taken.slot_end))) is not None
             if done:
                 process.wait(_MARGIN_S + max(0.0, seconds_until(str(taken.slot_end))))
         except subprocess.TimeoutExpired:
             done = False
         finally:
             process.kill()
+    if not is_ready:
+        return taken, codes.NOT_STARTED, f"The job was not ready within {job.START_S:g} s: the machine is too slow."
     if not done or process.returncode == -signal.SIGALRM:
-        return codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
+        return taken, codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
     ended = f"The job ended by signal {-process.returncode}." if process.returncode < 0 else ""
-    return codes.code_of(process.returncode), ended
+    return taken, codes.code_of(process.returncode), ended
 
 
-def _heard(process: subprocess.Popen[bytes], within_s: float) -> bool:
-    """Whether the job said that it is done with the rows, or ended, in time."""
+def _begun(context: Context, process: subprocess.Popen[bytes], taken: Request) -> tuple[Request, bool]:
+    """The request in its slot, which begins when the job is ready: what it needs for that, no row decides."""
+    until = time.monotonic() + job.START_S
+    heard = None
+    while heard is None and time.monotonic() < until:
+        heard = _heard(process, min(_RENEW_S, until - time.monotonic()))
+        taken = queue.begin(context, taken)
+    return taken, heard is not None
+
+
+def _heard(process: subprocess.Popen[bytes], within_s: float) -> bytes | None:
+    """What the job says next, nothing when it has ended; None when it says nothing in time."""
     out = process.stdout
-    return out is not None and bool(select.select([out.fileno()], [], [], within_s)[0])
+    if out is None or not select.select([out.fileno()], [], [], max(0.0, within_s))[0]:
+        return None
+    return os.read(out.fileno(), 1)
 
 
-def _send(process: subprocess.Popen[bytes], job: bytes) -> None:
+def _tell(process: subprocess.Popen[bytes], line: str) -> None:
     if process.stdin is not None:
         with suppress(BrokenPipeError):  # it ended before it read
-            process.stdin.write(job)
-            process.stdin.close()
+            process.stdin.write(f"{line}\n".encode())
+            process.stdin.flush()
 
 
 def _settings(context: Context) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def take(context: Context) -> Request | None:
     Returns
     -------
     Request or None
-        Running, its slot begun; None when there is none.
+        Running, in a slot that `begin` sets anew once the work can start; None when there is none.
 
     Notes
     -----
@@ -43,6 +43,32 @@ def take(context: Context) -> Request | None:
         end = slot_end(_length(context, connection, row.dataset, row.version), context.settings.tick_s)
         requests.step(connection, row.id, requests.APPROVED, requests.RUNNING, slot_end=end, attempts=row.attempts + 1)
         return requests.find(connection, row.id)
+
+
+def begin(context: Context, taken: Request) -> Request:
+    """Begin the slot of a request that was taken up: its clock starts now.
+
+    Parameters
+    ----------
+    context : Context
+        The service.
+    taken : Request
+        Running; no row was read.
+
+    Returns
+    -------
+    Request
+        In its slot.
+
+    Raises
+    ------
+    ConflictError
+        When another worker has taken it up since.
+    """
+    with context.database.write() as connection:
+        end = slot_end(_length(context, connection, taken.dataset, taken.version), context.settings.tick_s)
+        requests.step(connection, taken.id, requests.RUNNING, requests.RUNNING, in_slot=taken.slot_end, slot_end=end)
+        return requests.find(connection, taken.id)
 
 
 def _length(context: Context, connection: Connection, dataset: str, version: int) -> int:

@@ -1,0 +1,205 @@
+"""Which table a place names, however it is spelled: one table has one data set, and so one budget."""
+
+import ipaddress
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from discreet import workflow
+from discreet.service.store.names import folded
+
+LOCAL = "localhost"
+DEFAULT_PORT = "5432"
+
+
+@dataclass(frozen=True)
+class InFiles:
+    """A table in a file or a folder of files.
+
+    Parameters
+    ----------
+    parts : tuple of str
+        Of its real path from the root of the file system, folded: names alike are taken for one.
+    table : str or None
+        Which table of a database file, folded; None for the only one.
+    files : frozenset of (int, int)
+        Device and number of each file, where this process may look: a hard link has another path.
+    """
+
+    parts: tuple[str, ...]
+    table: str | None
+    files: frozenset[tuple[int, int]]
+
+    def shares(self, other: "Identity") -> bool:
+        """Tell whether another table may hold rows of this one: the same file, or one within a folder.
+
+        Parameters
+        ----------
+        other : InFiles or InDatabase
+            The other one.
+
+        Returns
+        -------
+        bool
+            False for two tables of one database file.
+        """
+        if not isinstance(other, InFiles):
+            return False
+        shorter = min(len(self.parts), len(other.parts))
+        is_place_shared = self.parts[:shorter] == other.parts[:shorter] or bool(self.files & other.files)
+        return is_place_shared and (None in (self.table, other.table) or self.table == other.table)
+
+
+@dataclass(frozen=True)
+class InDatabase:
+    """A table on a PostgreSQL server.
+
+    Parameters
+    ----------
+    url : str
+        Of the root: not to be compared.
+    servers : frozenset of (str, str)
+        Hosts with their ports; empty when only the client's configuration says where it is.
+    database : str
+        Folded.
+    table : str
+        ``schema.table``, as it was registered.
+    """
+
+    url: str
+    servers: frozenset[tuple[str, str]]
+    database: str
+    table: str
+
+    @property
+    def relation(self) -> str:
+        """Schema and table, quoted or not, folded."""
+        return ".".join(map(_bare, self.table.split(".", 1)))
+
+    def shares(self, other: "Identity") -> bool:
+        """Tell whether another table is this one, as far as addresses tell.
+
+        Parameters
+        ----------
+        other : InFiles or InDatabase
+            The other one.
+
+        Returns
+        -------
+        bool
+            Two names of one server look like two: `check_servers` asks them.
+        """
+        if not isinstance(other, InDatabase) or self.relation != other.relation:
+            return False
+        is_unsaid = not self.servers or not other.servers
+        return is_unsaid or (self.database == other.database and bool(self.servers & other.servers))
+
+
+Identity = InFiles | InDatabase
+
+
+def tables_at(roots: Mapping[str, Path | str], source: dict[str, Any]) -> list[Identity]:
+    """Return the private tables of a data set; nothing is opened, files are looked at where they may be.
+
+    Parameters
+    ----------
+    roots : dict of str to Path or str
+        Private folders and databases by their names.
+    source : dict
+        As `schemas.Source` has it.
+
+    Returns
+    -------
+    list of InFiles or InDatabase
+        Without those in a root that the service file does not name any more: nobody can open them.
+    """
+    places = [source[name] for name in ("data", "targets") if source.get(name) is not None]
+    return [_table_at(roots[place["root"]], place) for place in places if place["root"] in roots]
+
+
+def _table_at(root: Path | str, place: dict[str, Any]) -> Identity:
+    if isinstance(root, str):
+        return InDatabase(root, *_server(root), place["path"])
+    path = Path(os.path.realpath(root / place["path"]))
+    table = place["table"] if path.suffix.lower() in workflow.DATABASE_SUFFIXES else None
+    parts = tuple(folded(unquote(part)) for part in path.parts)
+    return InFiles(parts, None if table is None else _bare(table.removeprefix("main.")), _files(path))
+
+
+def _bare(name: str) -> str:
+    """A name of SQL, whether it was quoted or not."""
+    return folded(name.strip().strip('"`[]').replace('""', '"'))
+
+
+def _files(path: Path) -> frozenset[tuple[int, int]]:
+    """What tells files from all others, of a file or of all below a folder; none where nobody may look."""
+    folders = os.walk(path, onerror=None)
+    paths = [path, *(Path(folder, name) for folder, _, names in folders for name in names)]
+    seen = set[tuple[int, int]]()
+    for one in paths:
+        try:
+            found = one.stat()
+        except OSError:
+            continue
+        if stat.S_ISREG(found.st_mode):
+            seen.add((found.st_dev, found.st_ino))
+    return frozenset(seen)
+
+
+def _server(url: str) -> tuple[frozenset[tuple[str, str]], str]:
+    """Servers and database of an address: who connects, and how, tells no table from another."""
+    parts = urlsplit(url)
+    options = {name.lower(): value for name, value in parse_qsl(parts.query)}
+    user, at, hosts = parts.netloc.rpartition("@")
+    listed = (options.get("host") or options.get("hostaddr") or unquote(hosts)).split(",")
+    ports = options.get("port", "").split(",")
+    database = options.get("dbname") or unquote(parts.path.strip("/")) or (unquote(user) if at else "")
+    if options.get("service") and not listed[0]:
+        return frozenset(), folded(database)
+    ports += ports[-1:] * len(listed)
+    return frozenset(_host(host, port) for host, port in zip(listed, ports, strict=False)), folded(database)
+
+
+def _host(text: str, port: str) -> tuple[str, str]:
+    name, colon, own = text.rpartition(":")
+    if not colon or "]" in own or (":" in name and not name.endswith("]")):  # no port, or an address of IPv6
+        name, own = text, ""
+    name = folded(name.strip("[]").rstrip("."))
+    try:
+        address = ipaddress.ip_address(name)
+        name = LOCAL if address.is_loopback else str(address)
+    except ValueError:
+        name = LOCAL if not name or name.startswith(("/", "@")) else name
+    return name, own or port or DEFAULT_PORT
+
+
+def check_servers(own: Identity, others: list[Identity]) -> bool:
+    """Ask the servers themselves whether tables that their addresses tell apart share rows; a worker alone may.
+
+    Parameters
+    ----------
+    own : InFiles or InDatabase
+        A table.
+    others : list of InFiles or InDatabase
+        Tables of other data sets.
+
+    Returns
+    -------
+    bool
+        Whether one of them is this table, a part of it, or what it is a part of.
+
+    Raises
+    ------
+    InvalidParameterError
+        When a server that has a table of this name cannot be asked.
+    """
+    in_databases = [one for one in others if isinstance(one, InDatabase)]
+    if not isinstance(own, InDatabase) or not in_databases:
+        return False
+    relatives = {folded(name) for name in workflow.database_relatives(own.url, own.table)} | {own.relation}
+    urls = {one.url for one in in_databases if one.relation in relatives}
+    return bool(urls) and workflow.database_server(own.url) in map(workflow.database_server, urls)
