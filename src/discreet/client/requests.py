@@ -127,8 +127,8 @@ _FAILURES: dict[str | None, tuple[type[DiscreetError], str]] = {
     ),
     "not_its_own_table": (
         ConflictError,
-        "A table must belong to one data set, but another one has rows of it, or its path leads over a link. Nothing was "
-        "charged; ask a curator.",
+        "A table must belong to one data set, but another one has rows of it, or its path leads over a link. Nothing "
+        "was charged; ask a curator.",
     ),
     "not_started": (
         ServiceError,

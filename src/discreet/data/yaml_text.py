@@ -110,11 +110,12 @@ def _check_events(text: str) -> None:
     depth = 0
     event: Any
     for event in yaml.parse(text, Loader=_Fast):
+        mark = event.start_mark
         if isinstance(event, yaml.events.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases are not allowed", event.start_mark)
+            raise yaml.composer.ComposerError(None, None, "aliases are not allowed", mark)
         depth += isinstance(event, yaml.events.CollectionStartEvent) - isinstance(event, yaml.events.CollectionEndEvent)
         if depth > MOST_DEPTH:
-            raise yaml.composer.ComposerError(None, None, f"it is nested more than {MOST_DEPTH} deep", event.start_mark)
+            raise yaml.composer.ComposerError(None, None, f"it is nested more than {MOST_DEPTH} deep", mark)
 
 
 class _StrictLoader(_Fast):  # type: ignore[misc]

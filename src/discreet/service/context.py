@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from discreet import workflow
 from discreet.database import Database
 from discreet.service.settings import Settings
+from discreet.service.simulation.run import Limits, Simulations
 from discreet.service.store.revisions import open_database
 
 
@@ -22,11 +23,14 @@ class Context:
         The budget.
     database : Database
         The service's own rows, in the same database.
+    simulations : Simulations
+        Of accuracy; one server's.
     """
 
     settings: Settings
     ledger: workflow.Ledger
     database: Database
+    simulations: Simulations
 
 
 @contextmanager
@@ -53,8 +57,9 @@ def open_context(settings: Settings, *, pooled: bool = False) -> Iterator[Contex
         When the witness knows entries of the ledger that the database does not.
     """
     with workflow.Ledger(settings.database, witness=settings.witness, pooled=pooled) as ledger:
+        limits = Limits(settings.simulation_mb, settings.simulation_s)
         database = open_database(settings.database, pooled=pooled)
         try:
-            yield Context(settings, ledger, database)
+            yield Context(settings, ledger, database, Simulations(limits))
         finally:
             database.close()

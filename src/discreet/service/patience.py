@@ -1,14 +1,22 @@
 """How many calls are worked on at once: few, in the order in which they came, and slow ones apart from quick ones."""
 
-from collections.abc import Callable
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
+from fastapi import Request
 
 QUICK = 4
 """Threads of calls that take milliseconds. More would only take turns at one processor, while one holds the ledger."""
+
+_LOOK_S = 0.25
+"""How often a call that takes long is looked at: is its caller still there?"""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -17,6 +25,44 @@ R = TypeVar("R")
 def limit_quick() -> None:
     """Set how many quick calls are worked on at once; called when the server starts, inside its event loop."""
     to_thread.current_default_thread_limiter().total_tokens = QUICK
+
+
+_gone: ContextVar[threading.Event | None] = ContextVar("gone", default=None)
+
+
+def caller_is_gone() -> bool:
+    """Tell whether whoever made the call that is worked on here has left, where that is looked after."""
+    event = _gone.get()
+    return event is not None and event.is_set()
+
+
+def _call_of(given: tuple[object, ...]) -> Request | None:
+    """Find the call among what a route is given: as itself, or as what a page was visited with."""
+    calls = (one if isinstance(one, Request) else getattr(one, "request", None) for one in given)
+    return next((one for one in calls if isinstance(one, Request)), None)
+
+
+@asynccontextmanager
+async def _watched(call: Request | None) -> AsyncIterator[None]:
+    """Look whether the caller is still there, for threads to hear of it by `caller_is_gone`."""
+    if call is None:
+        yield
+        return
+    event = threading.Event()
+    before, watch = _gone.set(event), asyncio.create_task(_watch(call, event))
+    try:
+        yield
+    finally:
+        watch.cancel()
+        with suppress(asyncio.CancelledError):
+            await watch
+        _gone.reset(before)
+
+
+async def _watch(call: Request, event: threading.Event) -> None:
+    while not await call.is_disconnected():
+        await asyncio.sleep(_LOOK_S)
+    event.set()
 
 
 class Apart:
@@ -50,7 +96,8 @@ class Apart:
 
         @wraps(route)
         async def apart(*given: P.args, **named: P.kwargs) -> R:
-            return await to_thread.run_sync(partial(route, *given, **named), limiter=self._here())
+            async with _watched(_call_of((*given, *named.values()))):
+                return await to_thread.run_sync(partial(route, *given, **named), limiter=self._here())
 
         return apart  # type: ignore[return-value]  # FastAPI awaits it
 
@@ -62,7 +109,8 @@ class Apart:
         return found
 
 
-simulations = Apart("simulations", 2)
+simulations = Apart("simulations", 24)
+"""Whose threads wait for processes and turns: more than `simulation.run` lets wait."""
 reports = Apart("reports", 2)
 providers = Apart("providers", 2)
 """Calls to another server, which may let one wait before anybody has signed in."""

@@ -93,6 +93,10 @@ class Settings(BaseModel):
         Length of a request's slot, where a data set does not say.
     memory_mb : int
         The most that one computation may take.
+    simulation_mb : int
+        The most memory that one simulation of accuracy may take, 1,500 for the program among it.
+    simulation_s : int
+        The most seconds of a processor that one simulation may take; of the clock, twice as many.
     session_h : float
         Hours until one must sign in again.
     rate_per_minute : int
@@ -118,6 +122,8 @@ class Settings(BaseModel):
     tick_s: float = Field(default=1.0, gt=0, le=3600)
     slot_s: int = Field(default=60, ge=1, le=86_400)
     memory_mb: int = Field(default=8192, ge=256)
+    simulation_mb: int = Field(default=3072, ge=2048)
+    simulation_s: int = Field(default=60, ge=1, le=3600)
     session_h: float = Field(default=12.0, gt=0, le=24 * 30)
     rate_per_minute: int = Field(default=600, ge=1)
     sign_on: SignOn | None = None

@@ -304,7 +304,5 @@ def _known(key: str) -> Expectation | None:
     value = stored(key)
     with suppress(TypeError, KeyError):
         if value is not None:
-            choices = tuple(Choice(**one) for one in value.pop("choices"))
-            rows, fits = tuple(value.pop("rows")), tuple(value.pop("fits"))
-            return Expectation(choices=choices, rows=rows, fits=fits, stored=True, **value)
+            return Expectation.from_value({**value, "stored": True})
     return None

@@ -128,6 +128,29 @@ class Expectation:
     fits_refused: dict[str, str] = field(default_factory=dict)
     stored: bool = False
 
+    @classmethod
+    def from_value(cls, value: Mapping[str, Any]) -> "Expectation":
+        """Return an expectation from the JSON of its fields.
+
+        Parameters
+        ----------
+        value : dict
+            As `dataclasses.asdict` gives it.
+
+        Returns
+        -------
+        Expectation
+            The same.
+
+        Raises
+        ------
+        TypeError, KeyError
+            When it is of another form.
+        """
+        listed: dict[str, Any] = {name: tuple(value[name]) for name in ("rows", "fits")}
+        choices = tuple(Choice(**choice) for choice in value["choices"])
+        return cls(**{**value, **listed, "choices": choices})
+
     def record(self, question: Question) -> dict[str, Any]:
         """Return what JSON holds of it.
 

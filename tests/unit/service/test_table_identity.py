@@ -2,13 +2,13 @@
 
 import os
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
+from tests.warehouse import run, with_user
 
 from discreet.service.desk.identity import check_servers, tables_at
 from discreet.service.store.names import folded
-from tests.warehouse import run, with_user
 
 ONE_DATABASE = [
     "postgresql://reader@db.example.org/clinic",
@@ -55,7 +55,7 @@ def in_folder(root, path, table=None):
 def test_addresses_of_one_database(urls):
     """User, case, dots, the default port, options, another name for this machine: none makes it another database."""
     assert all(in_database(one).shares(in_database(other)) for one, other in product(urls, urls))
-    assert not any(in_database(one) == in_database(other) for one, other in zip(urls, urls[1:], strict=False))
+    assert not any(in_database(one) == in_database(other) for one, other in pairwise(urls))
 
 
 def test_addresses_of_several_databases():

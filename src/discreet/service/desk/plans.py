@@ -1,20 +1,16 @@
 """Plans: what a request would cost and can be expected to achieve. Free: nothing private is opened."""
 
-import threading
 from typing import Any
 
 from discreet import workflow
-from discreet.errors import TooManyRequestsError
 from discreet.service.access.roles import Principal
 from discreet.service.context import Context
 from discreet.service.desk import sight
 from discreet.service.desk.inquiries import inquire
+from discreet.service.patience import caller_is_gone
 from discreet.service.schemas import ExpectIn, PlanIn
-
-_SIMULATIONS = threading.BoundedSemaphore(1)
-"""One at a time: they take a core for seconds, and others wait for a budget meanwhile."""
-
-_PATIENCE_S = 20.0
+from discreet.service.simulation.child import question_of
+from discreet.service.simulation.run import check_cells
 
 
 def plan(context: Context, who: Principal, asked: PlanIn) -> dict[str, Any]:
@@ -78,27 +74,27 @@ def expect(context: Context, who: Principal, asked: ExpectIn) -> tuple[workflow.
 
     Raises
     ------
+    InvalidParameterError
+        When the question does not fit, or takes more time or memory than the service allows.
     TooManyRequestsError
-        When another simulation takes long.
+        When too many simulations wait for their turn.
 
     Notes
     -----
-    Cost: seconds, one simulation at a time.
+    Cost: seconds, in another process.
     """
     dataset = sight.open_dataset(context, who, asked.dataset)
     supposed = {"r_squared": asked.r_squared, "n_true": asked.n_true, "correlation": asked.correlation}
-    question = workflow.Question(
-        metadata=workflow.Metadata.from_value(dataset.metadata),
-        target=asked.target,
-        candidates=None if asked.candidates is None else tuple(asked.candidates),
-        delta=asked.delta,
-        n_rows=() if asked.n_rows is None else (asked.n_rows,),
-        supposed={name: value for name, value in supposed.items() if value is not None},
-        epsilons=workflow.EPSILONS if asked.epsilons is None else tuple(asked.epsilons),
-    )
-    if not _SIMULATIONS.acquire(timeout=_PATIENCE_S):
-        raise TooManyRequestsError("One simulation runs at a time, and another one is under way. Ask again later.")
-    try:
-        return question, workflow.expect(question)
-    finally:
-        _SIMULATIONS.release()
+    given = {
+        "metadata": dataset.metadata,
+        "target": asked.target,
+        "candidates": asked.candidates,
+        "delta": asked.delta,
+        "n_rows": [] if asked.n_rows is None else [asked.n_rows],
+        "supposed": {name: value for name, value in supposed.items() if value is not None},
+        "epsilons": list(workflow.EPSILONS if asked.epsilons is None else asked.epsilons),
+    }
+    question = question_of(given)
+    columns = len(question.metadata.columns) if asked.candidates is None else len(asked.candidates) + 1
+    check_cells(asked.n_rows or question.metadata.n_rows or 0, columns)
+    return question, context.simulations.expect(who.name, given, caller_is_gone)

@@ -14,7 +14,7 @@ from discreet.service.pages.forms import Form, filled, query_form
 from discreet.service.pages.home import with_budgets
 from discreet.service.pages.method_choices import APPLIES, METHODS
 from discreet.service.pages.visit import Visit, seated
-from discreet.service.patience import reports, simulations
+from discreet.service.patience import simulations
 from discreet.service.schemas import ExpectIn
 
 router = APIRouter()
@@ -25,7 +25,7 @@ DEFAULTS = {"method": "pcls", "epsilon": "1"}
 
 
 @router.get("/plan")
-@reports
+@simulations
 def show_plan(visit: Analyst, request: Request) -> Response:
     """Show the form, filled in with what the address says."""
     form = query_form(request)
@@ -35,7 +35,7 @@ def show_plan(visit: Analyst, request: Request) -> Response:
 
 
 @router.post("/plan")
-@reports
+@simulations
 def check_plan(visit: Analyst) -> Response:
     """Show what the form costs, or what to expect of it: what scripts do while one types."""
     return plan_page(visit, visit.form, revises=visit.form.get("revises"))

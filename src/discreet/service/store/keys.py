@@ -70,8 +70,8 @@ def add_key(connection: Connection, id_: str, user: str, label: str, digest: str
     valid = (keys.c.user == user) & keys.c.revoked.is_(None) & (keys.c.expires > now())
     if connection.execute(select(func.count()).select_from(keys).where(valid)).scalar_one() >= MOST_KEYS:
         raise ConflictError(
-            f"At most {MOST_KEYS} keys of one account may be valid at once, and so many are. Revoke those that no program "
-            "uses any more."
+            f"At most {MOST_KEYS} keys of one account may be valid at once, and so many are. Revoke those that no "
+            "program uses any more."
         )
     values = {"id": id_, "user": user, "label": label, "digest": digest, "expires": expires}
     connection.execute(insert(keys).values(**values, created=now()))

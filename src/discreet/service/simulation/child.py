@@ -1,0 +1,87 @@
+"""One simulation in a process of its own, which may take no more time and memory than it is told.
+
+Run as ``python -m discreet.service.simulation.child`` with the question as JSON in the first line of standard input;
+the answer is JSON on standard output. It ends when standard input does: when whoever asked is gone.
+"""
+
+import json
+import os
+import resource
+import sys
+import threading
+from dataclasses import asdict
+from typing import Any
+
+from discreet import workflow
+from discreet.errors import DiscreetError, InvalidParameterError
+
+MEMORY, TIME = "memory", "time"
+"""Kinds of answers that are none, beside the names of errors."""
+_NICE = 10
+"""Others, who wait for an answer of milliseconds, come first."""
+
+
+def question_of(given: dict[str, Any]) -> workflow.Question:
+    """Return a question from its JSON.
+
+    Parameters
+    ----------
+    given : dict
+        Fields of `workflow.Question`.
+
+    Returns
+    -------
+    Question
+        With its metadata read.
+    """
+    listed = {name: tuple(given[name]) for name in ("epsilons", "n_rows")}
+    candidates = None if given["candidates"] is None else tuple(given["candidates"])
+    metadata = workflow.Metadata.from_value(given["metadata"])
+    return workflow.Question(**{**given, **listed, "metadata": metadata, "candidates": candidates})
+
+
+def answer(given: dict[str, Any]) -> dict[str, Any]:
+    """Simulate, and word what came of it.
+
+    Parameters
+    ----------
+    given : dict
+        The question.
+
+    Returns
+    -------
+    dict
+        `value`, or the `error` and its `text`: all of it from public facts.
+    """
+    try:
+        return {"value": asdict(workflow.expect(question_of(given)))}
+    except DiscreetError as error:
+        return {"error": type(error).__name__, "text": str(error)}
+    except MemoryError:
+        return {"error": MEMORY, "text": ""}
+    except ArithmeticError:
+        text = "The numbers of a question must lie where they can be computed with, but some do not. Ask for others."
+        return {"error": InvalidParameterError.__name__, "text": text}
+
+
+def _limit(memory_mb: int, cpu_s: int) -> None:
+    os.nice(_NICE)
+    for kind, most in ((resource.RLIMIT_AS, memory_mb << 20), (resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_CORE, 0)):
+        resource.setrlimit(kind, (most, most))
+
+
+def _follow() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+def main() -> None:
+    """Read the question, answer it."""
+    given = json.loads(sys.stdin.readline())
+    threading.Thread(target=_follow, daemon=True).start()
+    _limit(**given["limits"])
+    print(json.dumps(answer(given["question"])))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Has simulations done by processes of their own, and ends those that nobody waits for any more."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from discreet import errors, workflow
+from discreet.errors import ConflictError, DiscreetError, InvalidParameterError
+from discreet.release import canonical_sha256
+from discreet.service.logs import log
+from discreet.service.simulation import child
+from discreet.service.simulation.turns import Turns
+
+AT_ONCE = 2
+MOST_WAITING, MOST_WAITING_EACH = 16, 2
+MOST_CELLS = 1 << 24
+"""Rows times columns of a simulated table: more take minutes, whatever a service allows."""
+_SLOW = 2
+"""Seconds of the clock for each of the processor, which others share."""
+_LOOK_S = 0.05
+_REMEMBERED = 64
+"""Answers, of some 30 kilobytes each; all others are in the cache on disk."""
+
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+_ON_YOUR_MACHINE = (
+    "Ask for fewer rows, candidates or epsilons (more rows only do better), or use `discreet plan` on your machine: it "
+    "needs the metadata alone."
+)
+
+Gone = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one simulation may take.
+
+    Parameters
+    ----------
+    memory_mb : int
+        Of addresses, some 1,500 of which the program takes before it does anything.
+    cpu_s : int
+        Of a processor.
+    """
+
+    memory_mb: int
+    cpu_s: int
+
+
+class Simulations:
+    """Simulations of one server.
+
+    Parameters
+    ----------
+    limits : Limits
+        Of each.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._turns = Turns(AT_ONCE, MOST_WAITING, MOST_WAITING_EACH)
+        self._answers: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def expect(self, who: str, given: dict[str, Any], is_gone: Gone) -> workflow.Expectation:
+        """Simulate how well selections do, or remember it.
+
+        Parameters
+        ----------
+        who : str
+            Whose turn it takes.
+        given : dict
+            The question, as `child.question_of` reads it.
+        is_gone : callable
+            Whether the caller has left.
+
+        Returns
+        -------
+        Expectation
+            From public facts alone.
+
+        Raises
+        ------
+        InvalidParameterError
+            When the question does not fit, or takes more than is allowed.
+        TooManyRequestsError
+            When too many wait.
+        ConflictError
+            When the caller has left.
+        """
+        key = canonical_sha256(given)
+        with self._lock:
+            known = self._answers.get(key)
+        if known is None:
+            with self._turns.turn(who, _SLOW * self._limits.cpu_s, is_gone):
+                known = _read(_answered(given, self._limits, is_gone), self._limits)
+            self._keep(key, known)
+        return workflow.Expectation.from_value(known)
+
+    def _keep(self, key: str, value: dict[str, Any]) -> None:
+        with self._lock:
+            self._answers[key] = value
+            while len(self._answers) > _REMEMBERED:
+                self._answers.popitem(last=False)
+
+
+def _answered(given: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str, Any]:
+    """What a process says to a question, before it takes too long or nobody listens."""
+    until = time.monotonic() + _SLOW * limits.cpu_s
+    with tempfile.TemporaryFile() as out:  # a pipe would have to be emptied meanwhile
+        process = subprocess.Popen(  # noqa: S603 - ours
+            [sys.executable, "-m", child.__name__],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **_ONE_THREAD},
+            start_new_session=True,
+        )
+        with process:
+            try:
+                _tell(process, {"question": given, "limits": vars(limits)})
+                while process.poll() is None:
+                    if is_gone():
+                        raise ConflictError("A simulation must be waited for, but its caller has left.")
+                    if time.monotonic() > until:
+                        return {"error": child.TIME, "text": ""}
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(_LOOK_S)
+            finally:
+                process.kill()
+        out.seek(0)
+        return _worded(process.returncode, out.read())
+
+
+def _tell(process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
+    """Send the question; the pipe stays open until the answer is there, as a sign of life."""
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):  # it ended before it read
+            process.stdin.write(json.dumps(job).encode() + b"\n")
+            process.stdin.flush()
+
+
+def _worded(code: int, said: bytes) -> dict[str, Any]:
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
+        return {"error": child.TIME, "text": ""}
+    with suppress(ValueError):
+        found = json.loads(said)
+        if isinstance(found, dict):
+            return found
+    # A library that gets no memory may end the process as it likes.
+    return {"error": child.MEMORY if code < 0 else "", "text": ""}
+
+
+def _read(found: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    if "value" in found:
+        value: dict[str, Any] = found["value"]
+        return value
+    kind, text = str(found["error"]), str(found["text"])
+    if kind in (child.TIME, child.MEMORY):
+        most = f"{limits.cpu_s} s" if kind == child.TIME else f"{limits.memory_mb} MB"
+        raise InvalidParameterError(
+            f"A simulation may take {most} on this service, but this one takes more. {_ON_YOUR_MACHINE}"
+        )
+    cls = getattr(errors, kind, None)
+    if isinstance(cls, type) and issubclass(cls, DiscreetError) and cls is not errors.BudgetExceededError:
+        raise cls(text)
+    log("error", kind="simulation")
+    raise DiscreetError("A simulation ended without an answer.")
+
+
+def check_cells(n_rows: int, n_columns: int) -> None:
+    """Refuse a table that no service can simulate in time, before anything is drawn.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Of the simulated table.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it has too many cells.
+    """
+    if n_rows * n_columns > MOST_CELLS:
+        raise InvalidParameterError(
+            f"A simulated table may have {MOST_CELLS} cells on this service, so {MOST_CELLS // n_columns} rows of "
+            f"{n_columns} columns, but n_rows={n_rows}. {_ON_YOUR_MACHINE}"
+        )

@@ -1,0 +1,106 @@
+"""Whose turn it is: few at once, one of each person, and next whoever had a turn longest ago."""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from discreet.errors import ConflictError, TooManyRequestsError
+
+_LOOK_S = 0.1
+"""How often whoever waits looks whether its caller is still there."""
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    who: str
+    number: int
+
+
+class Turns:
+    """A small queue for work that takes a processor for a while.
+
+    Parameters
+    ----------
+    at_once : int
+        Turns that run beside each other, each of another person.
+    most : int
+        Calls that wait.
+    most_each : int
+        Calls of one person that wait.
+    """
+
+    def __init__(self, at_once: int, most: int, most_each: int) -> None:
+        self._at_once, self._most, self._most_each = at_once, most, most_each
+        self._changed = threading.Condition()
+        self._numbers = itertools.count(1)
+        self._waiting: list[_Waiting] = []
+        self._running: set[str] = set()
+        self._served: dict[str, int] = {}
+
+    @contextmanager
+    def turn(self, who: str, patience_s: float, is_gone: Callable[[], bool]) -> Iterator[None]:
+        """Wait for a turn, and hold it until the end of the block.
+
+        Parameters
+        ----------
+        who : str
+            The person.
+        patience_s : float
+            The most that one waits.
+        is_gone : callable
+            Whether the caller has left, who then waits no more.
+
+        Yields
+        ------
+        None
+            In the turn.
+
+        Raises
+        ------
+        TooManyRequestsError
+            When too many wait, or the wait is too long.
+        ConflictError
+            When the caller has left.
+        """
+        with self._changed:
+            self._wait(who, time.monotonic() + patience_s, is_gone)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running.discard(who)
+                self._changed.notify_all()
+
+    def _wait(self, who: str, until: float, is_gone: Callable[[], bool]) -> None:
+        if len(self._waiting) >= self._most or sum(one.who == who for one in self._waiting) >= self._most_each:
+            raise TooManyRequestsError(
+                f"At most {self._most_each} simulations of one account, and {self._most} in all, may wait for their "
+                "turn, and so many do. Ask again later, or use `discreet plan` on your machine."
+            )
+        own = _Waiting(who, next(self._numbers))
+        self._waiting.append(own)
+        try:
+            while self._next() is not own:
+                self._changed.wait(_LOOK_S)
+                if is_gone():
+                    raise ConflictError("A simulation must be waited for, but its caller has left.")
+                if time.monotonic() > until:
+                    raise TooManyRequestsError(
+                        "Simulations take turns, and those of others take long. Ask again later, or use `discreet "
+                        "plan` on your machine."
+                    )
+            self._running.add(who)
+            self._served[who] = next(self._numbers)
+        finally:
+            self._waiting.remove(own)
+            self._changed.notify_all()
+
+    def _next(self) -> _Waiting | None:
+        """The call whose turn begins now, if one may begin."""
+        able = [one for one in self._waiting if one.who not in self._running]
+        if not able or len(self._running) >= self._at_once:
+            return None
+        return min(able, key=lambda one: (self._served.get(one.who, 0), one.number))
