@@ -61,12 +61,12 @@ def start(*words: object, log: Path, **more: str) -> "subprocess.Popen[bytes]":
         )
 
 
-def serve(file: Path, log: Path) -> "tuple[subprocess.Popen[bytes], str]":
+def serve(file: Path, log: Path, **more: str) -> "tuple[subprocess.Popen[bytes], str]":
     """Start a server and wait until it answers; the process and its URL."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
-    process = start("serve", "--config", file, "--port", port, log=log)
+    process = start("serve", "--config", file, "--port", port, log=log, **more)
     url = f"http://127.0.0.1:{port}"
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline and process.poll() is None:
@@ -78,9 +78,9 @@ def serve(file: Path, log: Path) -> "tuple[subprocess.Popen[bytes], str]":
 
 
 @contextmanager
-def server(file: Path, log: Path) -> Iterator[str]:
+def server(file: Path, log: Path, **more: str) -> Iterator[str]:
     """Run a server until the end of the block; its URL."""
-    process, url = serve(file, log)
+    process, url = serve(file, log, **more)
     try:
         yield url
     finally:

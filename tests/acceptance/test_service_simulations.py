@@ -1,0 +1,183 @@
+"""Simulations are free: in processes of their own, ended with the caller or at a limit, and nobody keeps others out."""
+
+import http.client
+import json
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from discreet import workflow
+from discreet.errors import InvalidParameterError
+from discreet.service.access.roles import Principal, Role
+from discreet.service.desk import plans
+from discreet.service.schemas import ExpectIn
+from discreet.service.simulation import child, run
+from tests.acceptance.service_processes import server, set_up
+from tests.office import METADATA, open_office
+
+PATIENCE_S = 120.0
+SMALL = {"dataset": "toy", "target": "y", "epsilons": [1.0]}
+LONG = SMALL | {"epsilons": [0.1, 0.3, 1.0, 3.0, 10.0], "n_rows": 4_000_000}
+"""Minutes of work."""
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory):
+    """An office that allows simulations so much that none of them comes to its limits here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))  # what was simulated before is no matter
+        with open_office(tmp_path_factory.mktemp("office"), simulation_s=3600) as found:
+            yield found
+
+
+def simulations():
+    """Processes that simulate for this one."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if child.__name__.encode() in words:
+            found.append(int(folder.name))
+    return set(found)
+
+
+def wait_for(is_so):
+    """Wait until something is so."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@contextmanager
+def asking(url, key, question):
+    """Ask, and leave at the end of the block without an answer."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=PATIENCE_S)
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    connection.request("POST", "/v1/expectations", json.dumps(question), headers)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def expected(office, question=SMALL, **limits):
+    """What a server with such limits answers."""
+    context = office.context
+    limited = run.Simulations(run.Limits(**({"memory_mb": 3072, "cpu_s": 600} | limits)))
+    changed = type(context)(context.settings, context.ledger, context.database, limited)
+    return plans.expected(changed, Principal("cora", Role.CURATOR), ExpectIn.model_validate(question))
+
+
+def test_the_server_does_not_compute(office, monkeypatch):
+    """It answers though nothing can be simulated in its own process, where it was before; the answer is the same."""
+    usual = workflow.expect
+    monkeypatch.setattr(workflow, "expect", lambda *_: pytest.fail("computed here"))
+    answer = office.call("ann", "POST", "/expectations", json=SMALL)
+    with pytest.raises(pytest.fail.Exception):  # control
+        workflow.expect(None)
+    question = workflow.Question(workflow.Metadata.from_value(METADATA), "y", None, epsilons=(1.0,))
+    assert answer.json() == json.loads(json.dumps(usual(question).record(question)))
+
+
+def test_the_same_question_takes_no_process(office, monkeypatch):
+    """What was answered is remembered: the picture beside the table of a page is drawn from it."""
+    first = office.call("ann", "POST", "/expectations", json=SMALL)
+    monkeypatch.setattr(run, "_answered", lambda *_: pytest.fail("asked again"))
+    assert office.call("abe", "POST", "/expectations", json=SMALL).json() == first.json()
+
+
+def test_a_simulation_ends_with_its_caller_and_others_do_not_wait(tmp_path):
+    """Of two people with minutes of work one leaves, and that process ends; a third is answered beside the other."""
+    file, _, keys = set_up(tmp_path, simulation_s=3600)
+    with server(file, tmp_path / "log", XDG_CACHE_HOME=str(tmp_path)) as url:
+        with asking(url, keys["ann"], LONG):
+            wait_for(lambda: len(simulations()) == 1)
+            (stays,) = simulations()
+            with asking(url, keys["abe"], LONG | {"n_rows": 3_999_999}):
+                wait_for(lambda: len(simulations()) == 2)
+                (leaves,) = simulations() - {stays}
+            wait_for(lambda: leaves not in simulations())
+            assert stays in simulations()
+            with asking(url, keys["ann"], LONG | {"n_rows": 3_999_998}):  # a second one of the same person waits
+                with asking(url, keys["otto"], SMALL) as connection:
+                    assert connection.getresponse().status == 200
+                assert simulations() == {stays}
+        wait_for(lambda: not simulations())
+
+
+def test_one_at_a_time_keeps_others_waiting():
+    """Control: the lock that was there before lets one call of one person keep everybody else out."""
+    lock = threading.BoundedSemaphore(1)
+    assert lock.acquire(timeout=0.1)
+    assert not lock.acquire(timeout=0.1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"), [({"cpu_s": 2}, "2 s"), ({"memory_mb": 1000}, "1000 MB")], ids=["time", "memory"]
+)
+def test_what_takes_too_much_is_refused(office, limits, words):
+    """The process is ended by the system, and the caller is told what to do instead."""
+    with pytest.raises(InvalidParameterError, match=f"may take {words} .* use `discreet plan` on your machine"):
+        expected(office, LONG, **limits)
+    assert not simulations()
+
+
+def test_the_clock_runs_for_who_sleeps(office, monkeypatch):
+    """A process that waits for something takes no processor, and is ended all the same."""
+    monkeypatch.setattr(run, "_SLOW", 0.01)
+    with pytest.raises(InvalidParameterError, match="may take 2 s"):
+        expected(office, LONG, cpu_s=2)
+    assert not simulations()
+
+
+def test_too_many_rows_are_refused_at_once(office, monkeypatch):
+    """Ten million rows start no process: neither by the API nor on the page."""
+    monkeypatch.setattr(run, "_answered", lambda *_: pytest.fail("simulated"))
+    refused = office.call("ann", "POST", "/expectations", json=SMALL | {"n_rows": 10_000_000})
+    assert refused.status_code == 422
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert "4194304 rows of 4 columns" in refused.json()["detail"]
+
+
+def test_a_simulation_ends_with_its_server():
+    """However that ended: its end of the pipe is closed."""
+    question = {
+        "metadata": METADATA,
+        "target": "y",
+        "candidates": None,
+        "delta": 0.0,
+        "n_rows": [4_000_000],
+        "supposed": {},
+        "epsilons": [1.0],
+    }
+    job = {"question": question, "limits": {"memory_mb": 3072, "cpu_s": 600}}
+    command = [sys.executable, "-m", child.__name__]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        process.stdin.write(json.dumps(job).encode() + b"\n")
+        process.stdin.close()
+        assert process.wait(PATIENCE_S) == 1
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"epsilons": [5e-324]},
+        {"epsilons": [1000] * 8, "delta": 0.9999999},
+        {"delta": 5e-324, "r_squared": 5e-324},
+        {"r_squared": 1 - 1e-16, "correlation": 1 - 1e-16, "n_rows": 1},
+        {"correlation": -1 + 1e-16, "n_true": 0},
+    ],
+    ids=str,
+)
+def test_extremes_are_answered_or_refused(office, odd):
+    """The ends of every range: an answer or a refusal, never a fault of the service."""
+    answer = office.call("ann", "POST", "/expectations", json=SMALL | odd)
+    assert answer.status_code in (200, 422), answer.text
