@@ -1,12 +1,14 @@
 """From the text of a request to a priced inquiry: metadata and public tables alone, never a private one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from discreet import workflow
-from discreet.errors import InvalidParameterError, MetadataError
+from discreet.errors import DiscreetError, InvalidParameterError, MetadataError
 from discreet.service.context import Context
+from discreet.service.logs import log
 from discreet.service.store.datasets import Dataset
 
 Roots = Mapping[str, Path | str]
@@ -43,17 +45,46 @@ def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> work
             f"Candidates must be named where the metadata do not list the features, as in {dataset.name}, but "
             "candidates is empty. Name them, or have the features listed in the metadata."
         )
-    inquiry = workflow.inquire(
-        workflow.method_of(content["method"], **_parameters(context, dataset, metadata, content)),
-        metadata,
-        content["target"],
-        content["candidates"],
-        name=PurePosixPath(dataset.source["data"]["path"]).name,
-        locator=dataset.locator,
-        chosen=content.get("chosen"),
-    )
-    inquiry.check_charge()
+    parameters = _parameters(context, dataset, metadata, content)
+    with computable():
+        inquiry = workflow.inquire(
+            workflow.method_of(content["method"], **parameters),
+            metadata,
+            content["target"],
+            content["candidates"],
+            name=PurePosixPath(dataset.source["data"]["path"]).name,
+            locator=dataset.locator,
+            chosen=content.get("chosen"),
+        )
+        inquiry.check_charge()
+        float(inquiry.promised.epsilon), float(inquiry.promised.delta), inquiry.digest
     return inquiry
+
+
+@contextmanager
+def computable() -> Iterator[None]:
+    """Refuse numbers that no arithmetic holds: the last line, behind the ranges of the parameters.
+
+    Yields
+    ------
+    None
+        For what is computed from public facts alone.
+
+    Raises
+    ------
+    InvalidParameterError
+        In place of an overflow and its like.
+    """
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except (ArithmeticError, ValueError, MemoryError, RecursionError) as error:
+        log("error", kind=type(error).__name__)
+        raise InvalidParameterError(
+            "Parameters must be numbers that can be computed with, but with these ones the cost or the noise cannot be "
+            "found. Give usual ones, such as epsilon between 0.01 and 100."
+        ) from None
 
 
 def _parameters(

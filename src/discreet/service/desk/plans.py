@@ -1,12 +1,13 @@
 """Plans: what a request would cost and can be expected to achieve. Free: nothing private is opened."""
 
+import json
 from typing import Any
 
 from discreet import workflow
 from discreet.service.access.roles import Principal
 from discreet.service.context import Context
 from discreet.service.desk import sight
-from discreet.service.desk.inquiries import inquire
+from discreet.service.desk.inquiries import computable, inquire
 from discreet.service.patience import caller_is_gone
 from discreet.service.schemas import ExpectIn, PlanIn
 from discreet.service.simulation.child import question_of
@@ -31,7 +32,11 @@ def plan(context: Context, who: Principal, asked: PlanIn) -> dict[str, Any]:
         Of the schema ``discreet/plan@1``.
     """
     dataset = sight.open_dataset(context, who, asked.dataset)
-    return inquire(context, dataset, asked.model_dump(mode="json")).plan().record()
+    inquiry = inquire(context, dataset, asked.model_dump(mode="json"))
+    with computable():
+        record = inquiry.plan().record()
+        json.dumps(record, allow_nan=False)
+    return record
 
 
 def expected(context: Context, who: Principal, asked: ExpectIn) -> dict[str, Any]:
