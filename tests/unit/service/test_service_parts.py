@@ -1,12 +1,15 @@
 """Small parts of the service: times, secrets, the log, limits, statuses."""
 
+import asyncio
 import json
 import re
+import socket
 from datetime import UTC, datetime
 
 import pytest
 
 from discreet import errors
+from discreet.cli import serve
 from discreet.service import clock
 from discreet.service.access.limits import Limits
 from discreet.service.access.secrecy import fits, hash_password, same, sealed
@@ -99,3 +102,28 @@ def test_each_error_has_a_status_of_its_kind():
         found = status_of(kind.__new__(kind))
         assert (found[0] == 500) == (kind in internal), kind
     assert status_of(ValueError("a cell")) == (500, "internal")
+
+
+async def _waits_for_more(listener):
+    """Whether what is sent over a connection to a listener waits for more to send with it (Nagle's algorithm)."""
+    accepted = asyncio.get_running_loop().create_future()
+
+    class Server(asyncio.Protocol):
+        def connection_made(self, transport):
+            accepted.set_result(transport)
+
+    server = await asyncio.get_running_loop().create_server(Server, sock=listener)
+    async with server:
+        with socket.create_connection(listener.getsockname()):
+            transport = await accepted
+            option = transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            transport.close()
+    return option == 0
+
+
+def test_answers_do_not_wait_for_more():
+    """A kept connection answers at once; the control, a socket that does not say that it is TCP, waits 40 ms a call."""
+    with serve._listen("127.0.0.1", 0) as listener:
+        assert not asyncio.run(_waits_for_more(listener))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert asyncio.run(_waits_for_more(listener))
