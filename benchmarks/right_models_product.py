@@ -9,7 +9,7 @@ from rich.table import Table
 
 import discreet as dc
 from benchmarks.right_models import BETAS, N_ROWS, RELATIONS, Y_BOUND, normals, uniforms
-from discreet.estimators.arrays import ArraysTable
+from discreet.data.engines.arrays import ArraysTable
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.workflow.request import answer

@@ -6,7 +6,7 @@ Every field is a public fact, or comes out of a mechanism whose event is recorde
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -15,6 +15,14 @@ from discreet.errors import VerificationError
 from discreet.files import read_text, write_whole
 
 SCHEMA: Literal["discreet/release@1"] = "discreet/release@1"
+
+
+RowsOrigin = Literal[
+    "read from the source",
+    "stated by the caller: in memory, the declared columns as they are, all of them",
+    "arrays that nobody stated to be the declared columns as they are",
+]
+READ, STATED, UNSTATED = get_args(RowsOrigin)
 
 
 Family = Literal["linear", "logistic", "poisson", "huber", "mean", "median", "quantile", "own"]
@@ -201,6 +209,11 @@ class Provenance(_Record):
     data: str = Field(description="name of the source, without its folder")
     requested_at: str = Field(description="UTC, before the data were opened")
     randomness: Literal["system entropy", "seeded"]
+    rows_origin: RowsOrigin | None = Field(
+        default=None,
+        exclude_if=lambda origin: origin is None,  # of an older release, whose digest must stay
+        description="what says that the rows are those of the declared table",
+    )
     ledger: LedgerRecord | None = None
     derived_from: str | None = Field(
         default=None, description="digest of the release that this was computed from without the rows, for free"
@@ -258,8 +271,9 @@ class Release(_Record):
     @model_validator(mode="after")
     def _private_means_promised(self) -> "Release":
         promised = self.guarantee is not None and self.event is not None
-        if self.private != (promised and self.provenance.randomness == "system entropy"):
-            raise ValueError("private must mean a guarantee, an event and the system's entropy")
+        origin = self.provenance
+        if self.private != (promised and origin.randomness == "system entropy" and origin.rows_origin != UNSTATED):
+            raise ValueError("private must mean a guarantee, an event, the system's entropy, and rows that are stated")
         return self
 
     def to_json(self) -> str:

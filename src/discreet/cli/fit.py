@@ -64,7 +64,7 @@ class FitAsked:
 
     def asked(self) -> Asked:
         """Return what is asked of the rows."""
-        among = self.columns or (self.earlier.selected if self.earlier is not None else None)
+        among = self.columns or (workflow.selection_of(self.earlier)[1] if self.earlier is not None else None)
         if among is None or not self.target:
             raise InvalidParameterError("A model is needed: give --target and --columns COL,COL, or --from RELEASE.")
         reads = () if self.read is None else (self.read,)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from discreet.data.design import Cells, Design, RowMap
 from discreet.data.engines.each import Progress, each
-from discreet.data.header import require, shown
+from discreet.data.header import require, require_all, shown
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass, owned_rows
 from discreet.data.score_design import ScoreDesign
@@ -22,6 +22,7 @@ from discreet.kernels.exact_sums import ExactSum
 from discreet.kernels.moments import exact_moments
 from discreet.kernels.products import exact_products
 from discreet.kernels.unit_cuts import kept_products, kept_sum
+from discreet.release import STATED, UNSTATED, RowsOrigin
 
 Integers = npt.NDArray[np.int64]
 
@@ -49,6 +50,8 @@ class Table(ABC):
     ----------
     metadata : Metadata
         What is public about it.
+    rows_origin : str
+        What says that the rows are those of the declared table. In memory nothing does until `state` is called.
 
     Notes
     -----
@@ -56,8 +59,37 @@ class Table(ABC):
     states it, `row_count`.
     """
 
-    def __init__(self, metadata: Metadata) -> None:
-        self.metadata = metadata
+    def __init__(self, metadata: Metadata, rows_origin: RowsOrigin = UNSTATED) -> None:
+        self._metadata = metadata
+        self._rows_origin = rows_origin
+
+    @property
+    def metadata(self) -> Metadata:
+        """What is public about the table."""
+        return self._metadata
+
+    @property
+    def rows_origin(self) -> RowsOrigin:
+        """What says that the rows are those of the declared table: without it there is no guarantee."""
+        return self._rows_origin
+
+    def state(self) -> None:
+        """Record the caller's statement that rows in memory are the declared columns as they are, all of them.
+
+        Raises
+        ------
+        DataMismatchError
+            When a declared column is missing: then they were not handed over as they are.
+
+        Notes
+        -----
+        `open_table` alone calls it. What scikit-learn derives from a table is an array or fails, and states nothing.
+        """
+        unit_id = (self.metadata.unit_id,) if self.metadata.unit_id else ()
+        features = self.metadata.features if self.metadata.layout is None else None
+        further = () if features is None else features.names or ()
+        require_all(self.header(), (*self.metadata.columns, *further, *unit_id))
+        self._rows_origin = STATED
 
     @property
     @abstractmethod

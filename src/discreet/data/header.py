@@ -78,6 +78,31 @@ def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
             )
 
 
+def require_all(header: Sequence[tuple[str, str]], declared: Sequence[str]) -> None:
+    """Refuse a table in memory that lacks a declared column, whether or not it will be read.
+
+    Parameters
+    ----------
+    header : sequence of (str, str)
+        Names and storage types.
+    declared : sequence of str
+        All columns that the metadata list.
+
+    Raises
+    ------
+    DataMismatchError
+        From the header alone.
+    """
+    names = {name for name, _ in header}
+    missing = [shown(name) for name in declared if name not in names]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise DataMismatchError(
+            f"A table in memory must have all declared columns as they are, but it lacks {', '.join(missing[:3])}"
+            f"{more}. Hand over the whole table: candidates=[...] says which columns take part."
+        )
+
+
 def _outer(kind: str) -> str:
     """Leave out what is inside: labels of an enumeration may come from the rows."""
     outer = kind.partition("(")[0].partition("[")[0][:40]

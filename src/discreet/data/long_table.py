@@ -23,6 +23,7 @@ from discreet.data.unit_keys import is_whole, keys_of
 from discreet.data.value_keys import ValueKeys, passes_of
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments import GRID
+from discreet.release import READ, UNSTATED
 
 Integers = npt.NDArray[np.int64]
 
@@ -51,7 +52,8 @@ class LongTable(Table):
     """
 
     def __init__(self, values: Table, targets: Table, metadata: Metadata) -> None:
-        super().__init__(metadata)
+        is_read = values.rows_origin == targets.rows_origin == READ
+        super().__init__(metadata, READ if is_read else UNSTATED)
         if metadata.layout is None or metadata.features is None:
             raise InvalidParameterError("A long table must have metadata with `layout` and `features`. Declare both.")
         self.values, self.targets = values, targets

@@ -16,7 +16,7 @@ from discreet.data.engine import Table
 from discreet.data.header import require
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import MAX_BOUND, CategoryColumn, Metadata, NumericColumn
-from discreet.data.sources import open_table
+from discreet.data.sources import table_at
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError, PolicyError
 from discreet.release import canonical_sha256
 
@@ -115,7 +115,7 @@ class PublicRecords:
         own = metadata.model_copy(update={"unit_id": None, "rows_per_unit": 1})
         self.path = _one_file(source) if isinstance(source, (str, Path)) else None
         self.file_sha256 = None if self.path is None else _digest(self.path)
-        self.table: Table = open_table(source, own, table)
+        self.table: Table = table_at(source, own, table)
         self._check_declared(metadata)
         self._known: dict[tuple[str, str, tuple[str, ...]], PublicPoints] = {}
 

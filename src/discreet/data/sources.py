@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.engine import Table
+from discreet.data.engines.arrays import table_of_pair
 from discreet.data.engines.csv_file import CsvTable
 from discreet.data.engines.duckdb import DuckDBFileTable
 from discreet.data.engines.file_table import ArrowTable, FileTable, SQLiteTable
@@ -19,6 +20,7 @@ from discreet.data.engines.sql_session import SCHEMES
 from discreet.data.long_table import LongTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
+from discreet.release import READ
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 _DUCKDB_SUFFIXES, _SQLITE_SUFFIXES = (".duckdb", ".ddb"), (".sqlite", ".sqlite3", ".db")
@@ -29,15 +31,16 @@ DATABASE_SUFFIXES = (*_DUCKDB_SUFFIXES, *_SQLITE_SUFFIXES)
 def open_table(
     source: Any, metadata: Metadata, table: str | None = None, targets: Any = None, targets_table: str | None = None
 ) -> Table:
-    """Open a table without reading a row.
+    """Open a table without reading a row; of rows in memory, state that they are the declared columns as they are.
 
     Parameters
     ----------
-    source : path, address or frame
+    source : path, address, frame or (X, y)
         A CSV, Parquet, Arrow, DuckDB or SQLite file, told by its ending; a folder of Parquet files, here or in an
         object store (``s3://bucket/folder``); a PostgreSQL database (``postgresql://host/database``); a table or path
         of Spark (``spark:catalog.schema.table``); a frame in memory or of Spark; a lazy frame of polars, a relation of
-        DuckDB or a table expression of ibis.
+        DuckDB or a table expression of ibis; features and target. The columns of an array are the declared ones in
+        their order, and y the last of them; a frame and a series go by their names.
     metadata : Metadata
         What is public about the table.
     table : str, optional
@@ -57,7 +60,23 @@ def open_table(
     InvalidParameterError
         When the file is not there or its kind is not known, or targets are given without a layout, or not with one.
     DataMismatchError
-        When the header cannot be read.
+        When the header cannot be read, or rows in memory lack a declared column.
+
+    Notes
+    -----
+    Of rows in memory the call is a statement, which the release repeats: these are the declared columns as they are,
+    all of them. Columns that were selected, scaled, coded or imputed by looking at the rows are not, and there is no
+    guarantee for what is computed from them; nothing here can notice it. Arrays and frames of pandas are copied, so that
+    what is done to them later does not reach the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column = {"type": "real", "lower": 0, "upper": 10, "source": "questionnaire"}
+    >>> metadata = Metadata.from_value({"dataset": "visits", "unit": "person", "neighboring": "replace_one",
+    ...     "n_rows": 3, "columns": {"age": column, "visits": column}})
+    >>> open_table((np.array([[1.0], [2.0], [3.0]]), [2, 4, 6]), metadata).rows_origin
+    'stated by the caller: in memory, the declared columns as they are, all of them'
     """
     if (targets is None) != (metadata.layout is None):
         lack = "none is given. Name it as targets."
@@ -66,17 +85,39 @@ def open_table(
         raise InvalidParameterError(
             f"A long table, and no other, needs its targets in a second table, with a row for each person, but {lack}"
         )
-    values = _open_one(source, metadata, table)
-    return values if targets is None else LongTable(values, _open_one(targets, metadata, targets_table), metadata)
+    opened = table_at(source, metadata, table)
+    if targets is not None:
+        opened = LongTable(opened, table_at(targets, metadata, targets_table), metadata)
+    if opened.rows_origin != READ:
+        opened.state()
+    return opened
 
 
-def _open_one(source: Any, metadata: Metadata, table: str | None) -> Table:
+def table_at(source: Any, metadata: Metadata, table: str | None = None) -> Table:
+    """Open a table without reading a row, or stating anything of rows in memory.
+
+    Parameters
+    ----------
+    source : path, address, frame or (X, y)
+        As `open_table` takes it.
+    metadata : Metadata
+        What is public about the table.
+    table : str, optional
+        Which table of a database.
+
+    Returns
+    -------
+    Table
+        The table.
+    """
     if is_spark(source):
         if table is not None:
             raise InvalidParameterError("An address of Spark names one table: leave --table out, or name it there.")
         return SparkTable(source, metadata)
     if is_lazy(source):
         return LazyTable(source, metadata)
+    if isinstance(source, tuple):
+        return table_of_pair(source, metadata)
     if not isinstance(source, (str, Path)):
         return FrameTable(source, metadata)
     if is_address(str(source)):

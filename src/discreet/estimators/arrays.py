@@ -1,60 +1,19 @@
-"""From X and y to a table with metadata: shapes, names and storage types are looked at, cells are not."""
+"""From X and y to a table of which nothing is stated: shapes, names and types are looked at, cells are not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-import pyarrow as pa
 import scipy.sparse
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
-from typing_extensions import override
 
 from discreet.data.array_names import names_of
-from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
-from discreet.data.engines.frame import column_of
+from discreet.data.engine import Table
+from discreet.data.engines.arrays import ArraysTable
 from discreet.data.engines.sparse import SparseTable
 from discreet.data.metadata import Metadata
 from discreet.errors import MetadataError
-
-
-class ArraysTable(Table):
-    """Features and target as one table; cells are converted when the rows are read, not before.
-
-    Parameters
-    ----------
-    columns : dict of str to array or series
-        All of one length.
-    metadata : Metadata
-        What is public about them.
-    """
-
-    def __init__(self, columns: dict[str, Any], metadata: Metadata) -> None:
-        super().__init__(metadata)
-        self._columns = columns
-
-    @property
-    @override
-    def name(self) -> str:
-        return "X, y"
-
-    @override
-    def header(self) -> list[tuple[str, str]]:
-        return [(name, "UNKNOWN") for name in self._columns]
-
-    @override
-    def row_count(self) -> int | None:
-        return len(next(iter(self._columns.values())))
-
-    @override
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        size = rows_a_batch(BATCH_ROWS, len(columns))
-        for start in range(0, self.row_count() or 0, size):
-            parts = [(self._columns[name][start : start + size], self.metadata.is_number(name)) for name in columns]
-            arrays = [column_of(part, number) for part, number in parts]
-            yield pa.RecordBatch.from_arrays(
-                [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in arrays], names=list(columns)
-            )
 
 
 def table_of(
@@ -197,6 +156,26 @@ def _unit_box(
     )
 
 
+def refuse_table(X: Any) -> None:
+    """Refuse a private table where an answer for each row is asked: no guarantee covers that.
+
+    Parameters
+    ----------
+    X : Any
+        What was handed over.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is a table.
+    """
+    if isinstance(X, Table):
+        raise InvalidParameterError(
+            "New rows must be a frame or an array, but X is a private table, which is for fit alone: an answer for "
+            "each of its rows is not private. To fit the selected columns, write fit(table, from_release=release)."
+        )
+
+
 def feature_columns(estimator: Any, X: Any, names: Sequence[str]) -> dict[str, Any]:
     """Return the features of new rows by name, as they were in the fit.
 
@@ -214,6 +193,7 @@ def feature_columns(estimator: Any, X: Any, names: Sequence[str]) -> dict[str, A
     dict of str to array or series
         A column each.
     """
+    refuse_table(X)
     if estimator.metadata is not None and nw.dependencies.is_into_dataframe(X):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         frame = nw.from_native(X, eager_only=True)

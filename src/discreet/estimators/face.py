@@ -13,7 +13,7 @@ from discreet.data.design import level_codes, numbers
 from discreet.data.engine import Table
 from discreet.data.engines.frame import column_of
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
-from discreet.errors import InvalidParameterError
+from discreet.errors import InvalidParameterError, PolicyError
 from discreet.estimators.arrays import feature_columns, table_of
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
@@ -45,7 +45,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         observed_bound: bool = False,
     ) -> Release:
         """Reserve, run and record; learn the features' names and number."""
-        table, name, among = self._table(X, y, target, candidates, observed_bound)
+        table, name, among = self._table(X, y, target, candidates, ledger is not None, observed_bound)
         method, chosen = self._chosen(table, name, among, ledger is not None)
         return self._released(method, table, name, among, ledger, isinstance(X, Table), chosen)
 
@@ -87,12 +87,26 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return {key: value for key, value in stated.items() if key not in ("metadata", "random_state")}
 
     def _table(
-        self, X: Any, y: Any, target: str | None, candidates: Sequence[str] | None, observed_bound: bool
+        self,
+        X: Any,
+        y: Any,
+        target: str | None,
+        candidates: Sequence[str] | None,
+        charged: bool,
+        observed_bound: bool = False,
     ) -> tuple[Table, str, Sequence[str] | None]:
+        """A table as it was opened; or X and y, of which nobody states what was done to them."""
         if isinstance(X, Table):
             if target is None or y is not None:
                 raise InvalidParameterError("A table must come with target=NAME and without y. Name its target column.")
+            if self.metadata is not None and self.metadata != X.metadata:
+                raise InvalidParameterError("A table has metadata of its own, and others are given. Leave out metadata.")
             return X, target, candidates
+        if charged:
+            raise PolicyError(
+                "A ledger must be charged for the declared columns as they are, but X and y may be anything that was "
+                "made of them. Write table = dc.open_table((X, y), metadata), then fit(table, target=NAME, ledger=...)."
+            )
         if candidates is not None:
             raise InvalidParameterError("candidates must not be given beside X and y. Drop columns of X instead.")
         return table_of(self, X, y, target, self.metadata, observed_bound, self._target_bounds)

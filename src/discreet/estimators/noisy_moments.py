@@ -1,17 +1,14 @@
 """NoisyMoments with scikit-learn's face."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.data.metadata import Metadata
-from discreet.estimators.face import PrivateEstimator
-from discreet.ledger import Ledger
+from discreet.estimators.subset_selector import SubsetSelector
 from discreet.methods.moment_answers import MomentAnswers
 from discreet.release import Release
 from discreet.workflow.derive import fit_from, select_from
@@ -19,7 +16,7 @@ from discreet.workflow.derive import fit_from, select_from
 Floats = npt.NDArray[np.float64]
 
 
-class NoisyMoments(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
+class NoisyMoments(SubsetSelector):
     """Buy one noisy matrix of second moments; then any model, criterion or coefficient is free.
 
     Parameters
@@ -121,39 +118,6 @@ class NoisyMoments(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.metadata = metadata
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        target: str | None = None,
-        candidates: Sequence[str] | None = None,
-        ledger: Ledger | str | Path | None = None,
-    ) -> Self:
-        """Buy the moments; spends epsilon.
-
-        Parameters
-        ----------
-        X : Table, DataFrame or array_like, shape (n_samples, n_features)
-            A table opened with `discreet.open_table`, or features alone.
-        y : array_like, shape (n_samples,), optional
-            The target, when X holds features alone.
-        target : str, optional
-            The target's column: of the table, or in the metadata where y has no name.
-        candidates : sequence of str, optional
-            Columns of the table; default all declared ones but the target.
-        ledger : Ledger, str or Path, optional
-            Where the charge is recorded. Without one nothing is charged, and the release says so.
-
-        Returns
-        -------
-        NoisyMoments
-            Itself, with `release_`.
-        """
-        release = self._answered(X, y, target, candidates, ledger)
-        self.support_ = np.isin(self._candidates, release.selected)
-        return self
-
     def select(self, **parameters: Any) -> Release:
         """Return another selection, for free.
 
@@ -205,7 +169,3 @@ class NoisyMoments(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
             raise ValueError("The release holds no moments.")
         answers = MomentAnswers(self.release_.moments)
         return *answers.lasso_path(), answers.labels
-
-    def _get_support_mask(self) -> Any:
-        check_is_fitted(self, "support_")
-        return self.support_

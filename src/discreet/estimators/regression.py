@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.data.metadata import Metadata
 from discreet.estimators.face import PrivateEstimator
 from discreet.ledger import Ledger
-from discreet.release import FitRecord
+from discreet.release import FitRecord, Release
+from discreet.workflow.derive import selection_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,6 +39,7 @@ class _Regression(PrivateEstimator):
         *,
         target: str | None = None,
         candidates: Sequence[str] | None = None,
+        from_release: Release | str | Path | None = None,
         ledger: Ledger | str | Path | None = None,
     ) -> Self:
         """Estimate the coefficients; spends epsilon.
@@ -52,14 +54,29 @@ class _Regression(PrivateEstimator):
             The target's column: of the table, or in the metadata where y has no name.
         candidates : sequence of str, optional
             Columns of the model, for a table; default all declared ones but the target.
+        from_release : Release, str or Path, optional
+            A private release, or its file: target and columns are those that it selected.
         ledger : Ledger, str or Path, optional
-            Where the charge is recorded. Without one nothing is charged, and the release says so.
+            Where the charge is recorded, of a table alone. Without one nothing is charged, and the release says so.
 
         Returns
         -------
         self
             With `release_`, `coef_` and `intercept_`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a parameter is out of range.
+        PolicyError
+            When `from_release` gives no guarantee, or a ledger is to be charged for arrays.
+        BudgetError
+            When the ledger refuses.
         """
+        if from_release is not None:
+            earlier = from_release if isinstance(from_release, Release) else Release.read(from_release)
+            selected_for, selected = selection_of(earlier)
+            target, candidates = target or selected_for, selected if candidates is None else candidates
         found = self._answered(X, y, target, candidates, ledger).fit
         if found is None:
             raise ValueError("The release holds no coefficients.")

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.estimators.arrays import refuse_table
 from discreet.estimators.face import PrivateEstimator
 from discreet.ledger import Ledger
 
@@ -55,6 +56,47 @@ class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         release = self._answered(X, y, target, candidates, ledger, observed_bound=getattr(self, "as_published", False))
         self.support_ = np.isin(self._candidates, release.selected)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Select columns of arrays and return them; for arrays alone, so without a guarantee.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like, shape (n_samples, n_features)
+            Features.
+        y : array_like, shape (n_samples,)
+            The target.
+        **fit_params : Any
+            As `fit` takes them.
+
+        Returns
+        -------
+        DataFrame or ndarray, shape (n_samples, n_selected)
+            The selected columns.
+
+        Raises
+        ------
+        InvalidParameterError
+            When X is a table, as in the middle of a pipeline; nothing is charged then.
+        """
+        refuse_table(X)
+        return super().fit_transform(X, y, **fit_params)
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of new rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like, shape (n_samples, n_features)
+            Features, as in the fit.
+
+        Returns
+        -------
+        DataFrame or ndarray, shape (n_samples, n_selected)
+            As they are.
+        """
+        refuse_table(X)
+        return super().transform(X)
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self, "support_")

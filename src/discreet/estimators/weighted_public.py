@@ -72,7 +72,7 @@ class WeightedPublic(MEstimator):
                 f"{type(self).__name__} must have public records, but public=None. Give a file, a frame with the "
                 "target, or a pair (X, y); or use PerturbedHistogram, which needs none."
             )
-        table, name, among = self._table(X, y, target, candidates, observed_bound=False)
+        table, name, among = self._table(X, y, target, candidates, ledger is not None)
         names = tuple(among) if among is not None else tuple(features_in(table, name))
         # Columns of a table keep their names, whatever an earlier fit learned.
         known = names if isinstance(X, Table) else getattr(self, "feature_names_in_", names)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from discreet.release import LedgerRecord, PublicColumn, Release
+from discreet.release import STATED, UNSTATED, LedgerRecord, PublicColumn, Release
 from discreet.report import asked, estimates, hybrids, noise_box
 from discreet.report.account import standing
 from discreet.report.estimates import Fit
@@ -72,6 +72,8 @@ class Facts:
     is_of_selection: bool
     is_private: bool
     is_seeded: bool
+    is_stated: bool
+    is_unstated: bool
     method: str
     method_words: str | None
     working: str | None
@@ -144,6 +146,8 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         is_of_selection=asked.is_of_selection(release),
         is_private=guarantee is not None,
         is_seeded=provenance.randomness == "seeded",
+        is_stated=guarantee is not None and provenance.rows_origin == STATED,
+        is_unstated=provenance.rows_origin == UNSTATED,
         method=release.method,
         method_words=METHODS.get(release.method.casefold()),
         working=_working(release),

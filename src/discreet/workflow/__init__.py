@@ -9,7 +9,7 @@ from discreet.methods.candidates import candidates_record
 from discreet.methods.registry import method_of
 from discreet.workflow.auto import auto_method
 from discreet.workflow.delivery import Delivery
-from discreet.workflow.derive import fit_from, select_from
+from discreet.workflow.derive import fit_from, select_from, selection_of
 from discreet.workflow.expect import Choice, Expectation, Question, expect
 from discreet.workflow.expectation import EPSILONS
 from discreet.workflow.expectation_page import accuracy_picture, expectation_page
@@ -65,6 +65,7 @@ __all__ = [
     "reproduce",
     "reserve",
     "select_from",
+    "selection_of",
     "studies",
     "token",
     "verify",

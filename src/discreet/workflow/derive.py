@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InvalidParameterError
+from discreet.errors import InvalidParameterError, PolicyError
 from discreet.release import Release, canonical_sha256
 
 if TYPE_CHECKING:
@@ -90,6 +90,32 @@ def select_from(
         {**dict(zip(SELECTION, asked, strict=True)), "confidence": None},
         {"selected": selected, "by_size": by_size, "fit": None},
     )
+
+
+def selection_of(release: Release) -> tuple[str, tuple[str, ...]]:
+    """Return the target of a release and the columns that it selected, to ask further about them.
+
+    Parameters
+    ----------
+    release : Release
+        An earlier answer.
+
+    Returns
+    -------
+    tuple of str and tuple of str
+        Target and columns: public, because the release is private.
+
+    Raises
+    ------
+    PolicyError
+        When the release gives no guarantee: its columns may tell of single rows.
+    """
+    if not release.private:
+        raise PolicyError(
+            "Columns must come from a private release, but this one gives no guarantee: what it selected may tell of "
+            "single rows. Select anew from a table that was opened, or name columns that are known beforehand."
+        )
+    return str(release.request.get("target", "")), release.selected
 
 
 def recomputed(parent: Release, release: Release) -> Release:

@@ -161,7 +161,10 @@ def weighted_records(release: Release, metadata: Metadata, public: PublicRecords
             "A release must have weighted public records, but this one has none. Make one with `discreet hybrid`."
         )
     if not release.private:
-        raise PolicyError("Weights must come from a private release, but this one is for study. Drop as_published.")
+        raise PolicyError(
+            "Weights must come from a private release, but this one gives no guarantee. Estimate anew, from a table that "
+            "was opened and without as_published."
+        )
     among = release.request.get("candidates")
     names = tuple(among) if isinstance(among, (list, tuple)) else None  # of very many only a digest is kept
     found = public.points(metadata, str(release.request.get("target", "")), names)

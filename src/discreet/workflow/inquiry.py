@@ -15,7 +15,15 @@ from discreet.errors import PolicyError
 from discreet.ledger import Reservation
 from discreet.methods.base import Method, Outcome, Preparation
 from discreet.methods.candidates import candidates_record
-from discreet.release import GuaranteeRecord, LedgerRecord, Provenance, Release, canonical_sha256
+from discreet.release import (
+    UNSTATED,
+    GuaranteeRecord,
+    LedgerRecord,
+    Provenance,
+    Release,
+    RowsOrigin,
+    canonical_sha256,
+)
 from discreet.workflow.plan import Plan, guarantee_for, plan_of
 
 
@@ -37,6 +45,8 @@ class Inquiry:
         Where the source is; None when asking again could find other rows.
     asked_at : str
         UTC, to the minute.
+    rows_origin : str
+        What says that the rows are those of the declared table.
     is_system : bool
         Whether the noise will come from the system's entropy.
     chosen : dict or None
@@ -53,6 +63,7 @@ class Inquiry:
     name: str
     locator: str | None
     asked_at: str
+    rows_origin: RowsOrigin
     is_system: bool = True
     chosen: dict[str, Any] | None = None
 
@@ -73,8 +84,9 @@ class Inquiry:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What would be promised; None for a run for study."""
-        return guarantee_for(self.prepared, self.metadata) if self.is_system else None
+        """What would be promised; None for a run for study, and for rows that may be anything."""
+        is_promised = self.is_system and self.rows_origin != UNSTATED
+        return guarantee_for(self.prepared, self.metadata) if is_promised else None
 
     @property
     def promised(self) -> Guarantee:
@@ -172,6 +184,7 @@ class Inquiry:
                 data=self.name,
                 requested_at=self.asked_at,
                 randomness="system entropy" if self.is_system else "seeded",
+                rows_origin=self.rows_origin,
                 ledger=None if reservation is None else _ledger_record(reservation),
             ),
         )
@@ -194,6 +207,7 @@ def inquire(
     *,
     name: str,
     locator: str | None,
+    rows_origin: RowsOrigin,
     is_system: bool = True,
     chosen: dict[str, Any] | None = None,
 ) -> Inquiry:
@@ -213,6 +227,8 @@ def inquire(
         Public name of the source, without its folder.
     locator : str or None
         Where the source is.
+    rows_origin : str
+        What says that the rows are those of the declared table.
     is_system : bool
         Whether the noise will come from the system's entropy.
     chosen : dict, optional
@@ -229,7 +245,7 @@ def inquire(
         When something public does not fit.
     """
     prepared = method.prepare(metadata, target, candidates)
-    return Inquiry(method, prepared, metadata, name, locator, _now(), is_system, chosen)
+    return Inquiry(method, prepared, metadata, name, locator, _now(), rows_origin, is_system, chosen)
 
 
 def _now() -> str:

@@ -106,6 +106,7 @@ def answer(
         asked(method, table, target, candidates),
         name=table.name,
         locator=table.locator,
+        rows_origin=table.rows_origin,
         is_system=is_system,
         chosen=chosen,
     )
@@ -205,7 +206,7 @@ def reserve(
         When the ledger refuses.
     """
     inquiry.check_charge()
-    facts = {**inquiry.public_request(), "discreet": version("discreet")}
+    facts = {**inquiry.public_request(), "discreet": version("discreet"), "rows_origin": inquiry.rows_origin}
     return ledger.reserve(
         request=inquiry.digest,
         dataset=inquiry.metadata.dataset,

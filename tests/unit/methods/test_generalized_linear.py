@@ -5,7 +5,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InvalidParameterError
-from discreet.estimators.arrays import ArraysTable
+from discreet.data.engines.arrays import ArraysTable
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of

@@ -9,6 +9,7 @@ from discreet.data.metadata import Metadata
 from discreet.errors import ConflictError
 from discreet.ledger import Ledger
 from discreet.methods.registry import method_of
+from discreet.release import READ
 from discreet.workflow.inquiry import inquire
 from discreet.workflow.request import fulfil, reserve
 
@@ -27,7 +28,7 @@ class Unread(FrameTable):
 
 def asked(epsilon, **parameters):
     method = method_of("linear", epsilon=epsilon, **parameters)
-    return inquire(method, METADATA, "y", ("a",), name="toy", locator="here")
+    return inquire(method, METADATA, "y", ("a",), name="toy", locator="here", rows_origin=READ)
 
 
 def table(kind=FrameTable):

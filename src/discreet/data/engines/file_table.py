@@ -16,6 +16,7 @@ from discreet.data.engines.frame import column_of
 from discreet.data.engines.text_cells import checked, text_or_none
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError
+from discreet.release import READ
 
 BYTES_A_CELL = 4
 
@@ -62,7 +63,7 @@ class FileTable(Table):
     """Whether the file may hold several tables."""
 
     def __init__(self, path: Path, metadata: Metadata, table: str | None = None) -> None:
-        super().__init__(metadata)
+        super().__init__(metadata, READ)
         if table is not None and not self.is_database:
             raise InvalidParameterError(
                 f"{path.name[:80]!r} holds one table: leave --table out, or name a database instead."

@@ -62,6 +62,11 @@ class FrameTable(Table):
         return frozenset(str(name) for name, dtype in self._frame.collect_schema().items() if dtype.is_numeric())
 
     @override
+    def state(self) -> None:
+        super().state()
+        self._frame = self._frame.clone()  # what is stated of it is not true of what is written into it later
+
+    @override
     def row_count(self) -> int | None:
         return len(self._frame)
 

@@ -24,6 +24,7 @@ from discreet.data.engines.text_cells import checked
 from discreet.data.metadata import CategoryColumn, Metadata
 from discreet.data.unit_keys import is_whole, unit_keys
 from discreet.errors import DataMismatchError, InvalidParameterError
+from discreet.release import READ
 
 BUFFER_BYTES = 2**16
 """Read ahead of each column; a wide table has thousands."""
@@ -73,7 +74,7 @@ class ParquetTable(Table):
     """
 
     def __init__(self, place: Path | str, metadata: Metadata, table: str | None = None) -> None:
-        super().__init__(metadata)
+        super().__init__(metadata, READ)
         if table is not None:
             raise InvalidParameterError("Parquet files hold one table each: leave --table out, or name another file.")
         self._files, root, paths = files_at(place)

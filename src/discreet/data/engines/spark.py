@@ -19,6 +19,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.row_pass import Integers, RowPass
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.kernels.exact_sums import ExactSum
+from discreet.release import READ, UNSTATED
 
 DIRECT_BYTES = 2**14
 """A larger sum is added up on the cluster: the driver would get one for each of maybe thousands of partitions."""
@@ -56,7 +57,7 @@ class SparkTable(Table):
     """
 
     def __init__(self, source: Any, metadata: Metadata) -> None:
-        super().__init__(metadata)
+        super().__init__(metadata, READ if isinstance(source, str) else UNSTATED)
         self._frame: Any = source
         self._address: str | None = None
         if isinstance(source, str):

@@ -11,6 +11,7 @@ from discreet.data.engines.sql_catalog import relation
 from discreet.data.engines.sql_session import Address, Session, session
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError
+from discreet.release import READ
 
 _BYTES_A_CELL = 16
 
@@ -43,7 +44,7 @@ class PostgresTable(Table):
     """
 
     def __init__(self, url: str, metadata: Metadata, table: str | None = None) -> None:
-        super().__init__(metadata)
+        super().__init__(metadata, READ)
         self._address = Address(url)
         with session(self._address) as opened:
             self._relation = relation(opened, table)

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet import workflow
 from discreet.errors import DiscreetError, InvalidParameterError, MetadataError
+from discreet.release import READ
 from discreet.service.context import Context
 from discreet.service.logs import log
 from discreet.service.store.datasets import Dataset
@@ -54,6 +55,7 @@ def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> work
             content["candidates"],
             name=PurePosixPath(dataset.source["data"]["path"]).name,
             locator=dataset.locator,
+            rows_origin=READ,
             chosen=content.get("chosen"),
         )
         inquiry.check_charge()

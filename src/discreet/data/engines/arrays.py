@@ -1,0 +1,161 @@
+"""Features and a target in memory, side by side: arrays, series, or columns of a frame."""
+
+import importlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from typing_extensions import override
+
+from discreet.data.array_names import names_of
+from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.engines.frame import column_of
+from discreet.data.metadata import Metadata
+from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
+
+
+class ArraysTable(Table):
+    """Features and target as one table; cells are converted when the rows are read, not before.
+
+    Parameters
+    ----------
+    columns : dict of str to array or series
+        All of one length.
+    metadata : Metadata
+        What is public about them.
+    """
+
+    def __init__(self, columns: dict[str, Any], metadata: Metadata) -> None:
+        super().__init__(metadata)
+        self._columns = columns
+
+    @property
+    @override
+    def name(self) -> str:
+        return "X, y"
+
+    @override
+    def header(self) -> list[tuple[str, str]]:
+        return [(name, "UNKNOWN") for name in self._columns]
+
+    @override
+    def state(self) -> None:
+        super().state()
+        # Scalers may work in place: what is stated of the arrays is not true of what is written into them later.
+        self._columns = {name: _copy(values) for name, values in self._columns.items()}
+
+    @override
+    def row_count(self) -> int | None:
+        return len(next(iter(self._columns.values())))
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        size = rows_a_batch(BATCH_ROWS, len(columns))
+        for start in range(0, self.row_count() or 0, size):
+            parts = [(self._columns[name][start : start + size], self.metadata.is_number(name)) for name in columns]
+            arrays = [column_of(part, number) for part, number in parts]
+            yield pa.RecordBatch.from_arrays(
+                [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in arrays], names=list(columns)
+            )
+
+
+def table_of_pair(pair: tuple[Any, ...], metadata: Metadata) -> Table:
+    """Return features and target as one table in memory, of which nothing is stated yet.
+
+    Parameters
+    ----------
+    pair : tuple
+        X, a frame, an array or a sparse matrix of shape (n_samples, n_features), and y, of shape (n_samples,).
+    metadata : Metadata
+        What is public about them.
+
+    Returns
+    -------
+    Table
+        The columns of an array are the declared ones in their order, and y is the last declared one, unless it is a
+        series that has the name of another. A frame has names, and y is the one declared column that it lacks.
+
+    Raises
+    ------
+    InvalidParameterError
+        When it is no pair, or X and y are not two arrays of as many rows.
+    DataMismatchError
+        When a frame lacks further columns than y, or y has another name.
+    MetadataError
+        When another number of columns is declared than an array has.
+    """
+    if len(pair) != 2:
+        raise InvalidParameterError(f"Arrays must be given as a pair (X, y), but {len(pair)} are given. Give two.")
+    X, y = pair
+    response = _cells_of(y)
+    if type(X).__module__.startswith("scipy.sparse"):
+        sparse: Any = importlib.import_module("discreet.data.engines.sparse")  # loads scipy, which few tables need
+        table: Table = sparse.SparseTable(X, y, metadata, _target_of_array(y, metadata))
+        return table
+    is_frame = nw.dependencies.is_into_dataframe(X)
+    columns = _frame_columns(X, y, response, metadata) if is_frame else _array_columns(X, y, response, metadata)
+    if len({len(values) for values in columns.values()}) > 1:
+        raise InvalidParameterError("X and y must have the same number of rows. Give a target for each row.")
+    return ArraysTable(columns, metadata)
+
+
+def _frame_columns(X: Any, y: Any, response: Any, metadata: Metadata) -> dict[str, Any]:
+    try:
+        frame = nw.from_native(X, eager_only=True)
+        columns = {str(name): frame[name] for name in frame.columns}
+    except Exception:  # a frame's own complaint may show cells
+        raise DataMismatchError("The frame's columns must have distinct names that are text. Rename them.") from None
+    lacking = [name for name in metadata.columns if name not in columns]
+    name = _name_of(y)
+    if len(lacking) != 1 or name not in (None, lacking[0]):
+        called = "one column without a name" if name is None else f"named {name[:60]!r}"
+        shown = ", ".join(repr(column[:60]) for column in lacking[:3]) or "none"
+        raise DataMismatchError(
+            f"X and y together must be all declared columns as they are, but X lacks {shown} and y is {called}. Hand "
+            "over the whole table: candidates=[...] says which columns take part."
+        )
+    return {**columns, lacking[0]: response}
+
+
+def _array_columns(X: Any, y: Any, response: Any, metadata: Metadata) -> dict[str, Any]:
+    # A list may hold anything: no common type is guessed from its cells.
+    matrix = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else np.asarray(X)
+    if matrix.ndim != 2:
+        raise InvalidParameterError(f"X must have two dimensions, but it has {matrix.ndim}. Reshape it.")
+    target = _target_of_array(y, metadata)
+    names = names_of(metadata, target, matrix.shape[1])
+    return {**{name: matrix[:, place] for place, name in enumerate(names)}, target: response}
+
+
+def _target_of_array(y: Any, metadata: Metadata) -> str:
+    name = _name_of(y)
+    if name is None:
+        return list(metadata.columns)[-1]
+    if name not in metadata.columns:
+        raise MetadataError(f"y must be a declared column, but its name {name[:60]!r} is not declared. Rename it.")
+    return name
+
+
+def _name_of(y: Any) -> str | None:
+    """The name of a series that has one: of polars, one without a name is called by an empty text."""
+    name = getattr(y, "name", None) if nw.dependencies.is_into_series(y) else None
+    return str(name) if name not in (None, "") else None
+
+
+def _cells_of(y: Any) -> Any:
+    if nw.dependencies.is_into_series(y):
+        return nw.from_native(y, series_only=True)
+    cells = np.array(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
+    if cells.ndim == 2 and cells.shape[1] == 1:
+        return cells[:, 0]
+    if cells.ndim != 1:
+        raise InvalidParameterError(f"y must have one dimension, but it has {cells.ndim}. Reshape it.")
+    return cells
+
+
+def _copy(values: Any) -> Any:
+    if isinstance(values, nw.Series):
+        return values.alias("cells").to_frame().clone()["cells"]
+    return values.copy()
