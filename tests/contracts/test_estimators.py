@@ -114,8 +114,8 @@ def test_profile_likelihood_selects_from_a_frame(frame):
     rng = np.random.default_rng(1)  # noqa: TID251 - simulated data, not noise
     wage = frame["wage"] + 8 * rng.standard_normal(N)
     models = [["age", "sector"], ["noise"]]
-    selector = dc.PCPL(epsilon=400.0, l1_radius=60.0, models=models, metadata=METADATA)
-    selector.fit(frame[["age", "sector", "noise"]], wage)
+    selector = dc.PCPL(epsilon=400.0, l1_radius=60.0, models=models)
+    selector.fit(dc.open_table((frame[["age", "sector", "noise"]], wage), METADATA), target="wage")
     assert selector.get_feature_names_out().tolist() == ["age", "sector"]
     steps = {step.name: step.value for step in selector.release_.steps}
     assert list(steps) == ["residual_sum_of_squares", "sigma2", "selection"]
@@ -128,7 +128,8 @@ def test_profile_likelihood_selects_from_a_frame(frame):
 def test_parts_can_be_bought_through_the_face(frame, selector):
     """A clip and a radius asked for by the word, with shares; clone keeps them."""
     asked = {"y_bound": "private", "l1_radius": "private", "shares": {"l1_radius": 0.3}, "y_quantile": 0.9}
-    fitted = clone(selector(epsilon=100.0, metadata=METADATA, **asked)).fit(frame[["age", "noise"]], frame["wage"])
+    table = dc.open_table(frame, METADATA)
+    fitted = clone(selector(epsilon=100.0, **asked)).fit(table, target="wage", candidates=["age", "noise"])
     prices = {step.name: step.event.get("epsilon") for step in fitted.release_.steps}
     assert (prices["y_bound"], prices["l1_radius"]) == (10.0, 30.0)
     assert fitted.release_.guarantee.epsilon == 100.0

@@ -7,8 +7,8 @@ import mpmath
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
+from discreet.data.sources import open_table
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
 from discreet.methods import pcls
@@ -62,7 +62,7 @@ def table_of(rows, names, target, relation, bound, units=None, **metadata):
     cells = {name: rows[:, i] for i, name in enumerate([*names, target])}
     if units is not None:
         cells[str(declared.unit_id)] = units
-    return FrameTable(pa.table(cells), declared)
+    return open_table(pa.table(cells), declared)
 
 
 def pinned(radius, bound, columns, n_each):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
+from discreet.data.sources import open_table
 from discreet.mechanisms.rng import Source
 from discreet.methods.top_k_choice import TopK
 from tests.privacy.laws import Floats, law
@@ -45,7 +45,7 @@ def table_of(rows, relation="replace_one", units=None, target=None, **more):
     if units is not None:
         cells["id"] = units
         more = {"unit_id": "id", **more}
-    return FrameTable(pa.table(cells), metadata_of(names, relation, len(rows), target, **more))
+    return open_table(pa.table(cells), metadata_of(names, relation, len(rows), target, **more))
 
 
 def reached(monkeypatch, method, table, seed=0) -> Reached:

@@ -18,7 +18,10 @@ from tests.privacy.pairs import table_of
 @pytest.fixture(scope="module")
 def release():
     """A real release of a small table."""
-    return dc.PCLS(epsilon=0.7).fit(np.zeros((20, 2)), np.zeros(20)).release_
+    box = {"type": "real", "lower": -1, "upper": 1, "source": "by design"}
+    declared = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 20}
+    metadata = dc.Metadata.from_value({**declared, "columns": {"a": box, "b": box, "y": box}})
+    return dc.PCLS(epsilon=0.7).fit(dc.open_table((np.zeros((20, 2)), np.zeros(20)), metadata), target="y").release_
 
 
 def test_round_trip(release, tmp_path):

@@ -30,7 +30,10 @@ def test_steps_are_close_enough_at_any_size():
 
 def test_the_release_says_that_nobody_checked():
     """In the noise box and first among what is not protected; the score is named."""
-    release = own().fit(X, X[:, 0]).release_
+    box = {"type": "real", "lower": -1, "upper": 1, "source": "by design"}
+    declared = {"dataset": "toy", "unit": "row", "neighboring": "replace_one", "n_rows": len(X)}
+    metadata = dc.Metadata.from_value({**declared, "columns": dict.fromkeys(("x0", "x1", "x2", "y"), box)})
+    release = own().fit(dc.open_table((X, X[:, 0]), metadata), target="y").release_
     assert release.selected == ("x0",)
     assert "declared by the user, not checked" in release.noise.formula
     assert "declared by the user, not checked" in release.not_protected[0]

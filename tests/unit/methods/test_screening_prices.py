@@ -92,7 +92,7 @@ def test_no_ledger_takes_a_score_whose_sensitivity_nobody_proved(tmp_path):
     with Ledger(tmp_path / "l.sqlite") as book:
         book.grant("toy", 10.0)
         with pytest.raises(PolicyError, match="proved"):
-            answer(method, FrameTable(pd.DataFrame(columns), public), "y", ledger=book)
+            answer(method, dc.open_table(pd.DataFrame(columns), public), "y", ledger=book)
         assert [account.epsilon_spent for account in book.accounts()] == [0]
 
 

@@ -110,5 +110,7 @@ def test_arrays_are_taken_whatever_their_cells(cell, where, recwarn):
 def test_an_empty_table_is_an_answer_where_its_size_is_private():
     """Under add_or_remove_one no row at all selects as any table does."""
     declared = {**METADATA.to_dict(), "columns": {n: METADATA.to_dict()["columns"]["x"] for n in ("a", "y")}}
-    fitted = dc.PCLS(metadata=Metadata.from_value(declared)).fit(np.empty((0, 1)), np.empty(0), target="y")
-    assert fitted.release_.private
+    rows = (np.empty((0, 1)), np.empty(0))
+    assert dc.PCLS(metadata=Metadata.from_value(declared)).fit(*rows, target="y").release_.selected is not None
+    table = dc.open_table(rows, Metadata.from_value(declared))
+    assert dc.PCLS().fit(table, target="y").release_.private

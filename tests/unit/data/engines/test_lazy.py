@@ -14,7 +14,7 @@ from tests.warehouse import run
 
 from discreet.data.engines import lazy
 from discreet.data.metadata import Metadata
-from discreet.data.sources import open_table
+from discreet.data.sources import open_table, table_at
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 NUMBER = {"type": "real", "lower": 0, "upper": 10}
@@ -72,7 +72,7 @@ def test_batches_are_no_larger_than_asked(monkeypatch):
     monkeypatch.setattr("discreet.data.engines.frame.BATCH_ROWS", 700)
     many = pl.DataFrame({"x": range(5000)})
     for expression in (many.lazy(), duckdb.connect().from_arrow(many.to_arrow())):
-        batches = list(open_table(expression, METADATA).batches(("x",)))
+        batches = list(table_at(expression, METADATA).batches(("x",)))
         assert max(batch.num_rows for batch in batches) <= 700
         assert sum(batch.num_rows for batch in batches) == 5000
 
@@ -93,7 +93,7 @@ def test_names_that_differ_in_case_alone():
     connection = duckdb.connect()
     connection.register("given", pa.table({"a": [1]}))
     relation = connection.sql('SELECT a AS "x", 7 AS "X y", 8 AS "x Y" FROM given')
-    table = open_table(relation, METADATA)
+    table = table_at(relation, METADATA)
     assert pa.Table.from_batches(table.batches(("x Y", "x"))).to_pydict() == {"x Y": [8], "x": [1]}
 
 
@@ -106,7 +106,7 @@ def test_names_that_differ_in_case_alone():
 )
 def test_no_cell_is_in_an_error(expression):
     """What the library says of a cell that it cannot compute stays with it."""
-    table = open_table(expression(), METADATA)
+    table = table_at(expression(), METADATA)
     with pytest.raises(DataMismatchError) as error:
         list(table.batches(("x",)))
     assert "3141592" not in str(error.value)
@@ -118,7 +118,7 @@ def test_types_that_are_neither_number_nor_text_are_refused():
     day = pl.LazyFrame({"x": ["2020-01-01"]}).with_columns(pl.col("x").str.to_date())
     for expression in (day, duckdb.connect().sql("SELECT DATE '2020-01-01' AS x"), ibis.table({"x": "date"}, name="t")):
         with pytest.raises(DataMismatchError, match="must hold numbers or text"):
-            open_table(expression, METADATA).check(("x",))
+            table_at(expression, METADATA).check(("x",))
 
 
 def test_what_has_no_schema_is_refused(tmp_path):
