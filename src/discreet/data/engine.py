@@ -63,6 +63,10 @@ class Table(ABC):
         self._metadata = metadata
         self._rows_origin = rows_origin
 
+    def __reduce__(self) -> str:
+        # No cache keeps its rows or a digest of them, and no copy of it goes to another process.
+        raise TypeError("A private table cannot be copied or stored. Open it where it is used.")
+
     @property
     def metadata(self) -> Metadata:
         """What is public about the table."""

@@ -13,7 +13,7 @@ from discreet.data.engine import Table
 from discreet.data.engines.arrays import ArraysTable
 from discreet.data.engines.sparse import SparseTable
 from discreet.data.metadata import Metadata
-from discreet.errors import MetadataError
+from discreet.errors import InvalidParameterError, MetadataError
 
 
 def table_of(
