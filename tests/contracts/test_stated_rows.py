@@ -98,9 +98,11 @@ def test_arrays_taken_for_the_table_are_flagged(monkeypatch, ledger):
     """Control: the old way has a guarantee, an entry in the ledger and a board's report for an exact fact."""
     monkeypatch.setattr(arrays, "ArraysTable", TakenForTheTable)
     table = face.PrivateEstimator._table
-    monkeypatch.setattr(
-        face.PrivateEstimator, "_table", lambda self, X, y, t, c, charged, seen=False: table(self, X, y, t, c, False, seen)
-    )
+
+    def uncharged(self, X, y, target, candidates, charged, observed_bound=False):
+        return table(self, X, y, target, candidates, False, observed_bound)
+
+    monkeypatch.setattr(face.PrivateEstimator, "_table", uncharged)
     first, second = (screened(last, pcls__ledger=ledger) for last in ((1, 1, 0, 0), (0, 0, 1, 1)))
     assert promises_what_it_breaks(first, second)
     assert spent(ledger) == 0.02
@@ -195,7 +197,9 @@ def test_no_face_charges_for_arrays(kind, tmp_path):
     assert not (tmp_path / "new.sqlite").exists()
 
 
-@pytest.mark.parametrize("kind", [face for face in FACES if face is not dc.AutoSelection], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in FACES if kind is not dc.AutoSelection], ids=lambda kind: kind.__name__
+)
 def test_no_face_promises_anything_of_arrays(kind):
     """And of the same rows as a table it does."""
     estimator = kind(metadata=REPLACE)
@@ -261,7 +265,8 @@ def test_what_passes_a_table_on_passes_the_object_on(ledger):
 def test_a_table_in_the_middle_of_a_pipeline_is_refused_before_the_charge(ledger):
     """What is selected goes on as a release, so that the next fit reads the same rows and is charged for them."""
     pipeline = make_pipeline(dc.PCLS(n0=40), dc.LinearRegression())
-    on = {f"{step}__{key}": value for step in pipeline.named_steps for key, value in (("target", "y"), ("ledger", ledger))}
+    given = {"target": "y", "ledger": ledger}
+    on = {f"{step}__{key}": value for step in pipeline.named_steps for key, value in given.items()}
     with pytest.raises(InvalidParameterError, match=r"fit\(table, from_release=release\)"):
         pipeline.fit(opened(), None, **on)
     assert spent(ledger) == 0.0
@@ -311,19 +316,19 @@ def test_metadata_of_a_table_stay(ledger):
 
 def test_the_statement_is_in_release_ledger_and_reports(ledger, tmp_path):
     """In each format for each reader; of a file, nobody states anything."""
-    pytest.importorskip("typst")
     release = dc.PCLS(n0=40).fit(opened(), target="y", ledger=ledger).release_
     assert Release.from_json(release.to_json()).provenance.rows_origin == STATED
     assert [entry.facts["rows_origin"] for entry in ledger.history() if "method" in entry.facts] == [STATED]
     people().to_csv(tmp_path / "people.csv", index=False)
     read = dc.PCLS(n0=40).fit(dc.open_table(tmp_path / "people.csv", ADD), target="y").release_
     assert (read.private, read.provenance.rows_origin) == (True, READ)
+    statement = "stated that they are the declared columns as they are"
     for audience in ("board", "analyst", "participant"):
-        for render in (*(lambda r, f=f: dc.render(r, f, audience) for f in ("text", "markdown", "html")),):
-            assert "stated that they are the declared columns as they are" in " ".join(render(release).split())
-            assert "stated" not in render(read)
+        for form in ("text", "markdown", "html"):
+            assert statement in " ".join(dc.render(release, form, audience).split())
+            assert "stated" not in dc.render(read, form, audience)
         page = pdf.to_typst(dc.render(release, "html", audience)).replace("\u200b", "")
-        assert "stated that they are the declared columns as they are" in " ".join(page.split())
+        assert statement in " ".join(page.split())
     assert STATED in dc.render(release, "json")
     assert READ in " ".join(dc.render(read, "text").split())
 

@@ -211,7 +211,9 @@ def _wrapped(run: _Run) -> Iterator[None]:
 
 def asked(method: Method, table: Table, target: str, candidates: Sequence[str]) -> Inquiry:
     """A request, priced; its time is left out, as it says nothing of the rows."""
-    found = inquire(method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=table.rows_origin)
+    found = inquire(
+        method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=table.rows_origin
+    )
     return replace(found, asked_at="")
 
 

@@ -100,7 +100,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             if target is None or y is not None:
                 raise InvalidParameterError("A table must come with target=NAME and without y. Name its target column.")
             if self.metadata is not None and self.metadata != X.metadata:
-                raise InvalidParameterError("A table has metadata of its own, and others are given. Leave out metadata.")
+                raise InvalidParameterError("A table has metadata of its own, but others are given. Leave them out.")
             return X, target, candidates
         if charged:
             raise PolicyError(

@@ -162,8 +162,8 @@ def weighted_records(release: Release, metadata: Metadata, public: PublicRecords
         )
     if not release.private:
         raise PolicyError(
-            "Weights must come from a private release, but this one gives no guarantee. Estimate anew, from a table that "
-            "was opened and without as_published."
+            "Weights must come from a private release, but this one gives no guarantee. Estimate anew, from a table "
+            "that was opened, and without as_published."
         )
     among = release.request.get("candidates")
     names = tuple(among) if isinstance(among, (list, tuple)) else None  # of very many only a digest is kept

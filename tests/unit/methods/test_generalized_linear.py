@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.errors import InvalidParameterError
 from discreet.data.engines.arrays import ArraysTable
+from discreet.errors import InvalidParameterError
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of

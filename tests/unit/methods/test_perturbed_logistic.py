@@ -6,8 +6,8 @@ import pytest
 import discreet as dc
 from discreet.accounting.compose import guarantee_of
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.errors import InvalidParameterError
 from discreet.data.engines.arrays import ArraysTable
+from discreet.errors import InvalidParameterError
 from discreet.kernels.noisy_newton import BOX
 from discreet.kernels.objective_perturbation import spent
 from discreet.mechanisms.rng import Source
