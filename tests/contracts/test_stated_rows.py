@@ -362,6 +362,16 @@ def test_a_fit_of_what_was_selected_is_as_short_as_a_pipeline(ledger):
     assert fit.release_.request["target"] == "y"
 
 
+def test_a_selection_of_what_was_screened_is_one_line_more(ledger, tmp_path):
+    """Its candidates are those of the screening's release, also from its file."""
+    table = opened()
+    screen = dc.DPSIS(epsilon=1.0, n_features_to_select=2, n0=40).fit(table, target="y", ledger=ledger)
+    path = screen.release_.save(tmp_path / "screen.json")
+    select = dc.PCLS(epsilon=0.5, n0=40).fit(table, from_release=path, ledger=ledger)
+    assert tuple(select.release_.request["candidates"]) == screen.release_.selected
+    assert (select.release_.private, spent(ledger)) == (True, 1.5)
+
+
 def test_what_arrays_selected_is_not_fitted_further(ledger):
     """Its columns may be exact facts."""
     with warnings.catch_warnings():

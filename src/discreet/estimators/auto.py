@@ -37,7 +37,8 @@ class AutoSelection(SubsetSelector):
     random_state : int, default=None
         A seed for simulations alone: the release then carries no guarantee. The plan is the same with any seed.
     metadata : Metadata, default=None
-        What is public about X and y. None declares every column and the target to lie in [-1, 1].
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column and the target to lie in [-1, 1]. A table has its own.
 
     Attributes
     ----------
@@ -63,6 +64,8 @@ class AutoSelection(SubsetSelector):
 
     Examples
     --------
+    Of arrays, so that nothing is promised; `PCLS` shows how a table is opened.
+
     >>> import numpy as np
     >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (500, 1))
     >>> AutoSelection(epsilon=5.0).fit(X, 0.5 * X[:, 0]).get_support()

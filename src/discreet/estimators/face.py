@@ -21,6 +21,7 @@ from discreet.methods.base import Method
 from discreet.methods.candidates import features_in
 from discreet.methods.registry import method_of
 from discreet.release import FitRecord, Release
+from discreet.workflow.derive import selection_of
 from discreet.workflow.request import answer
 
 Floats = npt.NDArray[np.float64]
@@ -42,9 +43,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         target: str | None,
         candidates: Sequence[str] | None,
         ledger: Ledger | str | Path | None,
+        from_release: Release | str | Path | None = None,
         observed_bound: bool = False,
     ) -> Release:
         """Reserve, run and record; learn the features' names and number."""
+        if from_release is not None:
+            earlier = from_release if isinstance(from_release, Release) else Release.read(from_release)
+            selected_for, selected = selection_of(earlier)
+            target, candidates = target or selected_for, selected if candidates is None else candidates
         table, name, among = self._table(X, y, target, candidates, ledger is not None, observed_bound)
         method, chosen = self._chosen(table, name, among, ledger is not None)
         return self._released(method, table, name, among, ledger, isinstance(X, Table), chosen)

@@ -47,8 +47,8 @@ class HybridEstimator(WeightedPublic):
         A seed for simulations alone: the release then carries no guarantee, and no ledger takes it. None draws from
         the system's entropy.
     metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames. None declares every column and the target to lie
-        in [-1, 1], clips them there, and takes their number of rows as public.
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column and the target to lie in [-1, 1], and clips them there. A table has its own.
 
     Attributes
     ----------
@@ -88,6 +88,8 @@ class HybridEstimator(WeightedPublic):
 
     Examples
     --------
+    Of arrays, so that nothing is promised; `PCLS` shows how a table is opened.
+
     >>> import numpy as np
     >>> X = np.tile([[-1.0], [-0.5], [0.5], [1.0]], (25000, 1))
     >>> public = (np.tile(X[:4], (2, 1)), np.append(0.5 * X[:4, 0], -0.5 * X[:4, 0]))

@@ -53,7 +53,8 @@ class NoisyMoments(SubsetSelector):
     random_state : int, default=None
         A seed for simulations alone: the release then carries no guarantee.
     metadata : Metadata, default=None
-        What is public about X and y. None declares every column and the target to lie in [-1, 1].
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column and the target to lie in [-1, 1]. A table has its own.
 
     Attributes
     ----------
@@ -72,6 +73,8 @@ class NoisyMoments(SubsetSelector):
 
     Examples
     --------
+    Of arrays, so that nothing is promised; `PCLS` shows how a table is opened.
+
     >>> import numpy as np
     >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (50000, 1))
     >>> moments = NoisyMoments(epsilon=1.0, delta=1e-6).fit(X, 0.5 * X[:, 0])

@@ -54,8 +54,8 @@ class PCLS(SubsetSelector):
         A seed for simulations alone: the release then carries no guarantee, and no ledger takes it. None draws from
         the system's entropy.
     metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames. None declares every column and the target to lie
-        in [-1, 1], clips them there, and takes their number of rows as public.
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column and the target to lie in [-1, 1], and clips them there. A table has its own.
 
     Attributes
     ----------
@@ -79,9 +79,21 @@ class PCLS(SubsetSelector):
     Examples
     --------
     >>> import numpy as np
+    >>> import discreet as dc
+    >>> box = {"type": "real", "lower": -1, "upper": 1, "source": "by design"}
+    >>> metadata = dc.Metadata.from_value({"dataset": "toy", "unit": "person", "neighboring": "replace_one",
+    ...     "n_rows": 20000, "columns": {"a": box, "b": box, "y": box}})
     >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (5000, 1))
-    >>> PCLS(epsilon=1.0, l1_radius=1.0, max_size=1).fit(X, 0.5 * X[:, 0]).get_support()
-    array([ True, False])
+    >>> table = dc.open_table((X, 0.5 * X[:, 0]), metadata)
+    >>> select = PCLS(epsilon=1.0, l1_radius=1.0, max_size=1).fit(table, target="y")
+    >>> select.release_.selected, select.release_.private
+    (('a',), True)
+
+    Arrays alone, as scikit-learn hands them on, may be anything that was made of the rows, and nothing is promised:
+
+    >>> select = PCLS(epsilon=1.0, l1_radius=1.0, max_size=1).fit(X, 0.5 * X[:, 0])
+    >>> select.get_support(), select.release_.private
+    (array([ True, False]), False)
     """
 
     _method: ClassVar[str] = "pcls"

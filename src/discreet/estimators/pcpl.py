@@ -59,8 +59,8 @@ class PCPL(SubsetSelector):
         A seed for simulations alone: the release then carries no guarantee, and no ledger takes it. None draws from
         the system's entropy.
     metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames. None declares every column and the target to lie
-        in [-1, 1], clips them there, and takes their number of rows as public.
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column and the target to lie in [-1, 1], and clips them there. A table has its own.
 
     Attributes
     ----------
@@ -83,6 +83,8 @@ class PCPL(SubsetSelector):
 
     Examples
     --------
+    Of arrays, so that nothing is promised; `PCLS` shows how a table is opened.
+
     >>> import numpy as np
     >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (5000, 1))
     >>> y = 0.5 * X[:, 0] + 0.5 * np.sin(np.arange(20000))

@@ -37,8 +37,8 @@ class PerturbedHistogram(MEstimator):
         A seed for simulations alone: the release then carries no guarantee, and no ledger takes it. None draws from
         the system's entropy.
     metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames. None declares every column and the target to lie
-        in [-1, 1], clips them there, and takes their number of rows as public.
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column and the target to lie in [-1, 1], and clips them there. A table has its own.
 
     Attributes
     ----------
@@ -71,6 +71,8 @@ class PerturbedHistogram(MEstimator):
 
     Examples
     --------
+    Of arrays, so that nothing is promised; `PCLS` shows how a table is opened.
+
     >>> import numpy as np
     >>> X = np.tile([[-0.75], [-0.25], [0.25], [0.75]], (25000, 1))
     >>> PerturbedHistogram(epsilon=1.0, bins=4).fit(X, X[:, 0]).coef_.round(1)
@@ -118,7 +120,7 @@ class PerturbedHistogram(MEstimator):
         Parameters
         ----------
         X : Table, DataFrame or array_like, shape (n_samples, n_features)
-            A table opened with `discreet.open_table`, or features alone.
+            A table opened with `discreet.open_table`; or features alone, of which nothing is promised.
         y : array_like, shape (n_samples,), optional
             The target, when X holds features alone.
         target : str, optional
@@ -126,7 +128,7 @@ class PerturbedHistogram(MEstimator):
         candidates : sequence of str, optional
             Columns beside the target, for a table; default all declared ones.
         ledger : Ledger, str or Path, optional
-            Where the charge is recorded. Without one nothing is charged, and the release says so.
+            Where the charge is recorded, for a table alone. Without one nothing is charged, and the release says so.
 
         Returns
         -------

@@ -13,7 +13,6 @@ from discreet.data.metadata import Metadata
 from discreet.estimators.face import PrivateEstimator
 from discreet.ledger import Ledger
 from discreet.release import FitRecord, Release
-from discreet.workflow.derive import selection_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +46,7 @@ class _Regression(PrivateEstimator):
         Parameters
         ----------
         X : Table, DataFrame or array_like, shape (n_samples, n_features)
-            A table opened with `discreet.open_table`, or features alone.
+            A table opened with `discreet.open_table`; or features alone, of which nothing is promised.
         y : array_like, shape (n_samples,), optional
             The target, when X holds features alone.
         target : str, optional
@@ -55,9 +54,9 @@ class _Regression(PrivateEstimator):
         candidates : sequence of str, optional
             Columns of the model, for a table; default all declared ones but the target.
         from_release : Release, str or Path, optional
-            A private release, or its file: target and columns are those that it selected.
+            An earlier private release, or its file: target and columns are those that it selected.
         ledger : Ledger, str or Path, optional
-            Where the charge is recorded, of a table alone. Without one nothing is charged, and the release says so.
+            Where the charge is recorded, for a table alone. Without one nothing is charged, and the release says so.
 
         Returns
         -------
@@ -73,11 +72,7 @@ class _Regression(PrivateEstimator):
         BudgetError
             When the ledger refuses.
         """
-        if from_release is not None:
-            earlier = from_release if isinstance(from_release, Release) else Release.read(from_release)
-            selected_for, selected = selection_of(earlier)
-            target, candidates = target or selected_for, selected if candidates is None else candidates
-        found = self._answered(X, y, target, candidates, ledger).fit
+        found = self._answered(X, y, target, candidates, ledger, from_release).fit
         if found is None:
             raise ValueError("The release holds no coefficients.")
         slopes = [term for term in found.coefficients if term.column is not None]
@@ -120,7 +115,8 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mis
     random_state : int, default=None
         A seed for simulations alone: the release then carries no guarantee.
     metadata : Metadata, default=None
-        What is public about X and y. None declares every column and the target to lie in [-1, 1].
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column and the target to lie in [-1, 1]. A table has its own.
 
     Attributes
     ----------
@@ -145,6 +141,8 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mis
 
     Examples
     --------
+    Of arrays, so that nothing is promised; `PCLS` shows how a table is opened.
+
     >>> import numpy as np
     >>> X = np.tile([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], (50000, 1))
     >>> LinearRegression(epsilon=1.0, delta=1e-6).fit(X, 0.5 * X[:, 0]).coef_.round(1) + 0.0
@@ -211,7 +209,8 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[
     random_state : int, default=None
         A seed for simulations alone: the release then carries no guarantee.
     metadata : Metadata, default=None
-        What is public about X and y. None declares every column to lie in [-1, 1], and y to be 0 or 1.
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column to lie in [-1, 1], and y to be 0 or 1. A table has its own.
 
     Attributes
     ----------
@@ -326,7 +325,8 @@ class PoissonRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mi
     random_state : int, default=None
         A seed for simulations alone: the release then carries no guarantee.
     metadata : Metadata, default=None
-        What is public about X and y: the target's upper bound is needed. Only a table can do without.
+        What is public about X and y, when they are arrays or frames, of which nothing is promised: the target's upper
+        bound is needed. A table has its own.
 
     Attributes
     ----------

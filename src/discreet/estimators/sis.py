@@ -1,13 +1,14 @@
 """Private sure independence screening with scikit-learn's face."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
+from typing_extensions import override
+
+from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.estimators.subset_selector import SubsetSelector
-from discreet.ledger import Ledger
 from discreet.methods.base import Method
 from discreet.methods.own_score import OwnScore
 from discreet.methods.registry import method_of
@@ -56,8 +57,8 @@ class DPSIS(SubsetSelector):
         A seed for simulations alone: the release then carries no guarantee, and no ledger takes it. None draws from
         the system's entropy.
     metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames. None declares every column and the target to lie
-        in [-1, 1], clips them there, and takes their number of rows as public.
+        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
+        column and the target to lie in [-1, 1], and clips them there. A table has its own.
 
     Attributes
     ----------
@@ -82,6 +83,8 @@ class DPSIS(SubsetSelector):
 
     Examples
     --------
+    Of arrays, so that nothing is promised; `PCLS` shows how a table is opened.
+
     >>> import numpy as np
     >>> X = np.tile([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]], (5000, 1))
     >>> DPSIS(epsilon=1.0, n_features_to_select=1).fit(X, X[:, 0]).get_support()
@@ -130,51 +133,16 @@ class DPSIS(SubsetSelector):
         self.random_state = random_state
         self.metadata = metadata
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        target: str | None = None,
-        candidates: Sequence[str] | None = None,
-        ledger: Ledger | str | Path | None = None,
-    ) -> Self:
-        """Select columns; spends epsilon.
-
-        Parameters
-        ----------
-        X : Table, DataFrame, array_like or sparse matrix, shape (n_samples, n_features)
-            A table opened with `discreet.open_table`, or features alone.
-        y : array_like, shape (n_samples,), optional
-            The target, when X holds features alone.
-        target : str, optional
-            The target's column: of the table, or in the metadata where y has no name.
-        candidates : sequence of str, optional
-            Columns of the table that may be selected; default all declared numeric ones but the target.
-        ledger : Ledger, str or Path, optional
-            Where the charge is recorded, before the data are opened. Without one nothing is charged, and the release
-            says so.
-
-        Returns
-        -------
-        DPSIS
-            Itself, with `release_`.
-
-        Raises
-        ------
-        InvalidParameterError
-            When a parameter is out of range.
-        PolicyError
-            When a ledger is to take a score of one's own.
-        BudgetError
-            When the ledger refuses.
-        """
-        if self.score_func is not None and ledger is not None:
+    @override
+    def _chosen(
+        self, table: Table, name: str, among: Sequence[str] | None, charged: bool
+    ) -> tuple[Method, dict[str, Any] | None]:
+        if self.score_func is not None and charged:
             raise PolicyError(
                 "A ledger must hold proved costs alone, but the sensitivity of a score of your own is not checked. "
                 "Leave out ledger, or leave out score_func."
             )
-        return super().fit(X, y, target=target, candidates=candidates, ledger=ledger)
+        return super()._chosen(table, name, among, charged)
 
     def _asked(self, **fixed: Any) -> Method:
         stated = {key: value for key, value in (self._stated() | fixed).items() if value is not None}

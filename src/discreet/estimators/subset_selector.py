@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.estimators.arrays import refuse_table
 from discreet.estimators.face import PrivateEstimator
 from discreet.ledger import Ledger
+from discreet.release import Release
 
 
 class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
@@ -23,6 +24,7 @@ class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         *,
         target: str | None = None,
         candidates: Sequence[str] | None = None,
+        from_release: Release | str | Path | None = None,
         ledger: Ledger | str | Path | None = None,
     ) -> Self:
         """Select columns; spends epsilon.
@@ -30,16 +32,20 @@ class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : Table, DataFrame or array_like, shape (n_samples, n_features)
-            A table opened with `discreet.open_table`, or features alone.
+            A table opened with `discreet.open_table`; or features alone, of which nothing is promised. Screenings
+            take a sparse matrix, too.
         y : array_like, shape (n_samples,), optional
             The target, when X holds features alone.
         target : str, optional
             The target's column: of the table, or in the metadata where y has no name.
         candidates : sequence of str, optional
-            Columns of the table that may be selected; default all declared ones but the target.
+            Columns of the table that may be selected; default all declared ones but the target, of a screening the
+            numeric ones.
+        from_release : Release, str or Path, optional
+            An earlier private release, or its file: target and candidates are those that it selected.
         ledger : Ledger, str or Path, optional
-            Where the charge is recorded, before the data are opened. Without one nothing is charged, and the release
-            says so.
+            Where the charge is recorded, before the data are opened; for a table alone. Without one nothing is
+            charged, and the release says so.
 
         Returns
         -------
@@ -50,10 +56,13 @@ class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         ------
         InvalidParameterError
             When a parameter is out of range.
+        PolicyError
+            When `from_release` gives no guarantee, or a ledger is to be charged for arrays or for a score of one's own.
         BudgetError
             When the ledger refuses.
         """
-        release = self._answered(X, y, target, candidates, ledger, observed_bound=getattr(self, "as_published", False))
+        is_published = getattr(self, "as_published", False)
+        release = self._answered(X, y, target, candidates, ledger, from_release, observed_bound=is_published)
         self.support_ = np.isin(self._candidates, release.selected)
         return self
 

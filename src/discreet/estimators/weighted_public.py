@@ -38,7 +38,7 @@ class WeightedPublic(MEstimator):
         Parameters
         ----------
         X : Table, DataFrame or array_like, shape (n_samples, n_features)
-            The private table opened with `discreet.open_table`, or features alone.
+            The private table opened with `discreet.open_table`; or features alone, of which nothing is promised.
         y : array_like, shape (n_samples,), optional
             The private target, when X holds features alone.
         target : str, optional
@@ -46,8 +46,8 @@ class WeightedPublic(MEstimator):
         candidates : sequence of str, optional
             Columns beside the target, for a table; default all declared ones.
         ledger : Ledger, str or Path, optional
-            Where the charge is recorded, before the private rows are read. The metadata must then declare the public
-            file. Without one nothing is charged, and the release says so.
+            Where the charge is recorded, before the private rows are read; for a table alone. The metadata must then
+            declare the public file. Without one nothing is charged, and the release says so.
 
         Returns
         -------

@@ -14,6 +14,13 @@ def covariance(X, y):
     return np.abs(X.T @ y)
 
 
+def table():
+    box = {"type": "real", "lower": -1, "upper": 1, "source": "by design"}
+    declared = {"dataset": "toy", "unit": "row", "neighboring": "replace_one", "n_rows": len(X)}
+    metadata = dc.Metadata.from_value({**declared, "columns": dict.fromkeys(("x0", "x1", "x2", "y"), box)})
+    return dc.open_table((X, X[:, 0]), metadata)
+
+
 def own(score_func=covariance, sensitivity=2.0, **more):
     return dc.DPSIS(50.0, n_features_to_select=1, score_func=score_func, sensitivity=sensitivity, **more)
 
@@ -30,10 +37,7 @@ def test_steps_are_close_enough_at_any_size():
 
 def test_the_release_says_that_nobody_checked():
     """In the noise box and first among what is not protected; the score is named."""
-    box = {"type": "real", "lower": -1, "upper": 1, "source": "by design"}
-    declared = {"dataset": "toy", "unit": "row", "neighboring": "replace_one", "n_rows": len(X)}
-    metadata = dc.Metadata.from_value({**declared, "columns": dict.fromkeys(("x0", "x1", "x2", "y"), box)})
-    release = own().fit(dc.open_table((X, X[:, 0]), metadata), target="y").release_
+    release = own().fit(table(), target="y").release_
     assert release.selected == ("x0",)
     assert "declared by the user, not checked" in release.noise.formula
     assert "declared by the user, not checked" in release.not_protected[0]
@@ -45,7 +49,7 @@ def test_the_release_says_that_nobody_checked():
 def test_no_ledger_takes_it(tmp_path):
     """A ledger's sums are proved costs."""
     with pytest.raises(PolicyError, match="not checked"):
-        own().fit(X, X[:, 0], ledger=tmp_path / "ledger.sqlite")
+        own().fit(table(), target="y", ledger=tmp_path / "ledger.sqlite")
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
