@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet as dc
+from discreet.data.metadata import Metadata
 from discreet.release import Release
 from discreet.workflow import fit_from, select_from
 from tests.acceptance.conftest import METADATA, people
@@ -333,6 +335,19 @@ def test_degenerate_rows_give_finite_numbers(granted, case, family):
         ends = (term["low"], term["estimate"], term["high"])
         assert all(map(math.isfinite, ends))
         assert term["low"] <= term["high"]
+
+
+def test_columns_of_a_release_without_a_guarantee_are_not_fitted(granted):
+    """They may be exact facts about the rows; of a table that was opened they are fitted and charged."""
+    rows, metadata, path = people(), Metadata.read(granted.metadata), granted.folder / "earlier.json"
+    arrays = (rows.select(["age", "income"]), rows["visits"].to_numpy())
+    dc.PCLS(metadata=metadata).fit(*arrays, target="visits").release_.save(path)
+    more = ("--from", path, "--yes", "--epsilon", 1, "--delta", 1e-6)
+    assert "gives no guarantee" in fit(granted, *more).refused(9)
+    assert granted.spent() == 0.0
+    dc.PCLS().fit(dc.open_table(rows, metadata), target="visits").release_.save(path)
+    assert fit(granted, *more).code == 0
+    assert granted.spent() == 1.0
 
 
 def test_delta_too_large_for_the_rows_is_refused(place):

@@ -311,6 +311,17 @@ def test_metadata_of_a_table_stay(ledger):
     assert spent(ledger) == 0.0
 
 
+def test_metadata_that_somebody_changes_are_told_as_they_were_used():
+    """Bounds are the caller's word, too: the release names those that set the noise, and their digest."""
+    own = dc.Metadata.from_value(ADD.to_dict())
+    table = dc.open_table(people(), own)
+    own.columns["y"] = own.columns["y"].model_copy(update={"upper": 3.0})
+    release = dc.PCLS(n0=40).fit(table, target="y").release_
+    assert {column.upper for column in release.public if column.role == "target"} == {3.0}
+    assert release.provenance.metadata_sha256 == own.sha256 != ADD.sha256
+    assert release.noise.sensitivity == 9 * dc.PCLS(n0=40).fit(opened(), target="y").release_.noise.sensitivity
+
+
 # ---- the statement stands wherever the answer stands
 
 

@@ -294,7 +294,8 @@ def _studied(
     if ledger is not None and any(account.dataset.lower() == dataset.lower() for account in ledger.accounts()):
         raise PolicyError(
             f"Data set {dataset} has a cap in the ledger, so every run on it must give a guarantee, but this one is "
-            "for study and gives none. Use other data, or drop as_published."
+            "for study and gives none. Open the rows with open_table and drop as_published and random_state, or use "
+            "other data."
         )
     return Answer(inquiry.release(_computed(inquiry.prepared, table, source, progress), None), stored=False)
 
