@@ -1,6 +1,7 @@
 """Logistic regression without a delta: what it costs, what it releases, and that no rows make it fail."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dc
@@ -153,9 +154,11 @@ def test_a_poisson_regression_needs_a_delta():
 def test_the_estimator_recovers_signs_without_a_delta():
     """With scikit-learn's face: a pure guarantee from the system's entropy, and the right signs at a large epsilon."""
     rng = np.random.default_rng(6)  # noqa: TID251 - simulated rows, not noise
-    features = rng.uniform(-1, 1, (2000, 3))
+    features = pd.DataFrame(rng.uniform(-1, 1, (2000, 3)), columns=list("pqr"))
     y = (rng.uniform(size=2000) < 1.0 / (1.0 + np.exp(-(features @ [3.0, -2.0, 1.5])))).astype(int)
-    model = dc.LogisticRegression(epsilon=50.0, delta=0).fit(features, y)
+    columns = {name: {"type": "real", "lower": -1, "upper": 1} for name in "pqr"}
+    declared = metadata(n_rows=2000, columns={**columns, "y": {"type": "integer", "lower": 0, "upper": 1}})
+    model = dc.LogisticRegression(epsilon=50.0, delta=0).fit(dc.open_table((features, y), declared), target="y")
     assert (model.release_.guarantee.epsilon, model.release_.guarantee.delta) == (50.0, 0.0)
     assert np.sign(model.coef_).tolist() == [1.0, -1.0, 1.0]
     assert (model.predict(features) == y).mean() > 0.7
