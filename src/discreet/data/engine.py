@@ -55,7 +55,7 @@ class Table(ABC):
 
     Notes
     -----
-    Opening a table reads its header and nothing else. An engine implements `header`, `batches` and, where the storage
+    Opening a table reads its header and nothing else; rows in memory are copied unseen. An engine implements `header`, `batches` and, where the storage
     states it, `row_count`.
     """
 
