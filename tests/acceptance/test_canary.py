@@ -230,5 +230,5 @@ def test_ledger_keeps_public_facts_alone(place, files):
     assert place.select(data=files["parquet"]).code == 0
     with Ledger(place.ledger) as ledger:
         (entry,) = [entry for entry in ledger.history() if entry.kind == "reserve"]
-    assert set(entry.facts) == {"method", "target", "candidates", "parameters", "discreet"}
+    assert set(entry.facts) == {"method", "target", "candidates", "parameters", "discreet", "rows_origin"}
     assert set(entry.facts["candidates"]) == set(METADATA["columns"]) - {"visits"}
