@@ -24,7 +24,7 @@ class SubsetProblem(NamedTuple):
     radius : float
         Bound on the l1 norm of the coefficients, positive.
     units : ndarray of bool, shape (d, p)
-        Columns of each unit that enters or leaves as one; d <= 63, disjoint.
+        Columns of each unit that enters or leaves as one; disjoint; d <= 63 where models are bits.
     always : ndarray of bool, shape (p,)
         Columns in every model, such as the intercept; in no unit.
     tolerance : float

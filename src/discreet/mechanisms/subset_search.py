@@ -6,6 +6,7 @@ Which of the two serves is decided by public facts alone: the number of units an
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from discreet.kernels.model_scores import ModelScores
 from discreet.kernels.one_core import OneCore
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.separable import SearchProblem
+from discreet.kernels.small_models import small_model_blocks
 from discreet.kernels.subsets import score_blocks
 from discreet.mechanisms.race_noise import RaceNoise
 from discreet.mechanisms.reals import Words
@@ -28,6 +30,9 @@ Floats = npt.NDArray[np.float64]
 
 ENUMERATED = 2**20
 """Up to this many models all are scored: a second or two, and the time says little about the rows."""
+
+TREE_UNITS = 32
+"""Of more units a list holds models of five at most, which are solved one by one faster than by a tree that shares."""
 
 MAX_UNITS = 128
 """The most units that the lazy search takes; its cost for one region grows with their cube."""
@@ -134,22 +139,35 @@ def _by_list(
     progress: Callable[[int], None] | None,
 ) -> int:
     """Score every subset, block by block."""
-    order: list[npt.NDArray[np.uint64]] = []
-    units = np.arange(len(penalty), dtype=np.uint64)
+    order: list[npt.NDArray[Any]] = []
 
     def blocks() -> Iterator[Floats]:
-        for masks, scores, gaps in score_blocks(problem, size, progress):
+        for models, prices, scores, gaps in _priced_blocks(problem, penalty, size, progress):
             if not (gaps <= problem.tolerance).all():
                 raise ArithmeticError("a score has no certificate")
-            order.append(masks)
-            yield scores + (masks[:, None] >> units & np.uint64(1)) @ penalty
+            order.append(models)
+            yield scores + prices
 
     chosen = noisy_min_of_blocks(blocks(), range_sensitivity, epsilon, rng, noise)
-    for masks in order:
-        if chosen < len(masks):
-            return int(masks[chosen])
-        chosen -= len(masks)
+    for models in order:
+        if chosen < len(models):
+            model = models[chosen]
+            return int(model) if model.ndim == 0 else sum(1 << int(unit) for unit in model)
+        chosen -= len(models)
     raise ArithmeticError("no model was scored")
+
+
+def _priced_blocks(
+    problem: SubsetProblem, penalty: Floats, size: int, progress: Callable[[int], None] | None
+) -> Iterator[tuple[npt.NDArray[Any], Floats, Floats, Floats]]:
+    """Models, as bits or as lists of units, with their penalties, scores and gaps."""
+    if len(penalty) > TREE_UNITS:
+        for members, scores, gaps in small_model_blocks(problem, size, progress):
+            yield members, penalty[members].sum(axis=1), scores, gaps
+        return
+    units = np.arange(len(penalty), dtype=np.uint64)
+    for masks, scores, gaps in score_blocks(problem, size, progress):
+        yield masks, (masks[:, None] >> units & np.uint64(1)) @ penalty, scores, gaps
 
 
 def _by_race(
