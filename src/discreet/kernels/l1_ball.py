@@ -1,12 +1,14 @@
 """Least squares on the l1 ball from moments, many models at once, each with a certificate.
 
 The problem of one model is ``min b'Gb - 2c'b`` over ``||b||_1 <= radius`` and b supported on the model. An active-set
-method walks from one orthant's optimum to the next, every point feasible; what it cannot certify is finished by
-pairwise Frank-Wolfe, which converges on any polytope.
+method walks from one orthant's optimum to the next, every point feasible; what it cannot certify in floats is finished
+by the same walk in long integers, which has a proof that it ends.
 """
 
 import numpy as np
 import numpy.typing as npt
+
+from discreet.kernels.l1_ball_exact import finish
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -45,7 +47,8 @@ def solve_on_l1_ball(
     value : ndarray of float, shape (n_models,)
         b'Gb - 2c'b at a feasible point.
     gap : ndarray of float, shape (n_models,)
-        The Frank-Wolfe gap there: value - gap <= optimum <= value.
+        The Frank-Wolfe gap there, at most the tolerance: value - gap <= optimum <= value, up to rounding. Where floats
+        could not certify the point, the gap less `rounding_of_moments`.
     signs : ndarray of int8, shape (n_models, p)
         Signs of the point's coefficients.
 
@@ -66,9 +69,10 @@ def solve_on_l1_ball(
         point = _active_set(gram, xty, radius, columns[part], start[part], tolerance)
         value[part], gap[part] = value_and_gap(gram, xty, radius, columns[part], point)
         for i in np.flatnonzero(gap[part] > tolerance):
-            point[i] = _pairwise_frank_wolfe(gram, xty, radius, columns[part][i], point[i], tolerance)
-            at = (columns[part][i : i + 1], point[i : i + 1])
-            value[low + i : low + i + 1], gap[low + i : low + i + 1] = value_and_gap(gram, xty, radius, *at)
+            used = columns[part][i]
+            inner = gram[np.ix_(used, used)]
+            point[i, used], gap[low + i] = finish(inner, xty[used], radius, point[i, used], tolerance)
+            value[low + i] = value_and_gap(inner, xty[used], radius, used[None, used], point[i : i + 1, used])[0][0]
         signs[part] = np.sign(point)
     return value, gap, signs
 
@@ -181,36 +185,3 @@ def _face_optimum(gram: Floats, xty: Floats, radius: float, sign: Floats, ridge:
     same_orthant = (target * sign >= 0.0).all(axis=1)
     # Rounding may put a point of this orthant a hair outside the ball: the sensitivity needs it inside.
     return np.where((same_orthant & (over > 1.0))[:, None], target / np.maximum(over, 1.0)[:, None], target)
-
-
-def _pairwise_frank_wolfe(
-    gram: Floats, xty: Floats, radius: float, columns: Bools, point: Floats, tolerance: float
-) -> Floats:
-    """Finish one model by moving weight between vertices of the ball until the gap is small enough."""
-    p = len(xty)
-    # Weight of the vertices +radius e_i, -radius e_i, and of the origin.
-    weight = np.concatenate([np.maximum(point, 0.0), np.maximum(-point, 0.0), [0.0]]) / radius
-    weight[-1] = max(0.0, 1.0 - weight.sum())
-    weight /= weight.sum()
-    usable = np.concatenate([columns, columns, [True]])
-    while True:
-        point = radius * (weight[:p] - weight[p : 2 * p])
-        residual = xty - gram @ point
-        height = np.where(usable, radius * np.concatenate([residual, -residual, [0.0]]), -np.inf)
-        # Half of it: the certificate is computed by another formula, which rounds differently.
-        if 2.0 * (height.max() - residual @ point) <= 0.5 * tolerance:
-            return point
-        towards, away = int(height.argmax()), int(np.where(weight > 0.0, height, np.inf).argmin())
-        direction = np.zeros(p)
-        for vertex, amount in ((towards, radius), (away, -radius)):
-            if vertex < 2 * p:
-                direction[vertex % p] += amount if vertex < p else -amount
-        curvature = float(direction @ gram @ direction)
-        gain = float(height[towards] - height[away])
-        length = min(weight[away], gain / curvature if curvature > 0.0 else np.inf)
-        if length == weight[away]:
-            weight[towards] += length
-            weight[away] = 0.0
-        else:
-            weight[towards] += length
-            weight[away] -= length

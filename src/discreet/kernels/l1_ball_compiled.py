@@ -1,6 +1,6 @@
 """The active-set walk of `l1_ball` for one small model, compiled once and kept on disk.
 
-What it cannot certify goes back to the array code, which has a method that always converges. The compiler's cache does
+What it cannot certify goes back to the array code, which has a method that always ends. The compiler's cache does
 not notice when a file that another one calls has changed: remove `__pycache__` after editing this one.
 """
 

@@ -44,7 +44,7 @@ def test_noise_is_calibrated_by_the_formula(relation, rows, radius, epsilon):
     r = 8  # the middle of -6 .. 10 is 2
     gamma = omega(r, radius) * (2 if relation == "replace_one" else 1) * rows
     both = (r + Fraction(radius)) ** 2
-    inflation = 2 * both / 10_000 + 2 * 2 * (4 + 8) * both * MAX_ROWS * 2 / Fraction(2) ** 53
+    inflation = 2 * both / 10_000 + 2 * 12 * (4 + 8) * both * MAX_ROWS / Fraction(2) ** 53
     assert prepared.noise.sensitivity == pytest.approx(float(gamma), rel=1e-12)
     assert prepared.noise.inflation == pytest.approx(float(inflation), rel=1e-12)
     assert prepared.noise.scale == pytest.approx(float((gamma + inflation) / Fraction(str(epsilon))), rel=1e-12)

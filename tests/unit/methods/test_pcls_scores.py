@@ -126,7 +126,7 @@ def calibration(relation: str, c: int, r: Fraction, R: Fraction, penalty: Fracti
     both = (1 + ratio) ** 2
     omega = 4 * ratio if ratio <= 1 else both
     gamma = c * omega * (2 if relation == "replace_one" else 1)
-    tau, eta = both / 10**4, 2 * (2 + 6 + 8) * both * MAX_ROWS * 2 / Fraction(2) ** 53
+    tau, eta = both / 10**4, 12 * (2 + 6 + 8) * both * MAX_ROWS / Fraction(2) ** 53
     if penalty is None:
         penalty = (gamma + 2 * tau + 2 * eta) * Fraction(math.log(2 * d))
     return {"gamma": gamma, "inflation": 2 * tau + 2 * (eta + penalty * 4 / 2**51), "penalty": penalty}
