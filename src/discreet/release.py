@@ -139,6 +139,11 @@ class SizeRecord(_Record):
     r_squared: float
     r_squared_low: float
     r_squared_high: float
+    least_criterion: float | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="where the search of this size was not finished: no model of this size has a smaller criterion",
+    )
 
 
 class PointsRecord(_Record):
@@ -240,7 +245,7 @@ class Release(_Record):
     moments : MomentsRecord or None
         Noisy moments, from which more can be computed for free.
     by_size : tuple of SizeRecord
-        The best model of each size by the noisy moments.
+        The best model of each size by the noisy moments, as far as a search within bounds found it.
     hybrid : HybridRecord or None
         Weighted public points.
 

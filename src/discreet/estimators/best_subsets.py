@@ -13,8 +13,8 @@ from discreet.errors import InvalidParameterError
 
 Floats = npt.NDArray[np.float64]
 
-MAX_UNITS = 63
-"""A model is one word of 64 bits."""
+MAX_UNITS = 128
+"""A model is two words of 64 bits."""
 
 MAX_BEST = 10_000
 """Models listed of one size."""
@@ -76,7 +76,7 @@ def best_subsets(
     groups : sequence of sequences of str or int, default=()
         Columns that enter and leave together, such as the indicators of a category.
     max_size : int, default=None
-        The most units in a model: groups, and columns that are in none. None is all of them, at most 63.
+        The most units in a model: groups, and columns that are in none. None is all of them, at most 128.
     n_best : int, default=1
         Models wanted of each size, from 1 to 10,000.
 

@@ -6,13 +6,15 @@ leaves as much unexplained as the models already found of every size in it.
 """
 
 import importlib
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.kernels.bits import mask_of
+
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Masks = npt.NDArray[np.uint64]
 
 DEPENDENT = 1e-12
 """A column of which the others leave less than this share of its square adds nothing to them."""
@@ -21,9 +23,30 @@ RIDGE = 1e-11
 """Added to the correlations where bounds are computed, when the smallest eigenvalue is below `DEPENDENT`."""
 
 
+class Search(NamedTuple):
+    """The best models of each size that a search came to, and how good any other can be.
+
+    Parameters
+    ----------
+    rss : ndarray of float, shape (max_size, n_best)
+        Row m - 1: residual sums of squares of models of m units, in increasing order; infinite where there are no more.
+    models : ndarray of bool, shape (max_size, n_best, d)
+        Their units.
+    least : ndarray of float, shape (max_size,)
+        No model of m units that is not listed leaves less, ties apart.
+    is_proven : ndarray of bool, shape (max_size,)
+        Whether the models of a size are the best ones: nothing that is not listed can be better.
+    """
+
+    rss: Floats
+    models: Bools
+    least: Floats
+    is_proven: Bools
+
+
 def best_subsets(
     gram: Floats, xty: Floats, yty: float, units: Bools, always: Bools, max_size: int, n_best: int
-) -> tuple[Floats, Masks]:
+) -> tuple[Floats, npt.NDArray[np.object_]]:
     """Return the models of each size with the smallest residual sums of squares.
 
     Parameters
@@ -35,7 +58,7 @@ def best_subsets(
     yty : float
         y'y.
     units : ndarray of bool, shape (d, p)
-        Columns of each unit that enters or leaves as one; 1 <= d <= 63, disjoint, none empty.
+        Columns of each unit that enters or leaves as one; 1 <= d <= 128, disjoint, none empty.
     always : ndarray of bool, shape (p,)
         Columns in every model, such as the intercept; in no unit.
     max_size : int
@@ -47,12 +70,12 @@ def best_subsets(
     -------
     rss : ndarray of float, shape (max_size, n_best)
         Row m - 1: min ||y - Xb||^2 of models of m units, in increasing order; infinite where there are not so many.
-    masks : ndarray of uint64, shape (max_size, n_best)
-        Bit j set: unit j is in the model.
+    masks : ndarray of int, shape (max_size, n_best)
+        Bit j set: unit j is in the model. Python's integers, of any length.
 
     Notes
     -----
-    A column that others explain but for 1e-12 of its square adds nothing to them. Models whose residual sums of squares
+    The search is finished whatever it takes: `search_subsets` is the one with an end. A column that others explain but for 1e-12 of its square adds nothing to them. Models whose residual sums of squares
     differ by less than 1e-10 of themselves, or 1e-14 of what the columns of every model leave unexplained, are ties,
     and any of them may be returned; with singular moments, 1e-10 of the latter. Cost: exponential in d at worst; a
     few microseconds a node, and thousands to a million nodes for 30 to 40 columns with some signal.
@@ -69,6 +92,40 @@ def best_subsets(
     >>> rss.round(6).tolist(), masks.tolist()
     ([[1.0], [0.666667]], [[1], [3]])
     """
+    found = search_subsets(gram, xty, yty, units, always, max_size, n_best)
+    masks = np.array([[mask_of(model.view(np.uint8)) for model in row] for row in found.models], dtype=object)
+    return found.rss, masks
+
+
+def search_subsets(
+    gram: Floats,
+    xty: Floats,
+    yty: float,
+    units: Bools,
+    always: Bools,
+    max_size: int,
+    n_best: int = 1,
+    most_work: float = np.inf,
+) -> Search:
+    """Return the best models of each size, or the best that so much work finds, and what is proven of them.
+
+    Parameters
+    ----------
+    gram, xty, yty, units, always, max_size, n_best
+        As for `best_subsets`.
+    most_work : float
+        Multiplications in the tree, some 10^9 a second, after which the search ends.
+
+    Returns
+    -------
+    Search
+        Every size has a model: the search starts from those that steps and exchanges find. A function of the arguments
+        alone, also where it is not finished.
+
+    References
+    ----------
+    As for `best_subsets`.
+    """
     moments = _project(np.block([[gram, xty[:, None]], [xty[None, :], np.array([[yty]])]]), always)
     total = max(float(moments[-1, -1]), 0.0)
     columns = [column for unit in units for column in np.flatnonzero(unit)]
@@ -83,9 +140,16 @@ def best_subsets(
     ridge = RIDGE - min(smallest, 0.0) if smallest < DEPENDENT else 0.0
     # Loading the compiler takes half a second: whoever imports this module does not pay for it.
     compiled = importlib.import_module("discreet.kernels.best_subsets_compiled")
-    unexplained, masks, _ = compiled.search(correlations, scaled[:-1, -1], starts, max_size, n_best, ridge)
-    found = np.isfinite(unexplained)
-    return np.where(found, unexplained * total if total > 0.0 else 0.0, np.inf)[1:], masks[1:]
+    unexplained, words, least, _ = compiled.search(
+        correlations, scaled[:-1, -1], starts, max_size, n_best, ridge, most_work
+    )
+    is_proven = least[1:] >= unexplained[np.arange(1, max_size + 1), compiled.last_places(len(units), max_size, n_best)]
+    rss = np.where(np.isfinite(unexplained), unexplained * total if total > 0.0 else 0.0, np.inf)[1:]
+    left = np.multiply(least[1:], total, out=np.full(max_size, np.inf), where=np.isfinite(least[1:]))
+    bits = np.unpackbits(words[1:].astype("<u8").view(np.uint8), axis=2, bitorder="little")
+    return Search(rss, bits[:, :, : len(units)].view(np.bool_), left, is_proven)
+
+
 
 
 def _project(moments: Floats, always: Bools) -> Floats:

@@ -6,11 +6,13 @@ and that without two of them a row of the inverse. Dropping only raises it: what
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
+from discreet.kernels.best_subsets_steps_compiled import stepwise
 from discreet.kernels.small_matrices_compiled import factor_small, solve_factor, squared_length
 
 Floats = npt.NDArray[np.float64]
@@ -33,16 +35,19 @@ WORTH = 1024.0
 """It is left as it is when a new one would not be so many times more exact."""
 EPSILON = 2.0**-52
 
-NODES = 2**18
-"""Nodes visited between two looks for an interrupt: about half a second."""
+PART = 2e9
+"""Work between two looks for an interrupt: about a second."""
+
+WORDS = 2
+"""Words of 64 bits that a model is: bit j of them is set when unit j is in it."""
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 def search(
-    gram: Floats, xty: Floats, starts: Places, max_size: int, n_best: int, ridge: float
-) -> tuple[Floats, Masks, int]:
-    """Return the best models of each size, and how many nodes of the tree were visited.
+    gram: Floats, xty: Floats, starts: Places, max_size: int, n_best: int, ridge: float, most_work: float = np.inf
+) -> tuple[Floats, Masks, Floats, int]:
+    """Return the best models of each size, what no model of a size can be below, and how many nodes were visited.
 
     Parameters
     ----------
@@ -51,29 +56,33 @@ def search(
     xty : ndarray of float, shape (q,)
         Correlations with the target.
     starts : ndarray of int64, shape (d + 1,)
-        Columns of unit j are starts[j] to starts[j + 1], at least one; 1 <= d <= 63.
+        Columns of unit j are starts[j] to starts[j + 1], at least one; 1 <= d <= 128.
     max_size : int
         Units in the largest model, from 1 to d.
     n_best : int
         Models kept for each size.
     ridge : float
         Added to the diagonal where bounds are computed, so that the inverse exists.
+    most_work : float
+        Multiplications after which the search ends, whatever is left.
 
     Returns
     -------
     unexplained : ndarray of float, shape (max_size + 1, n_best)
         Share of the total, best first; infinite where there are not so many models.
-    masks : ndarray of uint64, shape (max_size + 1, n_best)
+    masks : ndarray of uint64, shape (max_size + 1, n_best, 2)
         Bit j set: unit j is in the model.
+    least : ndarray of float, shape (max_size + 1,)
+        No model that is not listed leaves less; infinite where the search was finished and all models are listed.
     visited : int
         Nodes.
     """
     d, q = len(starts) - 1, len(xty)
     problem = (np.ascontiguousarray(gram), np.ascontiguousarray(xty), starts, float(ridge))
-    # Of some sizes there are fewer models than asked for: the last place to fill is the last that there is.
-    last = np.array([min(n_best, math.comb(d, size)) - 1 for size in range(max_size + 1)], dtype=np.int64)
+    last = np.append(0, last_places(d, max_size, n_best))
     limit = np.append(np.full(max_size + 1, np.inf), -np.inf)
-    best = (np.full((max_size + 1, n_best), np.inf), np.zeros((max_size + 1, n_best), np.uint64), last, limit)
+    masks = np.zeros((max_size + 1, n_best, WORDS), np.uint64)
+    best = (np.full((max_size + 1, n_best), np.inf), masks, last, limit)
     # One layer a depth of the tree.
     layers = (
         np.zeros((d + 1, d), np.int64),  # units that may be dropped
@@ -84,17 +93,58 @@ def search(
         np.zeros((d + 1, q)),  # diagonal of the inverse when it was last computed anew
         np.zeros((d + 1, 4), np.int64),  # number of units, number of fixed ones, next child, last child
         np.zeros(d + 1),  # what is left unexplained
-        np.zeros(d + 1, np.uint64),  # the model
+        np.zeros((d + 1, WORDS), np.uint64),  # the model
     )
+    is_complete = np.array([n_best >= math.comb(d, size) for size in range(max_size + 1)])
     width = int(np.diff(starts).max())
-    work = (np.zeros((q, q)), np.zeros((q, q)), np.zeros(q), np.zeros(q, np.int64), np.zeros(q))
+    work = (
+        np.zeros((q, q)), np.zeros((q, q)), np.zeros(q), np.zeros(q, np.int64), np.zeros(q), np.zeros(WORDS, np.uint64),
+    )  # fmt: skip
     small = (np.zeros((width, width)), np.zeros((q, width)), np.zeros(width), np.zeros((width, width)), np.zeros(width))
+    for models in stepwise(problem[0], problem[1], starts, max_size):
+        for model in models:
+            _offer(problem, best, int(np.bitwise_count(model).sum()), model, work)
     _enter(problem, best, layers, work, small)
-    depth = visited = 0
-    while depth >= 0:  # in parts, so that an interrupt is heard
-        depth, more = _walk(problem, best, layers, work, small, depth, NODES)
-        visited += more
-    return best[0], best[1], visited
+    depth, visited, done = 0, 0, 0.0
+    while depth >= 0 and done < most_work:  # in parts, so that an interrupt is heard
+        depth, more, part = _walk(problem, best, layers, work, small, depth, min(PART, most_work - done))
+        visited, done = visited + more, done + part
+    return best[0], masks, _least(best, is_complete, layers, depth), visited
+
+
+def last_places(d: int, max_size: int, n_best: int) -> Places:
+    """Return the last place to fill of each size from 1 on.
+
+    Parameters
+    ----------
+    d, max_size, n_best : int
+        Units, the largest size, models wanted of each.
+
+    Returns
+    -------
+    ndarray of int64, shape (max_size,)
+        Of some sizes there are fewer models than wanted.
+    """
+    return np.array([min(n_best, math.comb(d, size)) - 1 for size in range(1, max_size + 1)], dtype=np.int64)
+
+
+def _least(
+    best: tuple[Floats, Masks, Places, Floats], is_complete: Any, layers: tuple[npt.NDArray[Any], ...], depth: int
+) -> Floats:
+    """What no model of a size that was not offered can be below: the least bound of the subtrees not yet visited."""
+    values, _, last, _ = best
+    rises, facts, rss = layers[2], layers[6], layers[7]
+    least = values[np.arange(len(values)), last].copy()
+    least[is_complete] = np.inf
+    needed = values[np.arange(len(values)), last] * (1.0 - TIE) - ROUNDING
+    for t in range(depth + 1):
+        n, k, a, lowest = facts[t]
+        for child in range(lowest, min(a, n - 2) + 1):
+            below = np.arange(max(1, k + child), min(k + n - 1, len(least)))  # the child itself was offered
+            bound = rss[t] + rises[t, child]
+            below = below[bound < needed[below]]  # else its models are no better, but for ties
+            least[below] = np.minimum(least[below], bound)
+    return least
 
 
 @_compile
@@ -104,7 +154,7 @@ def _enter(problem, best, layers, work, small):  # type: ignore[no-untyped-def] 
     d = units.shape[1]
     for u in range(d):
         units[0, u] = u
-        models[0] |= np.uint64(1) << np.uint64(u)
+        models[0, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
     if d < len(best[0]):
         _offer(problem, best, d, models[0], work)
     rss[0] = _refresh(
@@ -117,12 +167,13 @@ def _enter(problem, best, layers, work, small):  # type: ignore[no-untyped-def] 
 
 @_compile
 def _walk(problem, best, layers, work, small, t, budget):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Visit nodes depth first, the unit of least effect dropped first; return the depth, -1 at the end, and nodes."""
+    """Visit nodes depth first, the unit of least effect dropped first; return depth, -1 at the end, nodes and work."""
     starts = problem[2]
     units, places, rises, inverses, coefs, firsts, facts, rss, models = layers
-    visited = 0
-    while t >= 0 and visited < budget:
+    visited, done = 0, 0.0
+    while t >= 0 and done < budget:  # each turn adds work or removes a child for good
         n, k, a, lowest = facts[t, 0], facts[t, 1], facts[t, 2], facts[t, 3]
+        done += 1.0
         if a < lowest:
             t -= 1
             continue
@@ -136,13 +187,19 @@ def _walk(problem, best, layers, work, small, t, budget):  # type: ignore[no-unt
         unit, place, rise, coef, first = units[s], places[s], rises[s], coefs[s], firsts[s]
         for j in range(left):
             unit[j], place[j] = units[t, a + 1 + j], places[t, a + 1 + j]
-        models[s], rss[s] = models[t] & ~(np.uint64(1) << np.uint64(u)), bound
+        for w in range(models.shape[1]):
+            models[s, w] = models[t, w]
+        models[s, u >> 6] &= ~(np.uint64(1) << np.uint64(u & 63))
+        rss[s] = bound
         width = starts[u + 1] - starts[u]
         parent = (starts, inverses[t], coefs[t], firsts[t], places[t, a], width)
         kept = _drop(parent, unit, place, left, coef, rise, small)
+        done += 1.0 * left * width
         if not kept:
+            done += 1.0 * len(coef) ** 3
             rss[s] = _refresh(problem, models[s], unit, left, place, inverses[s], coef, first, rise, work, small)
-        _offer_without(problem, best, size - 1, models[s], rss[s], unit, rise, left, work)
+        offered = _offer_without(problem, best, size - 1, models[s], rss[s], unit, rise, left, work)
+        done += left * left + offered * float(size) ** 3
         _sort(rise, unit, place, left)
         low = 0
         while low < left - 1 and not _open(best, k + a + low, size - 2, rss[s] + rise[low]):
@@ -151,9 +208,10 @@ def _walk(problem, best, layers, work, small, t, budget):  # type: ignore[no-unt
             continue
         facts[s, 0], facts[s, 1], facts[s, 2], facts[s, 3] = left, k + a, left - 2, low
         if kept:
+            done += 1.0 * (left - low) ** 2 * width
             _invert_rest(parent, unit, place, low, left, inverses[s], coef, first, work, small)
         t = s
-    return t, visited
+    return t, visited, done
 
 
 @_compile
@@ -276,13 +334,14 @@ def _refresh(  # type: ignore[no-untyped-def]
     gram, xty, starts, ridge = problem
     inner, inner_side = small[3], small[4]
     factor, lower, z, order = work[0], work[1], work[2], work[3]
-    one = np.uint64(1)
-    fixed = model
+    fixed = work[5]
+    for w in range(len(fixed)):
+        fixed[w] = model[w]
     for j in range(n):
-        fixed &= ~(one << np.uint64(unit[j]))
+        fixed[unit[j] >> 6] &= ~(np.uint64(1) << np.uint64(unit[j] & 63))
     m = 0
     for u in range(len(starts) - 1):
-        if fixed & (one << np.uint64(u)):
+        if fixed[u >> 6] & (np.uint64(1) << np.uint64(u & 63)):
             for x in range(starts[u], starts[u + 1]):
                 order[m] = x
                 m += 1
@@ -337,13 +396,19 @@ def _refresh(  # type: ignore[no-untyped-def]
 def _offer_without(  # type: ignore[no-untyped-def]
     problem, best, size, model, rss, unit, rise, n, work
 ):  # fmt: skip # pragma: no cover - compiled
-    """Offer the model without each of its free units in turn."""
+    """Offer the model without each of its free units in turn, where that may be better; return how many were."""
     values, last = best[0], best[2]
     if size < 1 or size >= len(values):
-        return
+        return 0
+    without, offered = work[5], 0
     for j in range(n):
         if rss + rise[j] < _needed(values[size, last[size]]):
-            _offer(problem, best, size, model & ~(np.uint64(1) << np.uint64(unit[j])), work)
+            for w in range(len(without)):
+                without[w] = model[w]
+            without[unit[j] >> 6] &= ~(np.uint64(1) << np.uint64(unit[j] & 63))
+            _offer(problem, best, size, without, work)
+            offered += 1
+    return offered
 
 
 @_compile
@@ -353,23 +418,42 @@ def _offer(problem, best, size, model, work):  # type: ignore[no-untyped-def] # 
     value = _unexplained(problem, model, work)
     if not value < _needed(values[size, last[size]]):
         return
+    if _is_listed(masks[size], values[size], value, model):
+        return
     i = last[size]
     while i > 0 and values[size, i - 1] > value:
-        values[size, i], masks[size, i] = values[size, i - 1], masks[size, i - 1]
+        values[size, i] = values[size, i - 1]
+        for w in range(len(model)):
+            masks[size, i, w] = masks[size, i - 1, w]
         i -= 1
-    values[size, i], masks[size, i] = value, model
+    values[size, i] = value
+    for w in range(len(model)):
+        masks[size, i, w] = model[w]
     for m in range(len(values) - 1, 0, -1):
         limit[m] = max(limit[m + 1], values[m, last[m]])
+
+
+@_compile
+def _is_listed(masks, values, value, model):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Whether a model was offered before: by the steps that the search starts from."""
+    for i in range(len(values)):
+        if values[i] == value:  # the same sums in the same order
+            same = True
+            for w in range(len(model)):
+                same = same and masks[i, w] == model[w]
+            if same:
+                return True
+    return False
 
 
 @_compile
 def _unexplained(problem, model, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Residual sum of squares by Cholesky with pivots; dependent columns add nothing."""
     gram, xty, starts, _ = problem
-    factor, _, z, order, rest = work
+    factor, _, z, order, rest, _ = work
     m = 0
     for u in range(len(starts) - 1):
-        if model & (np.uint64(1) << np.uint64(u)):
+        if model[u >> 6] & (np.uint64(1) << np.uint64(u & 63)):
             for x in range(starts[u], starts[u + 1]):
                 order[m], rest[m] = x, gram[x, x]
                 m += 1

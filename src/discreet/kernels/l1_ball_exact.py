@@ -141,7 +141,8 @@ def _solve(system: Numbers, sides: Numbers, least: int) -> Numbers | None:
 
 
 def _product(matrix: Numbers, vector: Numbers) -> Numbers:
-    return matrix.dot(vector) >> BITS
+    product: Numbers = matrix.dot(vector) >> BITS
+    return product
 
 
 def _numbers(values: Any) -> Numbers:

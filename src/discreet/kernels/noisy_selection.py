@@ -6,20 +6,19 @@ moments of the same shape as before, to which the exact search for the best subs
 
 import importlib
 from collections.abc import Sequence
-from math import comb
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.best_subsets import best_subsets
+from discreet.kernels.best_subsets import search_subsets
+from discreet.kernels.bits import mask_of
 from discreet.kernels.noisy_cleaning import CleanGram
 from discreet.kernels.noisy_gram import NoisyGram
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Masks = npt.NDArray[np.uint64]
 Penalty = Literal["auto", "aic", "bic"] | float
 
 FALSE_ENTRY = 0.025
@@ -28,8 +27,14 @@ FALSE_ENTRY = 0.025
 LEAST_RESIDUAL = 1e-10
 """Smallest residual variance, as a share of the mean square of y: a perfect fit has none."""
 
-WIDER = 4
-"""More models of each size are asked for by this factor until the best one is proven."""
+ROUNDING = 1e-12
+"""Share by which two ways to add up a criterion may differ."""
+
+MODELS_OF_SIZE = (1, 4, 16, 64, 256)
+"""Models wanted of each size, more of them until the best one is proven, where units have different penalties."""
+
+MOST_WORK = 5e8
+"""Multiplications after which a search ends, one or two seconds: 40 columns are done by then, 100 seldom."""
 
 
 class WeightedMoments(NamedTuple):
@@ -69,16 +74,20 @@ class BestModels(NamedTuple):
         Best model: bit j is set when unit j is in it.
     criterion : float
         Its criterion, in units of chi-squared.
-    masks : ndarray of uint64, shape (max_size + 1,)
+    masks : tuple of int, length max_size + 1
         Model with the smallest residual sum of squares of each number of units.
     criteria : ndarray of float, shape (max_size + 1,)
         Their criteria.
+    least : ndarray of float, shape (max_size + 1,)
+        Where the search was not finished, no model of that size has a smaller criterion; else infinite: the model of
+        that size is proven, and none of that size is better than the best of all.
     """
 
     mask: int
     criterion: float
-    masks: Masks
+    masks: tuple[int, ...]
     criteria: Floats
+    least: Floats
 
 
 def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
@@ -166,33 +175,39 @@ def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
 
 
 def best_models(
-    moments: WeightedMoments, units: Bools, always: Bools, penalties: Floats, max_size: int | None = None
+    moments: WeightedMoments,
+    units: Bools,
+    always: Bools,
+    penalties: Floats,
+    max_size: int | None = None,
+    most_work: float = MOST_WORK,
 ) -> BestModels:
-    """Return the best model under a penalty, and the best of each size, exactly.
+    """Return the best model under a penalty, and the best of each size: exactly, or the best that the work finds.
 
     Parameters
     ----------
     moments : WeightedMoments
         Of `weighted`.
     units : ndarray of bool, shape (d, p)
-        Columns of each unit that enters or leaves as one; d <= 63, disjoint, none empty.
+        Columns of each unit that enters or leaves as one; d <= 128, disjoint, none empty.
     always : ndarray of bool, shape (p,)
         Columns in every model, in no unit.
     penalties : ndarray of float, shape (d,)
         Of `unit_penalties`; not negative.
     max_size : int, optional
         The most units in a model.
+    most_work : float
+        Multiplications after which each search ends.
 
     Returns
     -------
     BestModels
-        Ties go to any of them.
+        A function of the arguments alone. Ties go to any of them.
 
     Notes
     -----
     With equal penalties one search finds all. Otherwise more and more models of each size are asked for, until the
-    last of a size, with the smallest penalties of that many units, cannot win. Cost: that of `best_subsets`, a
-    fraction of a second for 30 columns with some signal.
+    last of a size, with the smallest penalties of that many units, cannot win, or the search has come to its end.
 
     References
     ----------
@@ -201,27 +216,32 @@ def best_models(
     d = len(units)
     size = d if max_size is None else min(max_size, d)
     gram, xty, yty, s2, _, _ = moments
-    none = np.zeros((1, len(xty)), dtype=np.bool_)
-    empty = max(yty - _gain(gram, xty, always), 0.0)
-    masks, criteria = np.zeros(size + 1, dtype=np.uint64), np.full(size + 1, empty / s2)
+    empty = max(yty - _gain(gram, xty, always), 0.0) / s2
     if size == 0:
-        return BestModels(0, empty / s2, masks, criteria)
-    bits = np.arange(d, dtype=np.uint64)
-    cheapest = np.concatenate([none[:, 0], np.cumsum(np.sort(penalties))])[1 : size + 1]
-    n_best = 1
-    while True:
-        rss, found = best_subsets(gram, xty, yty, units, always, size, n_best)
-        values = rss / s2 + ((found[:, :, None] >> bits) & np.uint64(1)) @ penalties
+        return BestModels(0, empty, (0,), np.array([empty]), np.array([np.inf]))
+    cheapest = np.cumsum(np.sort(penalties))[:size]
+    best, chosen = empty, np.zeros(d, dtype=np.bool_)
+    first, criteria, is_proven = np.zeros((size, d), np.bool_), np.zeros(size), np.zeros(size, np.bool_)
+    for n_best in MODELS_OF_SIZE:
+        found = search_subsets(gram, xty, yty, units, always, size, n_best, most_work)
+        values = found.rss / s2 + found.models @ penalties
         if n_best == 1:
-            masks[1:], criteria[1:] = found[:, 0], values[:, 0]
+            first, criteria, is_proven = found.models[:, 0], values[:, 0], found.is_proven
         row, column = np.unravel_index(int(values.argmin()), values.shape)
-        best, mask = float(values[row, column]), int(found[row, column])
-        open_ = rss[:, -1] / s2 + cheapest < min(best, criteria[0])
-        n_best *= WIDER
-        if np.ptp(penalties) == 0.0 or not open_.any() or n_best > WIDER * comb(d, min(size, d // 2)):
+        if values[row, column] < best:
+            best, chosen = float(values[row, column]), found.models[row, column]
+        least = found.least / s2 + cheapest  # of a model that is not listed
+        can_win = least < best * (1.0 - ROUNDING)
+        if np.ptp(penalties) == 0.0 or not can_win.any() or not found.is_proven.all():
             break
-    return (
-        BestModels(mask, best, masks, criteria) if best < criteria[0] else BestModels(0, criteria[0], masks, criteria)
+    is_open = ~is_proven | can_win
+    masks = (0, *(mask_of(model.view(np.uint8)) for model in first))
+    return BestModels(
+        mask_of(chosen.view(np.uint8)),
+        best,
+        masks,
+        np.append(empty, criteria),
+        np.append(np.inf, np.where(is_open, np.minimum(least, criteria), np.inf)),
     )
 
 

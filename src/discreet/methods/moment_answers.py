@@ -1,5 +1,6 @@
 """What noisy moments tell: the best models, and coefficients of any model, without the rows and for free."""
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from statistics import NormalDist
@@ -12,6 +13,7 @@ from discreet.kernels.noisy_cleaning import CleanGram, cleaned
 from discreet.kernels.noisy_gram import NoisyGram
 from discreet.kernels.noisy_regression import coefficients, own_units
 from discreet.kernels.noisy_selection import (
+    MOST_WORK,
     Penalty,
     WeightedMoments,
     best_models,
@@ -20,7 +22,7 @@ from discreet.kernels.noisy_selection import (
     unit_penalties,
     weighted,
 )
-from discreet.methods.model_space import MAX_LISTED_UNITS, ModelSpace
+from discreet.methods.model_space import ModelSpace
 from discreet.methods.noisy_sums import noisy_gram
 from discreet.release import CoefficientRecord, FitRecord, MomentsRecord, SizeRecord
 
@@ -35,14 +37,16 @@ class MomentAnswers:
     ----------
     record : MomentsRecord
         As it stands in a release.
+    most_work : float
+        Multiplications after which a search for the best models ends.
 
     Notes
     -----
     Post-processing: the guarantee is that of the release.
     """
 
-    def __init__(self, record: MomentsRecord) -> None:
-        self.record = record
+    def __init__(self, record: MomentsRecord, most_work: float = MOST_WORK) -> None:
+        self.record, self.most_work = record, most_work
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
@@ -124,7 +128,8 @@ class MomentAnswers:
         selected : tuple of str
             Columns of the best model.
         by_size : tuple of SizeRecord
-            The best model of each size, with its R^2 corrected for the noise.
+            The best model of each size, with its R^2 corrected for the noise; with a `least_criterion` where the search
+            of that size was not finished, and the model is the best that it came to.
 
         Raises
         ------
@@ -132,28 +137,26 @@ class MomentAnswers:
             When names or sizes do not fit.
         """
         space = ModelSpace.plan(self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None)
-        if len(space.units) > MAX_LISTED_UNITS:
-            raise InvalidParameterError(
-                f"At most {MAX_LISTED_UNITS} columns can be free to enter, but there are {len(space.units)}. "
-                "Force or group columns, or name fewer candidates."
-            )
         units = np.array([self._owned(unit) for unit in space.units], dtype=np.bool_).reshape(-1, len(self._owners))
         always = self._owned((*space.forced, None))
         penalties = unit_penalties(model_penalty, units, self._clean.n_rows)
-        best = best_models(self._weighted, units, always, penalties, space.max_size)
-        models = [self._owned(space.names(int(mask))) | always for mask in best.masks]
+        best = best_models(self._weighted, units, always, penalties, space.max_size, self.most_work)
+        models = [self._owned(space.names(mask)) | always for mask in best.masks]
         values, errors = r_squared(self._kept, self._clean, self._weighted, models, always)
         z = NormalDist().inv_cdf(0.975)
         by_size = tuple(
             SizeRecord(
-                size=int(mask).bit_count(),
-                columns=space.names(int(mask)),
+                size=mask.bit_count(),
+                columns=space.names(mask),
                 criterion=float(criterion),
                 r_squared=float(value),
                 r_squared_low=float(max(value - z * error, 0.0)),
                 r_squared_high=float(min(value + z * error, 1.0)),
+                least_criterion=float(least) if math.isfinite(least) else None,
             )
-            for mask, criterion, value, error in zip(best.masks, best.criteria, values, errors, strict=True)
+            for mask, criterion, least, value, error in zip(
+                best.masks, best.criteria, best.least, values, errors, strict=True
+            )
         )
         return space.names(best.mask), by_size
 

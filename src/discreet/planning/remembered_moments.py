@@ -1,4 +1,4 @@
-"""Selections from noisy moments on simulated tables: the same model in less time, where all models can be looked at."""
+"""Selections from noisy moments on simulated tables: the same model in less time, or nearly."""
 
 from dataclasses import replace
 
@@ -20,14 +20,17 @@ Floats = npt.NDArray[np.float64]
 MOST_UNITS = 10
 """Of up to so many columns all models are looked at, which needs no compiler."""
 
+MOST_WORK = 1e7
+"""Multiplications of a search among more: a plan draws hundreds of releases, and the best model is found first."""
+
 
 class RememberedMoments(PreparedMoments):
     """A request of `SufficientStatistics` that tells the selected columns and nothing else.
 
     Notes
     -----
-    Noise and selection are those of `PreparedMoments`, from the same words of a source. What is left out is what a plan
-    does not ask: the best models of each size and their R^2.
+    Noise and selection are those of `PreparedMoments`, from the same words of a source; among many columns the search
+    ends earlier. What is left out is what a plan does not ask: the best models of each size and their R^2.
     """
 
     @override
@@ -36,10 +39,10 @@ class RememberedMoments(PreparedMoments):
         sums = replace(self.sums, design=tuned.setting.design)
         record = sums.draw(tuned.moments, self.purchases, self.budget, rng)
         method = self.method
-        answers = _Selection(record)
+        answers = _Selection(record, MOST_WORK)
         if not isinstance(method, SufficientStatistics):  # never: see `remembered_moments`
             return Outcome(noise=self.noise, **method.outcome(record, self.sums.design.candidates))
-        selected = answers.selected(method.model_penalty)
+        selected = answers.selected(method.model_penalty) if len(answers.candidates) <= MOST_UNITS else None
         if selected is None:
             selected, _ = answers.select(method.model_penalty)
         return Outcome(selected, self.noise)
@@ -86,12 +89,12 @@ def remembered_moments(prepared: PreparedMoments) -> PreparedMoments:
     Returns
     -------
     PreparedMoments
-        Itself for all but plain selections among few columns.
+        Itself for all but plain selections.
     """
     method = prepared.method
     if type(prepared) is not PreparedMoments or not isinstance(method, SufficientStatistics):
         return prepared
     plain = not (method.forced or method.groups or method.fit) and method.max_size is None
-    if not plain or len(prepared.candidates) > MOST_UNITS:
+    if not plain:
         return prepared
     return RememberedMoments(method, prepared.sums, prepared.tuning, prepared.budget)

@@ -12,7 +12,7 @@ from discreet.report.hybrids import Hybrid
 from discreet.report.noise_box import Noise, Step
 from discreet.report.price import price
 from discreet.report.promise import Promise, promise
-from discreet.report.sizes import Size, sizes
+from discreet.report.sizes import Size, is_choice_proven, sizes
 from discreet.report.table import coefficient_table
 from discreet.report.vocabulary import MEANINGS, METHODS, PUBLISHED, WORKINGS
 from discreet.report.words import at_least, at_most, count, listed, number, setting, shortened
@@ -100,6 +100,8 @@ class Facts:
     fit_text: str
     hybrid: Hybrid | None
     sizes: tuple[Size, ...]
+    n_sizes_open: int
+    is_choice_proven: bool
     sums: Sums | None
     columns: tuple[Column, ...]
     n_unlisted: int
@@ -176,6 +178,8 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         fit_text=coefficient_table(release, width=80),
         hybrid=hybrids.hybrid(release),
         sizes=sizes(release) if kind != "fit" else (),
+        n_sizes_open=sum(record.least_criterion is not None for record in release.by_size),
+        is_choice_proven=is_choice_proven(release),
         sums=_sums(release),
         columns=columns[:n_listed],
         n_unlisted=len(columns) - len(columns[:n_listed]),

@@ -86,6 +86,23 @@ def is_chosen(record: SizeRecord, release: Release) -> bool:
     return set(record.columns) - forced == set(release.selected) - forced
 
 
+def is_choice_proven(release: Release) -> bool:
+    """Tell whether no model of any size has a smaller criterion than the selected one.
+
+    Parameters
+    ----------
+    release : Release
+        With models by size.
+
+    Returns
+    -------
+    bool
+        Sizes whose search was not finished count by what no model of them can be below.
+    """
+    smallest = min((record.criterion for record in release.by_size), default=0.0)
+    return all(record.least_criterion is None or record.least_criterion >= smallest for record in release.by_size)
+
+
 def change(before: SizeRecord | None, record: SizeRecord) -> str:
     """Return how the best model of a size differs from that of the size before.
 
