@@ -213,7 +213,7 @@ def test_a_fit_of_what_a_release_selected_spends(granted):
         (("family: linear", "family: linear, fit_intercept: false"), 2, "cannot have fit_intercept"),
         (("method: METHOD", "method: moments, delta: 1e-2"), 2, "select step cannot have delta"),
         (("method: METHOD", "method: pcpl, delta: 1e-3"), 2, "delta must cover its parts"),
-        (("delta: 1e-4", "delta: 2"), 2, "delta must lie in"),
+        (("delta: 1e-4", "delta: 2"), 2, "delta must be 0 or lie in"),
         (("target: visits", "target: shoe"), 3, "shoe"),
         (("schema: discreet/run@1", "schema: discreet/run@9"), 2, "discreet/run@1"),
         (("fit:", "finish:"), 2, "finish|fit"),

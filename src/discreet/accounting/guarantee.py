@@ -12,6 +12,9 @@ from discreet.errors import InvalidParameterError
 MAX_EPSILON = 1000
 """Above this no guarantee is worth the name; it also keeps every scale finite."""
 
+MIN_EPSILON = Fraction(1, 10**9)
+"""Of a request: what the ledger tells apart. Less would be charged as this much, and have noise to no purpose."""
+
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Number = float | int | str | Decimal | Fraction
 

@@ -79,7 +79,7 @@ def question(
     from_: Annotated[
         Path | None, typer.Option("--from", help="A release: fit what it selected. Free from noisy moments.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy loss to spend, in nats.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy loss to spend, in nats: 1e-9 to 1000.")] = None,
     delta: Annotated[
         float,
         typer.Option(

@@ -65,7 +65,9 @@ def question(
     target: Annotated[
         str | None, typer.Option(help="The response, or the column whose mean or quantile is asked.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy loss to spend, in nats. Common: 0.1 to 3.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy loss to spend, in nats: 1e-9 to 1000. Common: 0.1 to 3.")
+    ] = None,
     candidates: Annotated[
         list[str] | None,
         typer.Option(

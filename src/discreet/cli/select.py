@@ -47,7 +47,7 @@ Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selec
 
 def question(
     target: Annotated[str, typer.Option(help="The response: a numeric column; for sis and two-stage also a category.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy loss to spend, in nats. Common: 0.1 to 3.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy loss to spend, in nats: 1e-9 to 1000. Common: 0.1 to 3.")],
     candidates: Names = None,
     method: Annotated[
         str,
@@ -74,18 +74,22 @@ def question(
         ),
     ] = None,
     l1_radius: Annotated[
-        str | None, typer.Option(help="R: bound on the sum of absolute coefficients; private buys it. Default 2 r.")
+        str | None,
+        typer.Option(help="R: bound on the sum of absolute coefficients, 1e-100 to 1e100; or private. Default 2 r."),
     ] = None,
     model_penalty: Annotated[
         str | None,
-        typer.Option(help="Penalty for each column: a number, auto (default), or bic or aic, which buy a variance."),
+        typer.Option(
+            help="Penalty for each column: 0, 1e-12 to 1e220, auto (default); or bic, aic, which buy a variance."
+        ),
     ] = None,
     max_size: Annotated[int | None, typer.Option(help="The most columns that may be selected.")] = None,
     forced: Annotated[list[str] | None, typer.Option(help="Candidates in every model: COL,COL.")] = None,
     group: Annotated[list[str] | None, typer.Option(help="COL,COL that enter together. May be repeated.")] = None,
     models: Annotated[Path | None, typer.Option(help="JSON file: a list of models, each a list of columns.")] = None,
     y_bound: Annotated[
-        str | None, typer.Option(help="r: clip the target to this far from its center; private buys a quantile.")
+        str | None,
+        typer.Option(help="r: clip the target to this far from its center, at most its range; or private, a quantile."),
     ] = None,
     y_center: Annotated[
         str | None,
@@ -98,7 +102,8 @@ def question(
         list[str] | None, typer.Option(help="Number of a level of such a target: LEVEL=NUMBER. Once for each level.")
     ] = None,
     share: Annotated[
-        list[str] | None, typer.Option(help="Part of epsilon for a bought step: STEP=PART. May be repeated.")
+        list[str] | None,
+        typer.Option(help="Part of epsilon, 1e-6 to 0.999999, for a bought step: STEP=PART. Repeatable."),
     ] = None,
     intercept: Annotated[
         bool | None, typer.Option("--intercept/--no-intercept", help="A constant in every model. Default: yes.")

@@ -75,10 +75,11 @@ def best_subsets(
 
     Notes
     -----
-    The search is finished whatever it takes: `search_subsets` is the one with an end. A column that others explain but for 1e-12 of its square adds nothing to them. Models whose residual sums of squares
-    differ by less than 1e-10 of themselves, or 1e-14 of what the columns of every model leave unexplained, are ties,
-    and any of them may be returned; with singular moments, 1e-10 of the latter. Cost: exponential in d at worst; a
-    few microseconds a node, and thousands to a million nodes for 30 to 40 columns with some signal.
+    The search is finished whatever it takes: `search_subsets` is the one with an end. A column that others explain but
+    for 1e-12 of its square adds nothing to them. Models whose residual sums of squares differ by less than 1e-10 of
+    themselves, or 1e-14 of what the columns of every model leave unexplained, are ties, and any of them may be
+    returned; with singular moments, 1e-10 of the latter. Cost: exponential in d at worst; a few microseconds a node,
+    and thousands to a million nodes for 30 to 40 columns with some signal.
 
     References
     ----------
@@ -150,14 +151,12 @@ def search_subsets(
     return Search(rss, bits[:, :, : len(units)].view(np.bool_), left, is_proven)
 
 
-
-
 def _project(moments: Floats, always: Bools) -> Floats:
     """Moments of what the columns of every model leave of the others; a column left with nothing becomes zero."""
     size = moments.diagonal().copy()
     left = moments.copy()
     waiting = np.flatnonzero(always).tolist()
-    while waiting:
+    while waiting:  # one less each time
         column = max(waiting, key=lambda j: left[j, j] / size[j] if size[j] > 0.0 else 0.0)
         waiting.remove(column)
         if left[column, column] > DEPENDENT * size[column]:

@@ -137,7 +137,7 @@ def _move(state, starts, u, enters):  # type: ignore[no-untyped-def] # pragma: n
     """Sweep a unit's columns in, as far as they are independent, or out."""
     table, swept, inside = state
     for c in range(starts[u], starts[u + 1]):
-        if enters and not table[c, c] > DEPENDENT or not enters and not swept[c]:
+        if (enters and not table[c, c] > DEPENDENT) or (not enters and not swept[c]):
             continue
         pivot, turn = table[c, c], 1.0 if enters else -1.0
         for i in range(len(table)):

@@ -104,7 +104,7 @@ def _pop(heap, size, nodes):  # type: ignore[no-untyped-def] # pragma: no cover 
     """Take the largest bound out of a heap of `size` nodes."""
     top, last = heap[0], heap[size - 1]
     at, size = 0, size - 1
-    while True:
+    while True:  # `at` at least doubles each time
         child = 2 * at + 1
         if child >= size:
             break
@@ -188,7 +188,7 @@ def search(ascending, k, slope, gamma, gumbel, log_counts, words, nodes, heap, c
         _set(nodes, n_nodes, ascending, k, slope, gamma, gumbel)
         _push(heap, size, nodes, n_nodes)
         used, n_nodes, size = used + 1, n_nodes + 1, size + 1
-    while True:
+    while True:  # a node of several classes is cut into smaller ones, and one of a single class ends it
         top = _pop(heap, size, nodes)
         size -= 1
         node = nodes[top]

@@ -159,7 +159,7 @@ def farthest_first(columns, n_numeric, order):  # type: ignore[no-untyped-def] #
                 most = max(most, least[i])
             if most > farthest:
                 farthest, i = most, 0
-                while least[i] != most:
+                while least[i] != most:  # it is one of them
                     i += 1
                 place = start + i
         if step + 1 < len(order):

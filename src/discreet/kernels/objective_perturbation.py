@@ -266,7 +266,7 @@ def minimized(
     """
     linear = linear * min(1.0, chosen.longest / max(hypot(*linear), 1e-300))
     at = _look(sums, (0,) * len(linear), linear, chosen)
-    while at.certified > chosen.gradient:
+    while at.certified > chosen.gradient:  # finitely many steps are taken: see above
         at = _next(lambda numbers: _look(sums, numbers, linear, chosen), at, chosen)
     return chosen.lattice.values(at.numbers), at.certified
 

@@ -45,7 +45,7 @@ def fill_tables(packed, field, cost, columns, blocks, tables):  # type: ignore[n
         first, table = columns[low], tables[block]
         table[:] = np.inf
         table[0], used[0], value[0], depth, j, m = 0.0, 0, 0.0, 0, 0, 0
-        while True:
+        while True:  # depth first: each subset of the block is entered once, and left once
             if j < n_units:
                 n, total = used[depth], value[depth] + cost[low + j]
                 for column in range(columns[low + j], columns[low + j + 1]):

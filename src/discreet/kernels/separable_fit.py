@@ -23,6 +23,9 @@ Integers = npt.NDArray[np.int64]
 CLOSE = 1.0
 """A bound this many nats below the scores on average is not improved at all."""
 
+MOST_CUTS = 64
+"""Of Lam, the last fifty by halves: after them it is taken as zero."""
+
 ENOUGH = 3.0
 """A bound this many nats below the scores on average is left as it is."""
 
@@ -177,7 +180,7 @@ class _Fit:
     def _below(self, packed: Floats) -> Floats:
         """Shrink Lam until it is certainly at most S, up to a ridge that the margin counts."""
         step = 1e-9
-        while True:
+        for _ in range(MOST_CUTS):
             try:
                 left = self.form - self._dense(packed)
                 left.flat[:: len(left) + 1] += 3.0 * self.problem.rounding
@@ -186,6 +189,7 @@ class _Fit:
                 packed, step = (1.0 - step) * packed, min(4.0 * step, 0.5)
             else:
                 return packed
+        return np.zeros_like(packed)  # a bound, too, if not a good one
 
     def _dense(self, packed: Floats) -> Floats:
         out = np.zeros_like(self.form)

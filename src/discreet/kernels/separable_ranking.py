@@ -46,7 +46,7 @@ def _without_limit(tables: Floats) -> Iterator[Integers]:
     # Above the least sum; the block changed last, the subsets it has had, and the choice.
     heap = [(extra, b, NONE | {int(least[b])}, _changed(least, b, int(second[b]))) for b, extra in enumerate(more)]
     heapq.heapify(heap)
-    while heap and heap[0][0] < np.inf:
+    while heap and heap[0][0] < np.inf:  # each choice is pushed once, and there are finitely many
         above, block, had, picked = heapq.heappop(heap)
         yield picked
         had |= {int(picked[block])}
@@ -97,7 +97,7 @@ class _Limited:
     def __iter__(self) -> Iterator[Integers]:
         total, picked = self._complete([], NONE)
         heap, pushed = [(total, 0, 0, NONE, picked)], 0
-        while heap and heap[0][0] < np.inf:
+        while heap and heap[0][0] < np.inf:  # each choice is pushed once, and there are finitely many
             total, _, first, avoid, picked = heapq.heappop(heap)
             yield np.array(picked, dtype=np.int64)
             for block in range(first, len(self.tables)):

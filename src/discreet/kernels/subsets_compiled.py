@@ -350,7 +350,7 @@ def _share(bits, own, sign, residual, largest, owner, new):  # type: ignore[no-u
         busy |= bits[k] if abs(residual[k]) > largest else np.uint64(0)
     rest = known & ~(support | busy)
     part = rest
-    while True:
+    while True:  # down through the subsets of `rest` to the empty one
         if owner[support | part] == UNSEEN:
             owner[support | part] = new
         if part == 0:

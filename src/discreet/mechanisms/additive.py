@@ -26,6 +26,28 @@ TABLE_SCALE = 256.0
 Floats = npt.NDArray[np.float64]
 
 
+def check_scale(scale: Number, what: str) -> None:
+    """Refuse noise that cannot be drawn, before anything is charged.
+
+    Parameters
+    ----------
+    scale : float, int or Fraction
+        In the unit of the integers.
+    what : str
+        Whose noise it is.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the scale is above 2^55.
+    """
+    if not exact(scale, "scale") <= MAX_SCALE:
+        raise InvalidParameterError(
+            f"The noise of {what} must fit in 64 bits, but its scale is {float(scale):.3g}. Raise epsilon or the share "
+            "of it, or lower rows_per_unit."
+        )
+
+
 def discrete_laplace(values: Iterable[int], scale: Number, rng: Source) -> list[int]:
     """Add independent discrete Laplace noise: P(k) proportional to exp(-|k| / scale).
 

@@ -196,7 +196,7 @@ def race(blocks: Sequence[Block], words: Words, cut: Callable[[int, int, int], i
     heap = [(-block.bound.value, place, block) for place, block in enumerate(blocks)]
     heapq.heapify(heap)
     made = len(heap)
-    while True:
+    while True:  # ends: a block that is opened makes smaller ones, of which a class cannot be opened
         _, _, best = heapq.heappop(heap)
         if best.is_class:
             floor = best.bound.value - best.bound.error

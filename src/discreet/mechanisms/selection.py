@@ -28,6 +28,9 @@ NOISE_OF_MECHANISM: dict[str, Noise] = {
 }
 """Every noise here has a hazard rate of at most 1, which is what the theorem asks (privacy specification 0.3)."""
 
+MOST_BITS = 2**14
+"""Of a uniform number; that so many leave two candidates open is less likely than any other fault."""
+
 LEAST_RANGE = Fraction(1, 10**250)
 
 _FLOAT_ERROR = 2.0**-46
@@ -225,7 +228,9 @@ def _decide(left: _Contenders, reference: float, slope: Fraction, rng: Source, n
         _Contender(int(index), (Fraction(float(score)) - Fraction(reference)) * slope, int(word), 64)
         for index, score, word in zip(left.indices, left.scores, left.words, strict=True)
     ]
-    while len(contenders) > 1:
+    while len(contenders) > 1:  # each turn narrows every interval by 2^64: one turn suffices but for once in 2^50
+        if contenders[0].bits > MOST_BITS:
+            raise ArithmeticError("two random numbers agree beyond belief: the source of random bits is broken")
         for contender in contenders:
             contender.word = (contender.word << 64) | int(rng.words(1)[0])
             contender.bits += 64

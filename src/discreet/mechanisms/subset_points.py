@@ -116,7 +116,7 @@ def draw_exactly(tables: Floats, limit: int, uniforms: Sequence[Uniform]) -> lis
         Bits over each block's units.
     """
     digits = 40
-    while True:
+    while True:  # until no uniform number lies at an edge; beyond MOST_DIGITS its bits end the run as broken
         context = context_for(digits)
         weights = _exact_weights(tables, digits)
         tails = _tails(weights, limit, digits) if limit >= 0 else [[Decimal(1)]] * (len(weights) + 1)

@@ -132,7 +132,7 @@ class SubsetRace:
         if self.problem.limit <= 0 or len(self.problem.cost) == 0:
             return 0
         self._enter(self._region(0, 0, self._fit(0, 0, None), None, (), owns_bound=True))
-        while self._heap:
+        while self._heap:  # regions are cut into smaller ones, down to single models: at most 2^(d + 1) of them
             region = heapq.heappop(self._heap)
             if not region.next.value - region.next.error < self._best.value + self._best.error:
                 break

@@ -110,6 +110,7 @@ def _compiled_race(contest: Contest, ascending: Scores, rng: Source, words: Word
     """Race in float64; where that does not decide, go on exactly from where it stands, with the same bits."""
     k, drawn = contest.k, rng.words(contest.k + 1026)
     slope, gamma = float(contest.slope), float(contest.gamma)
+    # Each number of the k columns is drawn at most once; the race opens finitely many blocks, a number for each.
     while (course := search(ascending, k, slope, gamma, contest.gumbel, drawn)) is None:
         drawn = np.concatenate([drawn, rng.words(drawn.size)])
     if course.winner is not None:
@@ -168,7 +169,7 @@ def _subset(n: int, size: int, words: Words) -> list[int]:
 
 def _below(n: int, word: int, words: Words) -> int:
     """Return a uniform number of 0 .. n - 1: a word beyond the last multiple of n is drawn again."""
-    while word >= 2**64 - 2**64 % n:
+    while word >= 2**64 - 2**64 % n:  # with a probability below n / 2^64
         word = words.next()
     return word % n
 

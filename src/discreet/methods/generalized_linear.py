@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Outcome, Preparation, Progress
 from discreet.methods.noise_budget import NoiseBudget
 from discreet.methods.perturbed_logistic import PreparedPerturbation
+from discreet.methods.ranges import RANGES, Delta, Epsilon
 from discreet.methods.request_facts import not_protected, public_columns, rows_progress
 from discreet.methods.terms import Terms
 from discreet.release import NoiseRecord, StepRecord
@@ -45,17 +46,11 @@ class GeneralizedLinear(Fitter):
 
     family_name: ClassVar[Literal["logistic", "poisson"]]
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    confidence: float = Field(default=0.95, gt=0, lt=1)
+    epsilon: Epsilon = 1.0
+    delta: Delta = 1e-6
+    confidence: Annotated[float, RANGES["confidence"]] = 0.95
     n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
     fit_intercept: bool = True
-
-    @field_validator("epsilon")
-    @classmethod
-    def _epsilon_in_range(cls, value: float) -> float:
-        exact_epsilon(value)
-        return value
 
     @field_validator("delta")
     @classmethod
@@ -256,7 +251,7 @@ class PreparedGlm(Preparation):
         steps = noisy_newton(self.problem)
         left = 2 * self._rho
         request = next(steps)
-        while True:
+        while True:  # every pass takes from what is left, and the number of passes is public
             left -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
             if left < 0:
                 raise ArithmeticError("the passes cost more than was reserved")

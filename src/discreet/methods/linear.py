@@ -13,7 +13,7 @@ class LinearModel(MomentsMethod):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000].
+        In nats, in [1e-9, 1000].
     delta : float
         With a positive one the noise is Gaussian and much smaller; 0 is pure privacy, by Laplace noise.
     y_bound : float, "private" or None

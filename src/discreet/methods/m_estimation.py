@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from discreet.data.design import Cells
 from discreet.data.hybrid_design import HybridDesign
@@ -16,10 +16,12 @@ from discreet.kernels.m_estimates import Contrast, ContrastError
 from discreet.kernels.moments import GRID
 from discreet.methods.base import Method
 from discreet.methods.objective import Objective
+from discreet.methods.ranges import RANGES, Epsilon
+from discreet.methods.request_facts import check_ratio
 
 Floats = npt.NDArray[np.float64]
 ContrastName = Literal["linear", "huber", "logistic", "poisson", "mean", "median", "quantile"]
-Ridge = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+Ridge = Annotated[float, RANGES["ridge"]]
 
 
 class MEstimation(Method):
@@ -28,7 +30,7 @@ class MEstimation(Method):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000].
+        In nats, in [1e-9, 1000].
     contrast : str or Contrast
         "linear", "huber", "logistic", "poisson" on the candidates, "mean", "median", "quantile" of the target, or an
         object with the members of `Contrast`, in the columns' own units. "auto", the default: logistic for a target of
@@ -45,10 +47,10 @@ class MEstimation(Method):
 
     model_config: ClassVar[Any] = {**Method.model_config, "arbitrary_types_allowed": True}
 
-    epsilon: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] = 1.0
+    epsilon: Epsilon = 1.0
     contrast: Any = "auto"
-    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    huber_delta: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    quantile: Annotated[float, RANGES["quantile"]] = 0.5
+    huber_delta: Annotated[float, RANGES["huber_delta"]] | None = None
     ridge: Ridge = 0.0
     fit_intercept: bool = True
 
@@ -111,6 +113,7 @@ class MEstimation(Method):
 
     def _contrast(self, name: str, half: float) -> Contrast:
         """The contrast of a name in scaled units, where half the target's range is one."""
+        check_ratio("huber_delta", self.huber_delta or half, "half the target's range", half)
         constant = self.fit_intercept
         contrasts: dict[str, Callable[[], Any]] = {
             "linear": lambda: LeastSquares(constant),

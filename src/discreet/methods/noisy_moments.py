@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from discreet.accounting.events import ComposedEvent, Event, event_record
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
@@ -25,12 +25,12 @@ from discreet.methods.model_space import ModelSpace
 from discreet.methods.noise_budget import NoiseBudget
 from discreet.methods.noisy_sums import CLAIM, NoisySums
 from discreet.methods.private_bounds import sides_of, widest
-from discreet.methods.request_facts import not_protected, public_columns, rows_progress
+from discreet.methods.ranges import RANGES, Delta, Epsilon
+from discreet.methods.request_facts import check_slopes, not_protected, public_columns, rows_progress
 from discreet.methods.setting import Setting
 from discreet.methods.tuning import Tuning, buy
 from discreet.release import MomentsRecord, StepRecord
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 
 TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100)}
@@ -46,26 +46,14 @@ COUNT_SHARE = 0.02
 class MomentsMethod(Fitter):
     """A method that buys noisy moments. Its subclasses document the parameters, and say what they make of them."""
 
-    epsilon: float = 1.0
-    delta: float = 0.0
-    y_bound: Positive | Literal["private"] | None = None
-    y_quantile: float | None = Field(default=None, gt=0, lt=1)
-    y_center: float | None = Field(default=None, allow_inf_nan=False)
-    row_norm: Positive | None = None
+    epsilon: Epsilon = 1.0
+    delta: Delta = 0.0
+    y_bound: Annotated[float, RANGES["y_bound"]] | Literal["private"] | None = None
+    y_quantile: Annotated[float, RANGES["y_quantile"]] | None = None
+    y_center: Annotated[float, RANGES["y_center"]] | None = None
+    row_norm: Annotated[float, RANGES["row_norm"]] | None = None
     fit_intercept: bool = True
-    confidence: float = Field(default=0.95, gt=0, lt=1)
-
-    @field_validator("epsilon")
-    @classmethod
-    def _epsilon_in_range(cls, value: float) -> float:
-        exact_epsilon(value)
-        return value
-
-    @field_validator("delta")
-    @classmethod
-    def _delta_in_range(cls, value: float) -> float:
-        exact_delta(value)
-        return value
+    confidence: Annotated[float, RANGES["confidence"]] = 0.95
 
     @property
     @abstractmethod
@@ -311,6 +299,7 @@ class PreparedMoments(Preparation):
         self.method, self.sums, self.tuning, self.budget = method, sums, tuning, budget
         design, metadata = sums.design, tuning.metadata
         method.check(design.candidates)
+        check_slopes(design)
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
         events: tuple[Event, ...] = (*(part.event for part in tuning.parts), budget.event())
         self.event = events[0] if len(events) == 1 else ComposedEvent(events)

@@ -17,6 +17,7 @@ from discreet.kernels.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Outcome, Preparation, Progress
 from discreet.methods.candidates import columns_read, features_of, public_candidates
+from discreet.methods.ranges import RANGES
 from discreet.methods.request_facts import not_protected
 from discreet.methods.rows_in_memory import all_rows
 from discreet.methods.screening import Screening, target_coding
@@ -32,7 +33,6 @@ LARGEST = 2.0**52
 """In whole steps; larger scores count as this, so that a float tells every step from the next."""
 
 Score = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.ArrayLike]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class OwnScore(Screening):
@@ -41,7 +41,7 @@ class OwnScore(Screening):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000].
+        In nats, in [1e-9, 1000].
     score_func : callable
         From scaled columns (n, d) and scaled target (n,), both in [-1, 1], to d scores; larger is better.
     sensitivity : float
@@ -55,9 +55,9 @@ class OwnScore(Screening):
     name: ClassVar[str] = "own-score"
 
     score_func: Score = Field(exclude=True)
-    sensitivity: Positive
+    sensitivity: Annotated[float, RANGES["sensitivity"]]
     level: str | None = None
-    codes: dict[str, float] | None = None
+    codes: dict[str, Annotated[float, RANGES["codes"]]] | None = None
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedOwnScore":
         """Check the request and calibrate its noise to the declared sensitivity.

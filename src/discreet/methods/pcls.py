@@ -40,7 +40,7 @@ class PenalizedLeastSquares(SubsetSelection):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000]: of all parts together.
+        In nats, in [1e-9, 1000]: of all parts together.
     delta : float
         Accepted for the sake of other methods: this one spends none.
     mechanism : {"permute_and_flip", "exponential", "laplace"}

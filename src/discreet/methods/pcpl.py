@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,10 @@ from discreet.methods.calibration import Sensitivity
 from discreet.methods.penalty import covering_penalty
 from discreet.methods.profile_choice import Choice, ProfileChooser, Split
 from discreet.methods.profile_published import published_noise, published_scores
+from discreet.methods.ranges import RANGES
 from discreet.methods.request_facts import models_progress, rows_progress
 from discreet.methods.setting import Setting
 from discreet.methods.subset_regression import (
-    Positive,
     PreparedSelection,
     SubsetSelection,
     events_of,
@@ -44,8 +44,6 @@ FINE = 2**40
 """Steps of the published algorithm's standard Laplace variable."""
 
 LARGEST_DELTA = 1e-6
-LEAST_DELTA = 1e-300
-"""Below it the inverse is beyond a float."""
 
 
 class ProfileLikelihood(SubsetSelection):
@@ -54,7 +52,7 @@ class ProfileLikelihood(SubsetSelection):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000]: of all parts together.
+        In nats, in [1e-9, 1000]: of all parts together.
     delta : float
         The probability with which the bound that the noise rests on may fail. 0 takes the default, the smaller of
         n^-1.5 and 1e-6; with `variance_floor` there is none.
@@ -107,8 +105,8 @@ class ProfileLikelihood(SubsetSelection):
 
     name: ClassVar[str] = "pcpl"
 
-    rss_guess: Positive | None = None
-    variance_floor: Positive | None = None
+    rss_guess: Annotated[float, RANGES["rss_guess"]] | None = None
+    variance_floor: Annotated[float, RANGES["variance_floor"]] | None = None
 
     @classmethod
     def share_names(cls) -> tuple[str, ...]:
@@ -201,11 +199,6 @@ class ProfileLikelihood(SubsetSelection):
         if self.delta == 0.0:
             return exact(f"{min(n_rows**-1.5, LARGEST_DELTA) * 0.9995:.3e}", "delta")
         delta, most = exact(self.delta, "delta"), min(1.0 / n_rows, 0.1)
-        if delta < exact(LEAST_DELTA, "delta"):
-            raise InvalidParameterError(
-                f"delta must be 0, for the default, or at least {LEAST_DELTA:g}, but delta={self.delta:g}. For none at "
-                "all, give variance_floor."
-            )
         if delta > exact(most, "delta"):
             raise InvalidParameterError(
                 f"delta must be at most 1 / n = {most:.3g}, or the release could show whole rows, but "

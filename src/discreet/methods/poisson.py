@@ -14,7 +14,7 @@ class PoissonModel(GeneralizedLinear):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000].
+        In nats, in [1e-9, 1000].
     delta : float
         In (0, 1).
     confidence : float

@@ -29,6 +29,7 @@ from discreet.methods.hybrid_published import PreparedPublished
 from discreet.methods.m_estimation import Ridge
 from discreet.methods.measures import Counts
 from discreet.methods.part import Part
+from discreet.methods.ranges import RANGES, check_share
 from discreet.methods.request_facts import rows_progress
 from discreet.methods.subset_regression import events_of
 from discreet.release import CandidateRecord, HybridRecord, NoiseRecord
@@ -96,7 +97,7 @@ class PublicSubset(HybridMethod):
     order: Literal["farthest", "weight"] = "farthest"
     ridges: Annotated[tuple[Ridge, ...], Field(min_length=1)] = RIDGES
     loss: Literal["squared", "log"] = "squared"
-    log_clip: Annotated[float, Field(gt=0, lt=0.5)] = 0.01
+    log_clip: Annotated[float, RANGES["log_clip"]] = 0.01
     mechanism: Literal["permute_and_flip", "exponential", "laplace"] = "permute_and_flip"
     shares: dict[str, float] | None = None
     as_published: bool = False
@@ -107,8 +108,7 @@ class PublicSubset(HybridMethod):
         for name, share in (value or {}).items():
             if name not in ("validation", "histogram"):
                 raise ValueError(f"shares must name validation or histogram, not {name[:40]!r}.")
-            if not 0 < share < 1:
-                raise ValueError(f"shares must lie in (0, 1), but that of {name} is {share:g}.")
+            check_share(name, share)
         if sum({"validation": VALIDATION_SHARE, **(value or {})}.values()) >= 1:
             raise ValueError(
                 "shares must leave something for the counts, but with that of validation they add up to 1 or more."

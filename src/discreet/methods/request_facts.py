@@ -6,7 +6,8 @@ from typing import Any
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import Metadata
+from discreet.data.metadata import Metadata, NumericColumn, half_width
+from discreet.errors import InvalidParameterError
 from discreet.methods.base import Progress
 from discreet.methods.candidates import public_candidates
 from discreet.release import PublicColumn
@@ -66,6 +67,57 @@ def public_columns(metadata: Metadata, design: Design) -> Iterator[PublicColumn]
         The candidates, the target, and the unit's column where there is one.
     """
     yield from public_candidates(metadata, design.target, design.candidates)
+
+
+LEAST_RATIO, MOST_RATIO = 1e-60, 1e60
+"""Of one unit to another: powers of them, times the most rows, are finite and normal floats."""
+
+
+def check_ratio(what: str, one: float, other_what: str, other: float) -> None:
+    """Refuse two sizes that no float can hold side by side.
+
+    Parameters
+    ----------
+    what : str
+        What the first is.
+    one : float
+        Positive.
+    other_what : str
+        What the second is.
+    other : float
+        Positive.
+
+    Raises
+    ------
+    InvalidParameterError
+        When one is more than 1e60 times the other.
+    """
+    if not LEAST_RATIO <= one / other <= MOST_RATIO:
+        raise InvalidParameterError(
+            f"{what} must be within a factor of {MOST_RATIO:g} of {other_what}, but they are {one:.3g} and "
+            f"{other:.3g}. "
+            "Declare one of them in another unit."
+        )
+
+
+def check_slopes(design: Design) -> None:
+    """Refuse columns whose coefficients would be too large or too small for floats.
+
+    Parameters
+    ----------
+    design : Design
+        The row map.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the first one.
+    """
+    for name in design.candidates:
+        column = design.metadata.declared(name)
+        if isinstance(column, NumericColumn):
+            _, half = half_width(column)
+            check_ratio("y_bound", design.unit_bound or design.bound, f"half the range of {name[:60]!r}", half)
 
 
 def not_protected(metadata: Metadata) -> tuple[str, ...]:

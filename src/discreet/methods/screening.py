@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.accounting.guarantee import exact_delta
 from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata
 from discreet.errors import InvalidParameterError
 from discreet.methods.base import Method
+from discreet.methods.ranges import RANGES, Delta, Epsilon
 from discreet.methods.top_k_choice import (
     EXPECTED_SHARE,
     GAMMA,
@@ -27,26 +28,14 @@ MOST_PEELED = 1000
 class Screening(Method):
     """A method that chooses k columns by scores. Its subclasses document the parameters."""
 
-    epsilon: float = 1.0
-    delta: float = 0.0
+    epsilon: Epsilon = 1.0
+    delta: Delta = 0.0
     n_features_to_select: int = Field(default=5, ge=1)
     mechanism: Literal["auto", "canonical_lipschitz", "one_shot", "peeling"] = "auto"
-    gamma: float | None = Field(default=None, ge=0, le=1)
+    gamma: Annotated[float, RANGES["gamma"]] | None = None
     noise: TopKNoise | None = None
-    expected_score: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    expected_score: Annotated[float, RANGES["expected_score"]] | None = None
     n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
-
-    @field_validator("epsilon")
-    @classmethod
-    def _epsilon_in_range(cls, value: float) -> float:
-        exact_epsilon(value)
-        return value
-
-    @field_validator("delta")
-    @classmethod
-    def _delta_in_range(cls, value: float) -> float:
-        exact_delta(value)
-        return value
 
     @model_validator(mode="after")
     def _mechanism_has_what_is_asked(self) -> Self:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from discreet.accounting.events import ComposedEvent, Event, event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
@@ -16,6 +16,7 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Method, Outcome, Preparation, Progress
 from discreet.methods.noise_budget import NoiseBudget
+from discreet.methods.ranges import Delta, Epsilon
 from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
 from discreet.release import StepRecord
 
@@ -32,7 +33,7 @@ class SelectThenFit(Method):
     Parameters
     ----------
     epsilon : float
-        Of all steps together, in nats, in (0, 1000].
+        Of all steps together, in nats, in [1e-9, 1000].
     delta : float
         Of all steps together.
     screen : dict, optional
@@ -51,23 +52,11 @@ class SelectThenFit(Method):
 
     name: ClassVar[str] = "run"
 
-    epsilon: float = 1.0
-    delta: float = 0.0
+    epsilon: Epsilon = 1.0
+    delta: Delta = 0.0
     screen: dict[str, Any] | None = None
     select: dict[str, Any] | None = None
     fit: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("epsilon")
-    @classmethod
-    def _epsilon_in_range(cls, value: float) -> float:
-        exact_epsilon(value)
-        return value
-
-    @field_validator("delta")
-    @classmethod
-    def _delta_in_range(cls, value: float) -> float:
-        exact_delta(value)
-        return value
 
     @property
     def takes_features(self) -> bool:

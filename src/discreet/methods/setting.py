@@ -10,10 +10,14 @@ import numpy.typing as npt
 from discreet.accounting.guarantee import exact
 from discreet.data.design import Design
 from discreet.kernels.l1_ball import solve_on_l1_ball
+from discreet.kernels.model_scores import ModelScores
 from discreet.kernels.moments import GRID
 from discreet.kernels.problem import SubsetProblem
 from discreet.kernels.subsets import constrained_scores
 from discreet.methods.model_space import Masks, ModelSpace
+
+FEW_COLUMNS = 16
+"""Up to so many, one system for each step costs less than to load the compiled walk."""
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -156,10 +160,14 @@ class Setting:
         float
             In squared target bounds.
         """
-        gram, xty, yty, *_ = self.problem(moments, tolerance)
-        columns = np.ones((1, len(xty)), dtype=np.bool_)
-        start = np.zeros(columns.shape, dtype=np.int8)
-        value, gap, _ = solve_on_l1_ball(gram, xty, float(ratio), columns, start, tolerance)
-        if not (gap <= tolerance).all():
+        problem = self.problem(moments, tolerance)._replace(radius=float(ratio))
+        if len(problem.xty) > FEW_COLUMNS:
+            value, gap = ModelScores(problem).value(2 ** len(problem.units) - 1)
+        else:
+            columns = np.ones((1, len(problem.xty)), dtype=np.bool_)
+            start = np.zeros(columns.shape, dtype=np.int8)
+            found = solve_on_l1_ball(problem.gram, problem.xty, problem.radius, columns, start, tolerance)
+            value, gap = float(found[0][0]), float(found[1][0])
+        if not gap <= tolerance:
             raise ArithmeticError("a score has no certificate")
-        return max(yty + float(value[0]), 0.0)
+        return max(problem.yty + value, 0.0)

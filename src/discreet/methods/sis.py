@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
 from discreet.accounting.events import LaplaceEvent, event_record
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
@@ -15,18 +15,17 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata, NumericColumn
 from discreet.data.score_design import ScoreDesign
 from discreet.kernels.moments import GRID
-from discreet.mechanisms.additive import discrete_laplace
+from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Outcome, Preparation, Progress
 from discreet.methods.candidates import columns_progress, columns_read, features_of, public_candidates
 from discreet.methods.part import Part
+from discreet.methods.ranges import RANGES, check_share
 from discreet.methods.request_facts import not_protected
 from discreet.methods.screening import Screening, target_coding
 from discreet.methods.subset_regression import events_of
 from discreet.methods.top_k_choice import TopK
 from discreet.release import NoiseRecord, StepRecord
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 CLAIM = "methods/sis.privacy.md"
 
@@ -48,7 +47,7 @@ class IndependenceScreening(Screening):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000]: of the target's mean and the choice together.
+        In nats, in [1e-9, 1000]: of the target's mean and the choice together.
     delta : float
         With a positive one the rule may choose peeling, whose rounds then add up as rho.
     n_features_to_select : int
@@ -84,10 +83,10 @@ class IndependenceScreening(Screening):
 
     name: ClassVar[str] = "sis"
 
-    y_center: Annotated[float, Field(allow_inf_nan=False)] | Literal["private", "middle"] = "private"
-    y_bound: Positive | None = None
+    y_center: Annotated[float, RANGES["y_center"]] | Literal["private", "middle"] = "private"
+    y_bound: Annotated[float, RANGES["y_bound"]] | None = None
     level: str | None = None
-    codes: dict[str, float] | None = None
+    codes: dict[str, Annotated[float, RANGES["codes"]]] | None = None
     shares: dict[str, float] | None = None
 
     @field_validator("y_center", mode="before")
@@ -103,8 +102,7 @@ class IndependenceScreening(Screening):
         for name, share in (value or {}).items():
             if name != "y_center":
                 raise ValueError(f"shares must name y_center, the one part that is bought, not {name[:40]!r}.")
-            if not 0 < share < 1:
-                raise ValueError(f"shares must lie in (0, 1), but that of {name} is {share:g}.")
+            check_share(name, share)
         return value
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScreening":
@@ -183,6 +181,7 @@ class Center:
             Discrete Laplace noise.
         """
         rows = self.design.metadata.rows_per_unit
+        check_scale(self.sensitivity / self.epsilon, "the target's mean")
         step = GRID if self._replaces else 2 * GRID
         words = "sum of the scaled target" if self._replaces else "rows that count as high, and rows that count as low"
         box = NoiseRecord(

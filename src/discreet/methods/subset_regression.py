@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from discreet.accounting.events import ComposedEvent, Event
-from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
+from discreet.accounting.guarantee import exact, exact_epsilon
 from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import MAX_ROWS, Metadata
@@ -20,46 +20,35 @@ from discreet.mechanisms.selection import NOISE_OF_MECHANISM, Noise
 from discreet.methods.base import Method, Preparation
 from discreet.methods.model_space import MAX_MODELS, ModelSpace
 from discreet.methods.private_bounds import sides_of, widest
-from discreet.methods.request_facts import not_protected, public_columns
+from discreet.methods.ranges import RANGES, Delta, Epsilon, check_share
+from discreet.methods.request_facts import check_ratio, not_protected, public_columns
 from discreet.methods.setting import Integers, Setting
 from discreet.methods.tuning import SHARES, Y_QUANTILE, Tuning, split
 from discreet.release import NoiseRecord, StepRecord
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Radius = Annotated[float, RANGES["l1_radius"]]
 
 
 class SubsetSelection(Method):
     """A method that selects columns by choosing among linear regressions. Its subclasses document the parameters."""
 
-    epsilon: float = 1.0
-    delta: float = 0.0
+    epsilon: Epsilon = 1.0
+    delta: Delta = 0.0
     mechanism: Literal["permute_and_flip", "exponential", "laplace"] = "permute_and_flip"
-    l1_radius: Positive | Literal["private"] | None = None
-    l1_grid: tuple[Positive, ...] | None = Field(default=None, min_length=2, max_length=1000)
-    model_penalty: float | Literal["aic", "auto", "bic"] = Field(default="auto")
+    l1_radius: Radius | Literal["private"] | None = None
+    l1_grid: tuple[Radius, ...] | None = Field(default=None, min_length=2, max_length=1000)
+    model_penalty: Annotated[float, RANGES["model_penalty"]] | Literal["aic", "auto", "bic"] = "auto"
     max_size: int | None = Field(default=None, ge=0)
     forced: tuple[str, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
     models: tuple[tuple[str, ...], ...] | None = Field(default=None, min_length=1, max_length=MAX_MODELS)
-    y_bound: Positive | Literal["private"] | None = None
-    y_quantile: float | None = Field(default=None, gt=0, lt=1)
-    y_center: float | None = Field(default=None, allow_inf_nan=False)
+    y_bound: Annotated[float, RANGES["y_bound"]] | Literal["private"] | None = None
+    y_quantile: Annotated[float, RANGES["y_quantile"]] | None = None
+    y_center: Annotated[float, RANGES["y_center"]] | None = None
     fit_intercept: bool = True
     n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
     shares: dict[str, float] | None = None
     as_published: bool = False
-
-    @field_validator("epsilon")
-    @classmethod
-    def _epsilon_in_range(cls, value: float) -> float:
-        exact_epsilon(value)
-        return value
-
-    @field_validator("delta")
-    @classmethod
-    def _delta_in_range(cls, value: float) -> float:
-        exact_delta(value)
-        return value
 
     @field_validator("l1_radius", "y_bound", mode="before")
     @classmethod
@@ -74,8 +63,8 @@ class SubsetSelection(Method):
         named = isinstance(value, str) and value in ("aic", "auto", "bic")
         if named or (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0):
             return value
-        found = str(value)[:40]
-        raise ValueError(f"model_penalty must be a number of at least 0, aic, bic or auto, but it is {found!r}.")
+        given = str(value)[:40]
+        raise ValueError(f"model_penalty must be a number of at least 0, aic, bic or auto, but it is {given!r}.")
 
     @field_validator("models", "groups", mode="before")
     @classmethod
@@ -100,8 +89,7 @@ class SubsetSelection(Method):
         for name, share in (value or {}).items():
             if name not in cls.share_names():
                 raise ValueError(f"shares must name parts among {', '.join(cls.share_names())}, not {name[:40]!r}.")
-            if not 0 < share < 1:
-                raise ValueError(f"shares must lie in (0, 1), but that of {name} is {share:g}.")
+            check_share(name, share)
         return value
 
     @model_validator(mode="after")
@@ -178,6 +166,8 @@ class SubsetSelection(Method):
             radius = max(self.l1_grid) if self.l1_grid is not None else 8.0 * design.bound
         else:
             radius = self.l1_radius if self.l1_radius is not None else 2.0 * design.bound
+        for stated in (radius, *(self.l1_grid or ())):
+            check_ratio("l1_radius", stated, "y_bound", design.bound)
         return Setting(design, space, radius, self.fit_intercept and not self.as_published)
 
     def tuning(self, metadata: Metadata, setting: Setting, variance: bool = False) -> Tuning:

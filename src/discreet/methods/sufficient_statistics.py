@@ -1,7 +1,7 @@
 """Noisy moments of all candidates, and the best model by them."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,8 +10,9 @@ from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.methods.model_space import ModelSpace
 from discreet.methods.moment_answers import MomentAnswers
-from discreet.methods.noisy_moments import MomentsMethod, Positive
+from discreet.methods.noisy_moments import MomentsMethod
 from discreet.methods.noisy_sums import NoisySums
+from discreet.methods.ranges import RANGES
 from discreet.release import MomentsRecord
 
 
@@ -21,7 +22,7 @@ class SufficientStatistics(MomentsMethod):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000].
+        In nats, in [1e-9, 1000].
     delta : float
         With a positive one the noise is Gaussian and much smaller; 0 is pure privacy, by Laplace noise.
     y_bound : float, "private" or None
@@ -65,7 +66,7 @@ class SufficientStatistics(MomentsMethod):
     name: ClassVar[str] = "moments"
 
     asked: Literal["selection", "coefficients"] = Field(default="selection", alias="question")
-    model_penalty: Positive | Literal["auto", "aic", "bic"] = "auto"
+    model_penalty: Annotated[float, RANGES["model_penalty"]] | Literal["auto", "aic", "bic"] = "auto"
     max_size: int | None = Field(default=None, ge=0)
     forced: tuple[str, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()

@@ -4,8 +4,7 @@ import math
 from fractions import Fraction
 
 from discreet.accounting.events import LaplaceEvent
-from discreet.errors import InvalidParameterError
-from discreet.mechanisms.additive import MAX_SCALE, discrete_laplace
+from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.methods.calibration import Sensitivity
 from discreet.methods.part import Part
@@ -105,11 +104,7 @@ def squares_part(name: str, setting: Setting, epsilon: Fraction, what: str) -> P
     """
     sensitivity, unit = Sensitivity.of(setting.design, setting.ratio), setting.design.bound**2
     step = squares_step(sensitivity)
-    if squares_scale(sensitivity, epsilon) > MAX_SCALE:
-        raise InvalidParameterError(
-            f"The noise of a sum of squares must fit in 64 bits, but epsilon={float(epsilon):g} for it asks for more. "
-            "Raise epsilon."
-        )
+    check_scale(squares_scale(sensitivity, epsilon), "a sum of squares")
     rows = setting.design.metadata.rows_per_unit
     box = NoiseRecord(
         mechanism="discrete_laplace",

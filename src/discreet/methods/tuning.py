@@ -20,7 +20,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments import GRID
-from discreet.mechanisms.additive import discrete_laplace
+from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.generalized_exponential import noisy_min_scaled
 from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
 from discreet.mechanisms.rng import Source
@@ -214,6 +214,7 @@ class Tuning:
 
     def _rows_part(self) -> Part:
         rows, epsilon = self.metadata.rows_per_unit, self.budget["n_rows"]
+        check_scale(rows / epsilon, "the number of rows")
         box = NoiseRecord(
             mechanism="discrete_laplace",
             noise="laplace",

@@ -1,11 +1,10 @@
 """Two-stage selection: a lasso on each of many blocks of rows votes, and the most votes win after noise."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +22,7 @@ from discreet.kernels.one_core import OneCore
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Outcome, Preparation, Progress
 from discreet.methods.candidates import columns_read, features_of, public_candidates
+from discreet.methods.ranges import RANGES
 from discreet.methods.request_facts import not_protected
 from discreet.methods.rows_in_memory import all_rows
 from discreet.methods.screening import Screening, target_coding
@@ -40,7 +40,7 @@ class TwoStageVotes(Screening):
     Parameters
     ----------
     epsilon : float
-        In nats, in (0, 1000].
+        In nats, in [1e-9, 1000].
     delta : float
         With a positive one the rule may choose peeling, whose rounds then add up as rho.
     n_features_to_select : int
@@ -72,9 +72,9 @@ class TwoStageVotes(Screening):
     name: ClassVar[str] = "two-stage"
 
     n_blocks: int | None = Field(default=None, ge=1, le=MAX_BLOCKS)
-    alpha: float = Field(default=0.1, gt=0, allow_inf_nan=False)
+    alpha: Annotated[float, RANGES["alpha"]] = 0.1
     level: str | None = None
-    codes: dict[str, float] | None = None
+    codes: dict[str, Annotated[float, RANGES["codes"]]] | None = None
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedVotes":
         """Check the request and calibrate its noise, from public facts alone.
@@ -189,8 +189,7 @@ class PreparedVotes(Preparation):
             return self._named(cells[order[ends[block] : ends[block + 1]]])
 
         # Equal blocks must give equal bits: one core each.
-        with OneCore(), warnings.catch_warnings(), ThreadPoolExecutor(WORKERS) as pool:
-            warnings.simplefilter("ignore")  # that a block did not converge would tell of its rows
+        with OneCore(), ThreadPoolExecutor(WORKERS) as pool:
             for named in pool.map(vote, range(self.n_blocks)):
                 votes[named] += 1
                 if progress is not None:

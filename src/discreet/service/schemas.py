@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
+from discreet import workflow
+from discreet.accounting.guarantee import MAX_EPSILON, MIN_EPSILON
 from discreet.service.access.roles import Role
 
 MOST_TEXT = 65_536
@@ -43,7 +45,7 @@ Column = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Line = Annotated[str, Field(max_length=200, pattern=rf"^[^\t\n\r{_STEERING}]*$")]
 Prose = Annotated[str, Field(max_length=1000, pattern=rf"^[^{_STEERING}]*$")]
-Amount = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False, description="nats")]
+Amount = Annotated[float, Field(ge=float(MIN_EPSILON), le=MAX_EPSILON, allow_inf_nan=False, description="nats")]
 Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 State = Literal["waiting", "approved", "running", "released", "failed", "rejected", "withdrawn"]
 MethodName = Literal[
@@ -167,7 +169,12 @@ class PlanIn(_Body):
     method: MethodName
     target: Column
     candidates: Annotated[list[Column] | None, Field(max_length=100_000)] = None
-    parameters: Annotated[Free, Field(description="of the method, such as epsilon")]
+    parameters: Annotated[
+        Free,
+        Field(
+            description="of the method, such as epsilon", json_schema_extra={"properties": workflow.ranges_as_schema()}
+        ),
+    ]
 
 
 class ExpectIn(_Body):

@@ -6,6 +6,7 @@ from discreet.data.sources import DATABASE_SUFFIXES, open_table
 from discreet.ledger import Account, Allotment, Entry, Ledger, Reservation, Verification
 from discreet.mechanisms.rng import token
 from discreet.methods.candidates import candidates_record
+from discreet.methods.ranges import ranges_as_schema
 from discreet.methods.registry import method_of
 from discreet.workflow.auto import auto_method
 from discreet.workflow.delivery import Delivery
@@ -61,6 +62,7 @@ __all__ = [
     "open_public",
     "open_table",
     "plan",
+    "ranges_as_schema",
     "read_run",
     "reproduce",
     "reserve",

@@ -1,5 +1,6 @@
 """The best models of each size are those of enumeration, and those of another program on real tables."""
 
+import itertools
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,8 @@ from kernel_problems import DESIGNS, simulated
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from discreet.kernels import best_subsets_compiled
-from discreet.kernels.best_subsets import best_subsets
+from discreet.kernels.best_subsets import best_subsets, search_subsets
+from discreet.kernels.best_subsets_steps_compiled import stepwise
 
 # R version 4.2.2 Patched (2022-11-10 r83330), package leaps 3.1, on the same numbers written with 17 digits:
 #   fit <- regsubsets(X, y, nvmax = ncol(X), nbest = 1, method = "exhaustive", really.big = TRUE)
@@ -256,3 +258,39 @@ def test_bounds_come_from_the_updated_inverse_as_from_a_new_one(design, lost, mo
     expected = node(254, unit)
     assert rss + rise[0] == pytest.approx(expected[0], rel=1e-6)
     assert new_rise == pytest.approx(expected[5], rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize(("d", "max_size"), [(14, 14), (70, 3), (128, 2)])
+def test_a_search_that_is_cut_off_says_what_it_has_not_proven(d, max_size):
+    """Its models are no better than the finished search's, its bounds no higher than what is left, and it says so."""
+    X, y = table("autoregressive", 300, d)
+    units, always = np.eye(d, dtype=bool), np.zeros(d, bool)
+    problem = (X.T @ X, X.T @ y, float(y @ y), units, always, max_size, 1)
+    early, again, late = search_subsets(*problem, 1e3), search_subsets(*problem, 1e3), search_subsets(*problem, 1e7)
+    assert (early.models == again.models).all()
+    assert early.models.sum(axis=2).ravel().tolist() == [*range(1, max_size + 1)]
+    best = [enumerated(X, y, units, always, m)[0][0] for m in range(1, min(max_size, 2) + 1)] if d < 128 else []
+    for m, least in enumerate(best):
+        assert early.least[m] <= least * (1 + 1e-8)
+        assert early.rss[m, 0] >= least * (1 - 1e-8)
+        assert not early.is_proven[m] or early.rss[m, 0] == pytest.approx(least, rel=1e-8)
+    assert (late.rss <= early.rss * (1 + 1e-9)).all()
+    assert (late.least >= early.least * (1 - 1e-9)).all()
+    assert d > 14 or late.is_proven.all()
+    assert not early.is_proven.all()
+
+
+def test_steps_and_exchanges_find_what_enumeration_finds():
+    """On independent columns nearly always; a unit of several columns counts as one."""
+    hits = 0
+    for seed in range(10):
+        X, y = table("uniform", 200, 10, seed)
+        scale = np.sqrt((X**2).sum(axis=0))
+        starts = np.array([0, 1, 2, 4, 5, 8, 9, 10])
+        units = np.array([[a <= j < b for j in range(10)] for a, b in itertools.pairwise(starts)])
+        models = stepwise((X / scale).T @ (X / scale), (X / scale).T @ y / np.sqrt(y @ y), starts, 7)
+        for size in range(1, 8):
+            best = enumerated(X, y, units, np.zeros(10, bool), size)[0][1]
+            hits += best in [int(words[size - 1, 0]) for words in models]
+            assert all(int(words[size - 1, 0]).bit_count() == size for words in models)
+    assert hits >= 66

@@ -14,7 +14,7 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.pcls import PenalizedLeastSquares
-from discreet.methods.pcpl import ProfileLikelihood
+from discreet.methods.pcpl import SQUARES, ProfileLikelihood
 
 N = 2000
 BOX = {"type": "real", "lower": -1, "upper": 1}
@@ -83,12 +83,12 @@ def test_a_delta_that_protects_nobody_is_refused(delta, n):
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
-    [({"delta": 1e-310}, "delta must be 0, for the default, or at least 1e-300"), ({"epsilon": 1e-11}, "64 bits")],
+    [({"delta": 1e-310}, "delta must be 0 or lie in"), ({"epsilon": 1e-9, "shares": {SQUARES: 1e-6}}, "64 bits")],
 )
 def test_what_no_noise_can_be_drawn_for_is_refused_before_the_data(parameters, words):
     """Not in the run, where it would cost the budget."""
     with pytest.raises(InvalidParameterError, match=words):
-        ProfileLikelihood(**parameters).prepare(declared(n=2000), "y")
+        ProfileLikelihood.of(**parameters).prepare(declared(n=2000), "y")
 
 
 @pytest.mark.parametrize(
