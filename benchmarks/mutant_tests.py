@@ -82,7 +82,7 @@ def baseline(tree: Path, suite: tuple[str, ...], modules: list[str], kept: Path 
     if asked:
         target = tree.parent / "notes.json"
         plugin = functools.partial(_Notes, tree, modules, target, servers=servers)
-        status = _in_fork(tree, functools.partial(_run, asked, plugin), 3600.0, show=True)
+        status = in_fork(tree, functools.partial(run_tests, asked, plugin), 3600.0, show=True)
         if status != 0:
             raise SystemExit(f"The tests must pass without a fault, but pytest ended with {status}.")
         fresh = json.loads(target.read_text())
@@ -114,19 +114,24 @@ def outcome(tree: Path, path: str, faulty: str, tests: list[str], seconds: dict[
     """Return "killed", "too long" or "survived" for a module's source with a fault."""
     if not tests:
         return "survived"
-    module = tree / path
-    before = module.read_text()
-    stale = list(module.parent.glob(f"__pycache__/{module.stem}.*.pyc"))
-    try:
-        for file in stale:  # a fault within the same second would not be seen
-            file.unlink()
-        module.write_text(faulty)
+    with changed(tree / path, faulty):
         files = tuple(dict.fromkeys(name.split("::")[0] for name in tests))
         allowed = sum(_limit(seconds[name]) for name in tests) + 60.0
-        status = _in_fork(tree, functools.partial(_run, files, lambda: _Chosen(tests, seconds)), allowed)
+        status = in_fork(tree, functools.partial(run_tests, files, lambda: _Chosen(tests, seconds)), allowed)
+    return {0: "survived", TOO_LONG: "too long", -signal.SIGKILL: "too long"}.get(status, "killed")
+
+
+@contextlib.contextmanager
+def changed(module: Path, source: str) -> Iterator[None]:
+    """Have a module say something else for a while."""
+    before = module.read_text()
+    for file in module.parent.glob(f"__pycache__/{module.stem}.*.pyc"):  # a fault within the same second is not seen
+        file.unlink()
+    module.write_text(source)
+    try:
+        yield
     finally:
         module.write_text(before)
-    return {0: "survived", TOO_LONG: "too long", -signal.SIGKILL: "too long"}.get(status, "killed")
 
 
 def _limit(seconds: float) -> float:
@@ -137,7 +142,7 @@ def _limit(seconds: float) -> float:
 # ---- processes
 
 
-def _in_fork(tree: Path, work: Callable[[], int], allowed_s: float, *, show: bool = False) -> int:
+def in_fork(tree: Path, work: Callable[[], int], allowed_s: float, *, show: bool = False) -> int:
     """Run something in a process of its own, and in a folder of its own for temporary files; return its status."""
     scratch = Path(tempfile.mkdtemp(prefix="mutant-", dir=tree.parent))
     scratch.chmod(0o755)  # a server of the tests' own runs as another user
@@ -186,7 +191,8 @@ def _settle(tree: Path, scratch: Path, *, show: bool) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _run(words: tuple[str, ...], plugin: Callable[[], Any]) -> int:
+def run_tests(words: tuple[str, ...], plugin: Callable[[], Any]) -> int:
+    """Run tests in a fork until one fails, watched by a plugin; return pytest's exit status."""
     import discreet  # only here, and only in a fork
 
     assert Path(discreet.__file__).is_relative_to(Path.cwd()), discreet.__file__
