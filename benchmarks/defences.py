@@ -1,7 +1,7 @@
 """Do the tests notice when a defence is removed? `python -m benchmarks.defences [--only NAME] [--json FILE]`.
 
-Each of `defences_list.py` is broken in a copy of the sources, and the tests named there are run. It counts as noticed if
-one of them fails, and if all of them pass, run in the same way, while it stands.
+Each one of `defences_list.py` is broken in a copy of the sources, and the tests named there are run. It counts as
+noticed if one of them fails, and if all of them pass, run in the same way, while it stands.
 """
 
 import argparse

@@ -315,6 +315,23 @@ def test_nothing_of_a_cell_leaves_with_an_error(office, monkeypatch, capfd):
     assert_clean(said(office, list(asked.values())) | kept(office) | {"out": out, "err": err})
 
 
+def test_an_error_of_the_server_leaves_its_kind_alone(office, monkeypatch, capfd):
+    """Whatever goes wrong while a call is answered: a constant for the caller, and for the log what kind it was of."""
+    texts = {}
+    for name in FAILURES.keys() - {"a name of a type"}:  # the server opens no rows that a type could be named after
+
+        def fail(*_: Any, failure: str = name) -> None:
+            raise FAILURES[failure]()
+
+        monkeypatch.setattr("discreet.service.desk.people.me", fail)
+        answer = office.call("ann", "GET", "/me")
+        assert (answer.status_code, answer.json()["type"]) == (500, "urn:discreet:problem:internal")
+        texts[name] = answer.text
+    texts["out"], texts["err"] = capfd.readouterr()
+    assert texts["err"].count('"event": "error"') == len(texts) - 2
+    assert_clean(texts)
+
+
 def test_requests_for_study_are_refused(office):
     """What gives no guarantee is refused before it is kept: nothing is charged, and no row is there to be answered."""
     ask(office, 0, CASES["a table"])

@@ -386,6 +386,19 @@ def test_sparse_cells_in_parts_are_summed_and_the_matrix_stays_as_it_is():
     assert X.nnz == len(data)
 
 
+@pytest.mark.parametrize(
+    ("kind", "places"), [(scipy.sparse.csr_array, [0, 100]), (scipy.sparse.csc_array, [0, 100, 100])]
+)
+def test_a_sparse_cell_in_many_parts_moves_a_score_as_one_cell_does(kind, places):
+    """One person whose cell is stored in a hundred parts is clipped once, and not a hundred times."""
+    X = kind((np.full(100, 6.0), np.zeros(100, dtype=np.int64), np.array(places)), shape=(1, 2))
+    assert X.nnz == 100
+    dense = pd.DataFrame({"0": [600.0], "1": [0.0], "y": [10.0]})
+    found = scores(SparseTable(X, [10.0], metadata_of()))
+    np.testing.assert_array_equal(found, scores(open_table(dense, metadata_of())))
+    assert abs(found).max() <= GRID**2
+
+
 def test_sums_that_pass_64_bits_on_the_way_come_back():
     """Partial sums wrap around; the score is below 2^63."""
     total = np.array([2**63 - 5], dtype=np.int64)

@@ -1,0 +1,37 @@
+"""Defences that are removed to measure the tests: each stands where its entry says, and its tests are there."""
+
+import ast
+
+import pytest
+from benchmarks.defences import broken_source
+from benchmarks.defences_list import DEFENCES, Defence
+from benchmarks.mutant_tests import REPOSITORY
+
+from tests.contracts.test_attack_table import functions
+
+
+@pytest.mark.parametrize("defence", DEFENCES, ids=lambda defence: defence.name)
+def test_the_text_of_a_defence_stands_once(defence):
+    """Without it the module can still be read, and means something else."""
+    source = (REPOSITORY / "src/discreet" / defence.file).read_text()
+    assert ast.dump(ast.parse(broken_source(REPOSITORY, defence))) != ast.dump(ast.parse(source))
+
+
+@pytest.mark.parametrize(("stands", "times"), [("no such line", 0), ("class ", "[0-9][0-9]+")])
+def test_a_text_that_stands_no_more_or_twice_is_named(stands, times):
+    """Control: an entry that the code has left behind, or that could be put in many places."""
+    with pytest.raises(SystemExit, match=f"'the one that is gone' stands {times} times in errors.py"):
+        broken_source(REPOSITORY, Defence("the one that is gone", "errors.py", stands, "pass"))
+
+
+@pytest.mark.parametrize("name", sorted({name for defence in DEFENCES for name in defence.tests}))
+def test_a_test_of_a_defence_exists(name):
+    """By its file and its function; the cases of one are its own affair."""
+    file, _, test = name.partition("::")
+    assert {test.partition("[")[0]} - {""} <= functions(file)
+    assert functions(file)
+
+
+def test_each_defence_has_a_name_of_its_own():
+    """By which one can be tried alone."""
+    assert len({defence.name for defence in DEFENCES}) == len(DEFENCES)
