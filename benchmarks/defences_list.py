@@ -302,7 +302,7 @@ SERVICE = (
         "service/worker/job.py",
         "time.sleep(left_s)",
         "pass",
-        ("acceptance/test_service_slots.py::test_an_outcome_stands_at_the_end_of_its_slot[nothing]",),
+        ("unit/service/test_slot_end.py::test_an_outcome_waits_for_the_end_of_its_slot",),
     ),
 )
 
@@ -394,14 +394,14 @@ RELEASES = (
         "workflow/inquiry.py",
         "head=reservation.head,",
         'head="0" * 64,',
-        ("acceptance/test_restored_backup.py",),
+        ("acceptance/test_restored_backup.py::test_releases_bring_their_charges_back",),
     ),
     Defence(
         "HTML escaped",
         "report/render.py",
         "finalize=lambda value: value if isinstance(value, Markup) else escaper(value),",
         "finalize=lambda value: Markup(value),",
-        ("unit/report/test_render.py::test_hostile_names_are_text_in_html",),
+        ("unit/report/test_participant.py::test_contact_is_named_and_escaped[participant-html]",),
     ),
     Defence(
         "no formula in a CSV cell",
