@@ -129,6 +129,19 @@ def test_an_approval_names_the_exact_text(office):
     assert (late.status_code, spent(office)) == (409, (1.5, 1.5))
 
 
+def test_a_request_is_changed_by_who_made_it_alone(office):
+    """Another analyst of the same project reads it, and can neither revise nor withdraw it."""
+    asked = office.ask()
+    members = {"members": ["ann", "abe"]}
+    assert office.call("cora", "PUT", "/projects/alpha", json=members).is_success
+    assert office.read(asked, "abe") == office.read(asked)
+    path = f"/requests/{asked['id']}"
+    assert office.call("abe", "PUT", path, json=QUESTION | {"purpose": "mine"}).status_code == 403
+    assert office.call("abe", "POST", f"{path}/withdrawal").status_code == 403
+    assert office.read(asked) == asked
+    assert office.call("ann", "POST", f"{path}/withdrawal").json()["state"] == "withdrawn"
+
+
 def test_nobody_decides_on_a_request_of_their_own(office):
     """Who asked and was made a curator since can neither approve nor reject it; another curator can."""
     asked = office.ask()
