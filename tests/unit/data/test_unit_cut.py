@@ -15,8 +15,10 @@ from discreet.data.design import Design
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import owned_rows
+from discreet.data.score_design import ScoreDesign
 from discreet.data.unit_cut import UnitRows
 from discreet.data.unit_keys import keys_of, parts_of, unit_keys
+from discreet.kernels.moments import GRID
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
 SITE = {"type": "category", "levels": ["a", "b"], "unknown": "b"}
@@ -125,6 +127,19 @@ def test_one_unit_changes_at_most_k_rows(table: list[Row], others: list[Row], k:
     before, after = kept(table, k), kept(replaced, k)
     assert (before - after).total() <= k
     assert (after - before).total() <= k
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_every_way_to_the_rows_is_cut(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Sums, scores and rows in memory: of a person with ten rows in five batches no more count than declared."""
+    monkeypatch.setattr("discreet.data.engines.frame.BATCH_ROWS", 2)
+    pids = pa.array(["p"] * 10)
+    table = FrameTable(pa.table({"x": [0.5] * 10, "site": ["a"] * 10, "y": [1.0] * 10, "pid": pids}), declared(most))
+    design, scores = Design.plan(table.metadata, "y"), ScoreDesign.plan(table.metadata, "y", ["x"])
+    assert table.moments(design)[0, 0] == most * GRID**2
+    assert sum(map(len, table.encoded(design))) == most
+    assert table.target_sum(scores) == (most * GRID, most)
+    assert table.products(scores).tolist() == [most * round(GRID / 2) * GRID]
 
 
 def test_the_choice_favors_no_value() -> None:
