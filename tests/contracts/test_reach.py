@@ -1,0 +1,243 @@
+"""What a claim covers, and that its fingerprint knows a change from a change of names."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.reach import House
+
+SOURCES = {
+    "__init__.py": "",
+    "top.py": '''"""The claimed function."""
+
+from importlib import import_module
+
+import numpy as np
+
+from house.errors import InvalidParameterError
+from house.low import LIMIT, Box, shifted
+from house.other import noise
+
+HOMES = {"a": ("house.kinds", "Circle")}
+
+
+def claimed(values: list[float], box: "Box", scale: float = 2.0) -> float:
+    """Add up."""
+    # a comment
+    total: float = 0.0
+    for value in values:
+        total += shifted(value - box.lower, by=scale)
+    if total > LIMIT:
+        raise InvalidParameterError(f"total must be below {LIMIT}, but it is not.")
+    compiled = import_module("house.fast")
+    return noise(np.sum(np.array([total, box.upper])), compiled.run(total, times=3)) + len(HOMES)
+''',
+    "low.py": """LIMIT = 10
+UNUSED = 1
+
+
+class Base:
+    def width(self):
+        return self.upper - self.lower
+
+
+class Box(Base):
+    def __init__(self, lower, upper):
+        self.lower, self.upper = lower, upper
+
+    def middle(self):
+        return half(self.lower + self.upper)
+
+
+def half(value):
+    return value / 2
+
+
+def shifted(value, by=1.0):
+    return value * 3 + by
+
+
+def unused(value):
+    return value
+""",
+    "other.py": "from house.low import unused\n\n\ndef noise(value, more):\n    return unused(value) + more\n",
+    "fast.py": """def run(value, times):
+    return value * times
+
+
+def walk(value, times):
+    return value + times
+""",
+    "kinds.py": "class Circle:\n    radius = 1\n\n\nclass Square:\n    radius = 2\n",
+    "errors.py": "class InvalidParameterError(ValueError):\n    pass\n",
+}
+CLAIMED = {"house.top.claimed": "top", "house.other.noise": "noise"}
+
+
+def written(folder, edits=(), sources=SOURCES):
+    """The package in a folder, with texts replaced: each must stand in the file."""
+    root = folder / "house"
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
+    for name, text in sources.items():
+        for file, old, new in edits:
+            if name == file:
+                assert old in text, f"{old} is not in {name}"
+                text = text.replace(old, new)
+        (root / name).write_text(text)
+    return root
+
+
+def code(folder, edits=(), claimed=CLAIMED, sources=SOURCES):
+    """Fingerprint of the first claim."""
+    house = House(written(folder, edits, sources), ["house.errors"])
+    return house.reach([next(iter(claimed))], claimed).code
+
+
+def test_what_is_covered(tmp_path):
+    """Functions, constants, classes with bases and methods, registries, modules by name; no further than a claim."""
+    found = House(written(tmp_path), ["house.errors"]).reach(["house.top.claimed"], CLAIMED)
+    assert set(found.definitions) == {
+        *("house.top.claimed", "house.top.HOMES", "house.low.LIMIT", "house.low.shifted", "house.low.half"),
+        *("house.low.Base", "house.low.Base.width", "house.low.Box", "house.low.Box.__init__", "house.low.Box.middle"),
+        *("house.fast.run", "house.fast.walk", "house.kinds.Circle"),
+    }
+    assert found.claims == ("noise",)
+
+
+SAME = {
+    "a local": [("top.py", "total", "amount"), ("top.py", "value in", "item in"), ("top.py", "(value -", "(item -")],
+    "a parameter with its keyword": [("top.py", "by=scale", "amount=scale"), ("low.py", "by", "amount")],
+    "a parameter that a method takes": [("top.py", "times=3", "n=3"), ("fast.py", "times", "n")],
+    "a function": [("top.py", "shifted", "moved"), ("low.py", "shifted", "moved")],
+    "a function beyond a claim": [("other.py", "unused", "spare"), ("low.py", "unused", "spare")],
+    "a constant": [("top.py", "LIMIT", "MOST"), ("low.py", "LIMIT", "MOST")],
+    "a class": [("top.py", "Box", "Frame"), ("low.py", "Box", "Frame")],
+    "an attribute": [("top.py", ".lower", ".start"), ("low.py", "self.lower", "self.start")],
+    "a method": [("low.py", "middle", "center")],
+    "a class in a registry": [("top.py", "Circle", "Disc"), ("kinds.py", "Circle", "Disc")],
+    "an alias of an import": [("top.py", "import numpy as np", "import numpy"), ("top.py", "np.", "numpy.")],
+    "a comment": [("top.py", "# a comment", "# another")],
+    "a docstring": [("top.py", "Add up.", "Sum.")],
+    "layout": [("low.py", "return value * 3 + by", "return (\n        value * 3\n        + by\n    )")],
+    "an annotation": [("top.py", "list[float]", "tuple[float, ...]"), ("top.py", "total: float = 0", "total = 0")],
+    "words of an error": [("top.py", "total must be below {LIMIT}, but it is not.", "below {LIMIT}!")],
+    "what is not used": [("low.py", "UNUSED = 1", "UNUSED = 2"), ("kinds.py", "radius = 2", "radius = 3")],
+    "what another claim covers": [("other.py", "+ more", "- more"), ("low.py", "return value\n", "return -value\n")],
+}
+
+
+@pytest.mark.parametrize("edits", SAME.values(), ids=SAME)
+def test_names_do_not_count(tmp_path, edits):
+    """What leaves the meaning as it is leaves the fingerprint as it is."""
+    assert code(tmp_path, edits) == code(tmp_path)
+
+
+def test_a_move_does_not_count(tmp_path):
+    """A module has another name, and a function stands in another module."""
+    before = code(tmp_path)
+    moved = {("deep.py" if name == "low.py" else name): text for name, text in SOURCES.items()}
+    moved = {name: text.replace("house.low", "house.deep") for name, text in moved.items()}
+    assert code(tmp_path, sources=moved) == before
+    text = "def shifted(value, by=1.0):\n    return value * 3 + by\n"
+    moved = SOURCES | {
+        "low.py": SOURCES["low.py"].replace(text, ""),
+        "else_.py": text,
+        "top.py": SOURCES["top.py"].replace(", shifted", "\nfrom house.else_ import shifted"),
+    }
+    assert code(tmp_path, sources=moved) == before
+    fast = {
+        ("quick.py" if name == "fast.py" else name): t.replace("house.fast", "house.quick")
+        for name, t in SOURCES.items()
+    }
+    assert code(tmp_path, sources=fast) == before
+    claimed = {"house.top.summed": "top", "house.other.noise": "noise"}
+    assert code(tmp_path, [("top.py", "claimed(", "summed(")], claimed) == before
+
+
+def test_order_does_not_count_where_it_means_nothing(tmp_path):
+    """Definitions of a module, imports, and methods of a class may stand in any order."""
+    swapped = SOURCES["low.py"]
+    for first, second in (("def half", "def shifted"), ("    def __init__", "    def middle")):
+        a, b = swapped.index(first), swapped.index(second)
+        ends = [swapped.index("\n\n", start) for start in (a, b)]
+        one, two = swapped[a : ends[0]], swapped[b : ends[1]]
+        swapped = swapped[:a] + two + swapped[ends[0] : b] + one + swapped[ends[1] :]
+    assert swapped != SOURCES["low.py"]
+    assert code(tmp_path, sources=SOURCES | {"low.py": swapped}) == code(tmp_path)
+
+
+DIFFERENT = {
+    "a constant": [("low.py", "LIMIT = 10", "LIMIT = 11")],
+    "a number": [("low.py", "value * 3", "value * 4")],
+    "an operator": [("top.py", "value - box.lower", "value + box.lower")],
+    "an operator of a base's method": [("low.py", "self.upper - self.lower", "self.upper + self.lower")],
+    "a comparison": [("top.py", "total > LIMIT", "total >= LIMIT")],
+    "a call": [("top.py", "= shifted(value - box.lower, by=scale)", "= half(value - box.lower)")],
+    "another function of the same form": [("low.py", "half(self.lower", "shifted(self.lower")],
+    "a function of numpy": [("top.py", "np.sum", "np.prod")],
+    "the order of arguments": [("fast.py", "value * times", "times * value")],
+    "the order of parameters": [("low.py", "lower, upper)", "upper, lower)")],
+    "a default": [("low.py", "by=1.0", "by=1.5")],
+    "a default of the claimed function": [("top.py", "= 2.0", "= 2.5")],
+    "a value of a keyword": [("top.py", "times=3", "times=4")],
+    "another keyword": [("top.py", "times=3", "value=3")],
+    "another attribute": [("top.py", "box.lower", "box.upper")],
+    "another method": [("top.py", "compiled.run", "compiled.walk")],
+    "another class in a registry": [("top.py", "Circle", "Square")],
+    "a value that an error shows": [("top.py", "below {LIMIT}", "below {total}")],
+    "another claim": [("top.py", "noise(np", "half(np")],
+    "a name of numpy's": [("top.py", "np.array", "np.asarray")],
+}
+
+
+@pytest.mark.parametrize("edits", DIFFERENT.values(), ids=DIFFERENT)
+def test_meaning_counts(tmp_path, edits):
+    """Control: what a proof could speak of changes the fingerprint."""
+    extra = [("top.py", "LIMIT, Box, shifted", "LIMIT, Box, half, shifted")]
+    assert code(tmp_path, [*extra, *edits]) != code(tmp_path, extra)
+
+
+def test_a_fingerprint_of_names_alone_is_flagged(tmp_path):
+    """Control: the digest of the syntax that stood here before changes with a name and with a move."""
+    import ast
+
+    dumps = [
+        ast.dump(ast.parse((written(tmp_path, edits) / "low.py").read_text())) for edits in ([], SAME["a function"])
+    ]
+    assert dumps[0] != dumps[1]
+
+
+def test_it_is_the_same_in_every_process(tmp_path):
+    """Sets have another order in each process; the fingerprint has not."""
+    root = written(tmp_path)
+    program = (
+        "from pathlib import Path; from tests.contracts.reach import House; "
+        f"print(House(Path({str(root)!r})).reach(['house.top.claimed']).code)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parents[2],
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+def test_changed_definitions_are_told_apart(tmp_path):
+    """The digests of a definition's shape say which ones changed, and those of names which ones were renamed."""
+    edits = [*DIFFERENT["a number"], *SAME["a constant"]]
+    before = House(written(tmp_path), ["house.errors"]).reach(["house.top.claimed"], CLAIMED).shapes
+    after = House(written(tmp_path, edits), ["house.errors"]).reach(["house.top.claimed"], CLAIMED).shapes
+    shape = {name for name in before if name in after and before[name].split()[0] != after[name].split()[0]}
+    names = {name for name in before if name in after and before[name].split()[1] != after[name].split()[1]}
+    assert shape == {"house.low.shifted"}
+    assert "house.top.claimed" in names - shape
