@@ -20,6 +20,8 @@ class Claim:
     ----------
     path : str
         Its file, from the folder of the package on.
+    functions : tuple of str
+        What it claims something about.
     status : str
         "contrib", or "proved" where two people who did not write the code have read the proof against it.
     readers : tuple of str
@@ -29,6 +31,7 @@ class Claim:
     """
 
     path: str
+    functions: tuple[str, ...]
     status: str
     readers: tuple[str, ...]
     rests_on: tuple[str, ...]
@@ -81,8 +84,9 @@ def shipped() -> dict[str, Claim]:
     for file in sorted(ROOT.rglob("*.privacy.md")):
         fields = head(file.read_text(encoding="utf-8"))
         rests_on = tuple(name for name in fields["rests_on"].split(", ") if name != "none")
+        functions = tuple(fields["function"].split(", "))
         path = file.relative_to(ROOT).as_posix()
-        claims[fields["claim"]] = Claim(path, fields["status"], readers(fields), rests_on)
+        claims[fields["claim"]] = Claim(path, functions, fields["status"], readers(fields), rests_on)
     return claims
 
 
@@ -112,3 +116,19 @@ def resting_on(paths: Iterable[str]) -> tuple[Claim, ...]:
             seen.add(name)
             waiting += shipped()[name].rests_on
     return tuple(sorted((shipped()[name] for name in seen), key=lambda claim: claim.path))
+
+
+def of_function(function: str) -> tuple[Claim, ...]:
+    """Return the claim of a function, as long as it has one.
+
+    Parameters
+    ----------
+    function : str
+        Its name with its module.
+
+    Returns
+    -------
+    tuple of Claim
+        One, or none.
+    """
+    return tuple(claim for claim in shipped().values() if function in claim.functions)

@@ -189,6 +189,14 @@ class HybridRecord(_Record):
     twins: tuple[TwinRecord, ...] = ()
 
 
+class ClaimRecord(_Record):
+    """A proof that the guarantee rests on, and who has read it against the code."""
+
+    claim: str = Field(description="file that holds the proof")
+    status: str = Field(description="`proved` where two people who did not write the code have read it, else `contrib`")
+    read_by: tuple[str, ...] = Field(description="who has read it besides its author; nobody when empty")
+
+
 class LedgerRecord(_Record):
     """Where the charge stands in the ledger."""
 
@@ -248,6 +256,8 @@ class Release(_Record):
         The best model of each size by the noisy moments, as far as a search within bounds found it.
     hybrid : HybridRecord or None
         Weighted public points.
+    claims : tuple of ClaimRecord
+        The proofs that the guarantee rests on, all the way down, as they shipped with the version that made it.
 
     Notes
     -----
@@ -267,6 +277,7 @@ class Release(_Record):
     moments: MomentsRecord | None = None
     by_size: tuple[SizeRecord, ...] = ()
     hybrid: HybridRecord | None = None
+    claims: tuple[ClaimRecord, ...] = ()
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
     provenance: Provenance

@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import Guarantee
+from discreet.claims import of_function, resting_on
 from discreet.data.metadata import Metadata
 from discreet.errors import PolicyError
 from discreet.ledger import Reservation
@@ -17,6 +18,7 @@ from discreet.methods.base import Method, Outcome, Preparation
 from discreet.methods.candidates import candidates_record
 from discreet.release import (
     UNSTATED,
+    ClaimRecord,
     GuaranteeRecord,
     LedgerRecord,
     Provenance,
@@ -173,6 +175,7 @@ class Inquiry:
             moments=outcome.moments,
             by_size=outcome.by_size,
             hybrid=outcome.hybrid,
+            claims=() if promised is None else _claim_records(self.prepared, outcome, reservation),
             public=self.prepared.public,
             not_protected=self.prepared.not_protected,
             provenance=Provenance(
@@ -278,3 +281,18 @@ def _event_record(prepared: Preparation) -> dict[str, Any]:
 def _version() -> str:
     """Read from disk once."""
     return version("discreet")
+
+
+def _claim_records(prepared: Preparation, outcome: Outcome, reservation: Reservation | None) -> tuple[ClaimRecord, ...]:
+    """The proofs that a release rests on: of its noise, of the price, of the charge, and of what joins them."""
+    paths = [outcome.noise.claim, *(step.noise.claim for step in outcome.steps), "accounting/compose.privacy.md"]
+    if reservation is not None:
+        paths.append("ledger/ledger.privacy.md")
+    # These two rest on the claims of all methods; those that took part are in the list already.
+    kind = type(prepared)
+    joins = (f"{kind.__module__}.{kind.__qualname__}.run", "discreet.workflow.request.fulfil")
+    found = {*resting_on(paths), *(claim for function in joins for claim in of_function(function))}
+    return tuple(
+        ClaimRecord(claim=claim.path, status=claim.status, read_by=claim.readers)
+        for claim in sorted(found, key=lambda claim: claim.path)
+    )
