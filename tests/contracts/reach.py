@@ -247,14 +247,16 @@ class House:
         for start in starts:
             stops.pop(start, None)
         seen: set[str] = set()
-        waiting = [*starts, *self._given(roots, stops)]
+        given = [*starts, *self._given(roots, stops)]
+        waiting = [*given]
         while waiting:
             name = waiting.pop()
             if name in seen or name in stops or self.home(name) in self.leave_out:
                 continue
             seen.add(name)
             waiting += self._next(name)
-        return self._fingerprint(starts, seen, stops)
+        met = {stops[name] for name in given if name in stops}
+        return self._fingerprint(starts, seen, stops, met)
 
     def _start(self, root: str) -> str:
         found = self.resolve(root)
@@ -289,14 +291,13 @@ class House:
         if module in self.modules and last != BODY and BODY in self.modules[module].definitions:
             yield f"{module}.{BODY}"
 
-    def _fingerprint(self, starts: list[str], seen: set[str], stops: dict[str, str]) -> Reach:
+    def _fingerprint(self, starts: list[str], seen: set[str], stops: dict[str, str], met: set[str]) -> Reach:
         names = sorted(seen - self.modules.keys())
         graph = _Graph(self, names, seen & self.modules.keys(), stops)
         for _ in range(ROUNDS):
             graph.refine()
         code = digest(*(graph.color[start] for start in starts), "all", *sorted(graph.color.values()))
-        met = {stops[link] for name in names for link in self._next(name) if link in stops}
-        met |= {stops[link] for module in seen & self.modules.keys() for link in self._next(module) if link in stops}
+        met |= {stops[link] for name in seen for link in self._next(name) if link in stops}
         return Reach(tuple(names), tuple(sorted(met)), code, {name: self._line(name) for name in names})
 
     def _line(self, name: str) -> str:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -12,7 +13,9 @@ import yaml
 import discreet.methods
 from discreet.mechanisms.rng import Source
 from discreet.methods import registry
-from tests.contracts.claims import FIELDS, fingerprint
+from tests.contracts import claims
+from tests.contracts.claims import FIELDS, head_of
+from tests.contracts.reach import House
 from tests.privacy.screenings import table_of
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
@@ -58,11 +61,21 @@ def test_privacy_test_of_the_example_passes(example, tmp_path, monkeypatch):
 
 def test_head_of_the_example_has_the_fields(example):
     """The head that the page shows is one that the checks of claims take."""
-    lines = re.search(r"````text\n```\n(.*?)```", PAGE, re.DOTALL).group(1).splitlines()
-    assert tuple(line.split(": ", 1)[0] for line in lines) == FIELDS
-    own, *covered, more = next(line for line in lines if line.startswith("covers: ")).split(", ")
-    assert (own, more) == (f"covers: {example.__name__}", "...")
-    assert len(fingerprint(", ".join(covered))) == len(lines[-1].split(": ", 1)[1])
+    fields = head_of(re.search(r"````text\n(.*?)````", PAGE, re.DOTALL).group(1))
+    assert tuple(fields) == FIELDS
+    for field in ("tests", "controls"):
+        name = fields[field].split("::")[1]
+        assert f"def {name}(" in LISTINGS[f"tests/{fields[field].split('::')[0]}"]
+
+
+def test_what_the_example_rests_on_follows_from_its_code(tmp_path):
+    """The sources with the example in them: its reach covers its own file, and ends at the claims that it names."""
+    fields = head_of(re.search(r"````text\n(.*?)````", PAGE, re.DOTALL).group(1))
+    root = shutil.copytree(claims.ROOT, tmp_path / "discreet", ignore=shutil.ignore_patterns(*claims.ABOVE))
+    (root / "methods" / "strongest.py").write_text(LISTINGS["src/discreet/methods/strongest.py"])
+    reach = House(root, claims.LEFT_OUT).reach([fields["function"]], claims.claimed())
+    assert {name.partition(" ")[0] for name in reach.claims} == set(fields["rests_on"].split(", "))
+    assert "discreet.methods.strongest.Strongest" in reach.definitions
 
 
 def test_map_names_every_folder():

@@ -37,7 +37,7 @@ def law(behind, noise):
 
 @pytest.mark.parametrize("noise", ["exponential", "gumbel", "laplace"])
 def test_an_eighth_for_every_noise_is_flagged(noise):
-    """A candidate gets behind by the whole range: a noise's own rho is enough, and gumbel's is not for exponential noise."""
+    """A candidate gets behind by the whole range: its own rho is enough, and gumbel's is not for exponential noise."""
     laws = [(law(start, noise), law(start + 1.0, noise)) for start in np.linspace(-3.0, 2.0, 41)]
     lost = max(kullback(*way) for p, q in laws for way in ((p, q), (q, p)))
     assert lost <= rho_of(SelectionEvent(Fraction(1), noise))[0]
