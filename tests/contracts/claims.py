@@ -104,7 +104,7 @@ class Lock:
     """What a claim's proof was last read against."""
 
     because: str
-    code: str
+    codes: tuple[str, ...]
     definitions: dict[str, str]
 
 
@@ -119,19 +119,25 @@ def locked(path: Path) -> Lock:
     lines = place.read_text().splitlines() if place.is_file() else []
     definitions = (line.split() for line in lines if re.fullmatch("[0-9a-f]{8} [0-9a-f]{8} .*", line))
     fields = dict(line.split(": ", 1) for line in lines if re.match("(because|code): ", line))
-    return Lock(fields.get("because", ""), fields.get("code", ""), {name: f"{a} {b}" for a, b, name in definitions})
+    return Lock(
+        fields.get("because", ""),
+        tuple(fields.get("code", "").split()),
+        {name: f"{a} {b}" for a, b, name in definitions},
+    )
 
 
 def lock_text(because: str, now: Reach) -> str:
     """Return the text of a lock."""
     lines = [f"{line} {name}" for name, line in now.shapes.items()]
-    return "\n".join([f"because: {because}", f"code: {now.code}", *lines]) + "\n"
+    return "\n".join([f"because: {because}", f"code: {' '.join(now.codes)}", *lines]) + "\n"
 
 
 def is_fresh(path: Path) -> bool:
     """Tell whether nothing that the proof speaks of changed since it was last read."""
     fields = head(path)
-    return fields["code"] == locked(path).code == reach(path).code and fields["rests_on"] == _listed(rests_on(path))
+    before, now = locked(path).codes, reach(path).codes
+    is_same = len(before) == len(now) and any(one == other for one, other in zip(before, now, strict=True))
+    return is_same and fields["code"] == " ".join(before) and fields["rests_on"] == _listed(rests_on(path))
 
 
 def changes(path: Path) -> list[str]:
@@ -172,8 +178,15 @@ def read_again(path: Path, because: str) -> None:
     if is_fresh(path):
         raise RefusedError(f"{path.name}: nothing that its proof speaks of changed, so there is nothing to record.")
     place, now = SOURCE / path.relative_to(ROOT), reach(path)
-    place.write_text(renewed(place.read_text(), now.code, rests_on(path)))
+    place.write_text(renewed(place.read_text(), " ".join(now.codes), rests_on(path)))
     lock_of(path).write_text(lock_text(because.strip(), now))
+
+
+def write_names(path: Path) -> None:
+    """Write the names that a fresh claim's definitions have now; who has read the proof stays as it is."""
+    place, now = SOURCE / path.relative_to(ROOT), reach(path)
+    place.write_text(re.sub("(?m)^code:.*$", f"code: {' '.join(now.codes)}", place.read_text(), count=1))
+    lock_of(path).write_text(lock_text(locked(path).because, now))
 
 
 def renewed(text: str, code: str, others: list[str]) -> str:
@@ -197,7 +210,8 @@ def state(path: Path) -> str:
         kinds = [line.split()[0] for line in changes(path)]
         counts = [f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)]
         return f"STALE  {', '.join(counts) or 'what is referred to'}"
-    return "names" if locked(path).definitions != reach(path).shapes else "fresh"
+    same = (locked(path).codes, locked(path).definitions) == (reach(path).codes, reach(path).shapes)
+    return "fresh" if same else "names"
 
 
 def chosen(names: list[str]) -> list[Path]:
@@ -226,7 +240,7 @@ def run(arguments: list[str] | None = None) -> None:
         print("read", head(path)["claim"])
     for path in claims() if asked.names else ():
         if is_fresh(path):
-            lock_of(path).write_text(lock_text(locked(path).because, reach(path)))
+            write_names(path)
     if not (asked.show or asked.read or asked.names):
         for path in claims():
             print(f"{head(path)['claim']:26} {state(path)}")

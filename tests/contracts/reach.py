@@ -74,7 +74,9 @@ class Reach:
     definitions: tuple[str, ...]
     claims: tuple[str, ...]
     """Other claims at whose definitions it stops, by their names."""
-    code: str
+    codes: tuple[str, str]
+    """Two fingerprints, which differ in how they know attributes of classes beyond the reach: by name, and by place.
+    The first stays when such a class gets a member more, the second when one gets another name."""
     shapes: dict[str, str]
     """Of each definition: the digest of its shape, and a digest of the names that it uses."""
 
@@ -201,15 +203,20 @@ class House:
         return found
 
     @cache  # noqa: B019
-    def members(self, name: str) -> frozenset[str]:
-        """Return the attributes that a class defines: methods, fields, and what is set on `self`."""
-        names: set[str] = set()
+    def members(self, name: str) -> tuple[str, ...]:
+        """Return the attributes that a class defines, in order: methods and fields, then what is set on `self`."""
+        names: list[str] = []
+        for statement in self.class_of(name).body:
+            names += [statement.name] if isinstance(statement, FUNCTIONS) else stored(statement)
         for node in ast.walk(self.class_of(name)):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                names.add(node.attr)
-        for statement in self.class_of(name).body:
-            names |= {statement.name} if isinstance(statement, FUNCTIONS) else set(stored(statement))
-        return frozenset(names)
+                names.append(node.attr)
+        return tuple(dict.fromkeys(names))
+
+    def with_bases(self, name: str) -> list[str]:
+        """Return a class and all of its bases that are ours."""
+        above = (base for base in self.bases(name) if self.is_ours(base) and self.is_class(base))
+        return [name, *(every for base in above for every in self.with_bases(base))]
 
     def fields(self, name: str) -> list[str]:
         """Return what a class takes when it is made: parameters of `__init__`, or fields, of its bases first."""
@@ -292,13 +299,16 @@ class House:
             yield f"{module}.{BODY}"
 
     def _fingerprint(self, starts: list[str], seen: set[str], stops: dict[str, str], met: set[str]) -> Reach:
-        names = sorted(seen - self.modules.keys())
-        graph = _Graph(self, names, seen & self.modules.keys(), stops)
-        for _ in range(ROUNDS):
-            graph.refine()
-        code = digest(*(graph.color[start] for start in starts), "all", *sorted(graph.color.values()))
+        names, modules = sorted(seen - self.modules.keys()), seen & self.modules.keys()
         met |= {stops[link] for name in seen for link in self._next(name) if link in stops}
-        return Reach(tuple(names), tuple(sorted(met)), code, {name: self._line(name) for name in names})
+        beyond = {link: stops.get(link, "") for name in names for link in self._next(name) if link not in seen}
+        codes = []
+        for by_name in (True, False):
+            graph = _Graph(self, names, modules, beyond, by_name)
+            for _ in range(ROUNDS):
+                graph.refine()
+            codes.append(digest(*(graph.color[start] for start in starts), "all", *sorted(graph.color.values())))
+        return Reach(tuple(names), tuple(sorted(met)), (codes[0], codes[1]), {name: self._line(name) for name in names})
 
     def _line(self, name: str) -> str:
         """Two digests: of a definition's shape, and of the names that it uses."""
@@ -307,24 +317,40 @@ class House:
 
 
 class _Graph:
-    """Definitions and what they refer to. A color is a digest that grows by what a round sees around a definition."""
+    """Definitions and what they refer to. A color is a digest that grows by what a round sees around a definition.
 
-    def __init__(self, house: House, names: list[str], modules: set[str], stops: dict[str, str]) -> None:
-        self.house, self.names, self.modules, self.stops = house, names, modules, stops
+    `beyond` are the definitions at which the reach ends, with the names of their claims. Their attributes have no
+    color: they are known by name, or by their place in their class.
+    """
+
+    def __init__(
+        self, house: House, names: list[str], modules: set[str], beyond: dict[str, str], by_name: bool
+    ) -> None:
+        self.house, self.names, self.modules, self.beyond, self.by_name = house, names, modules, beyond, by_name
         self.color = {name: house.shape(name).code for name in names}
         self.members: dict[str, list[str]] = {}
         """Every attribute that something reached has, to the definitions that it may be."""
         self.places: dict[str, set[int]] = {}
         """Of every METHOD NAME, the places at which functions of that name take that parameter."""
+        self.outer: dict[str, set[str]] = {}
+        """Every attribute of a class beyond, to its places."""
         for name in names:
-            last = name.rpartition(".")[2]
             for member in house.members(name) if house.is_class(name) else ():
                 self.members.setdefault(member, []).append(f"{name}.{member}")
             if house.home(name) in modules:
-                self.members.setdefault(last, []).append(name)
-            for node in house.statements(name):
-                for place, parameter in enumerate(parameters(node) if isinstance(node, FUNCTIONS) else ()):
-                    self.places.setdefault(f"{last} {parameter}", set()).add(place)
+                self.members.setdefault(name.rpartition(".")[2], []).append(name)
+            self._take(name)
+        for end, claim in beyond.items():
+            for name in house.with_bases(end) if end not in house.modules and house.is_class(end) else ():
+                for place, member in enumerate(house.members(name)):
+                    self.outer.setdefault(member, set()).add(f"{claim} {place}")
+                for method in house.methods(name):
+                    self._take(method)
+
+    def _take(self, name: str) -> None:
+        for node in self.house.statements(name):
+            for place, parameter in enumerate(parameters(node) if isinstance(node, FUNCTIONS) else ()):
+                self.places.setdefault(f"{name.rpartition('.')[2]} {parameter}", set()).add(place)
 
     def refine(self) -> None:
         """Give every definition a color that tells what it refers to, in order, as of the last round."""
@@ -346,11 +372,12 @@ class _Graph:
 
     def _of(self, kind: str, link: str, attributes: dict[str, str]) -> str:
         if kind == "attribute":
-            return attributes.get(link, f".{link}")
+            name = f".{link}" if self.by_name or link not in self.outer else f". {sorted(self.outer[link])}"
+            return f"{attributes[link]} {name if link in self.outer else ''}" if link in attributes else name
         if kind == "keyword":
             return str(sorted(self.places[link])) if link in self.places else link.partition(" ")[2]
         if link in self.color:
             return self.color[link]
         if link in self.modules:
             return digest(*sorted(color for name, color in self.color.items() if self.house.home(name) == link))
-        return f"claim {self.stops[link]}" if link in self.stops else "left out"
+        return f"claim {self.beyond[link]}" if self.beyond[link] else "left out"

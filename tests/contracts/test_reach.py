@@ -94,7 +94,7 @@ def written(folder, edits=(), sources=SOURCES):
 def code(folder, edits=(), claimed=CLAIMED, sources=SOURCES):
     """Fingerprint of the first claim."""
     house = House(written(folder, edits, sources), ["house.errors"])
-    return house.reach([next(iter(claimed))], claimed).code
+    return house.reach([next(iter(claimed))], claimed).codes
 
 
 def test_what_is_covered(tmp_path):
@@ -201,6 +201,50 @@ def test_meaning_counts(tmp_path, edits):
     assert code(tmp_path, [*extra, *edits]) != code(tmp_path, extra)
 
 
+ENDS = {
+    "__init__.py": "",
+    "top.py": """from house.table import Table
+
+
+def claimed(table: Table):
+    return table.moments(size=3) + table.n_rows
+""",
+    "table.py": """class Table:
+    def __init__(self):
+        self.n_rows = 1
+
+    def moments(self, size):
+        return 2 * size
+
+    def products(self, size):
+        return 2 * size
+""",
+}
+BEYOND = {"house.top.claimed": "top", "house.table.Table": "table"}
+MORE = [("table.py", "    def moments", "    def first(self):\n        return 1\n\n    def moments")]
+RENAMED = [
+    *(("table.py", old, new) for old, new in (("moments", "sums"), ("size", "n"), ("n_rows", "count"))),
+    *(("top.py", old, new) for old, new in (("moments", "sums"), ("size", "n"), ("n_rows", "count"))),
+]
+
+
+def test_a_class_with_a_claim_of_its_own_may_change(tmp_path):
+    """One of the fingerprints stays when its members are renamed, or get more; both when their code changes."""
+    before = code(tmp_path, [], BEYOND, ENDS)
+    assert code(tmp_path, [("table.py", "return 2 * size\n\n", "return 9\n\n")], BEYOND, ENDS) == before
+    renamed, more = code(tmp_path, RENAMED, BEYOND, ENDS), code(tmp_path, MORE, BEYOND, ENDS)
+    assert (renamed[0] == before[0], renamed[1] == before[1]) == (False, True)
+    assert (more[0] == before[0], more[1] == before[1]) == (True, False)
+
+
+@pytest.mark.parametrize("edit", [("moments", "products"), ("n_rows", "products"), ("size=3", "size=4")])
+def test_another_use_of_such_a_class_counts(tmp_path, edit):
+    """Control: both fingerprints change with the method that is called, with the attribute, with the argument."""
+    before, after = (code(tmp_path, edits, BEYOND, ENDS) for edits in ([], [("top.py", *edit)]))
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+
+
 def test_a_fingerprint_of_names_alone_is_flagged(tmp_path):
     """Control: the digest of the syntax that stood here before changes with a name and with a move."""
     import ast
@@ -216,7 +260,7 @@ def test_it_is_the_same_in_every_process(tmp_path):
     root = written(tmp_path)
     program = (
         "from pathlib import Path; from tests.contracts.reach import House; "
-        f"print(House(Path({str(root)!r})).reach(['house.top.claimed']).code)"
+        f"print(House(Path({str(root)!r})).reach(['house.top.claimed']).codes)"
     )
     found = {
         subprocess.run(
