@@ -9,7 +9,8 @@ reaches too much rather than too little.
 A definition has a *shape*: its syntax without docstrings, comments, layout, annotations and error texts, with each name
 of ours replaced by the place of its first appearance. A fingerprint joins shapes along the names (three rounds of
 refinement of colors on that graph), so names themselves do not enter: it stays as it is when something is renamed or
-moved, and changes with any operator, constant, default, argument or definition that is used.
+moved, and changes with any operator, constant, default, argument or definition that is used. What it does not see: an
+exchange of two definitions that have one shape, and whose names lead to the same shapes for three steps.
 """
 
 import ast
@@ -218,6 +219,12 @@ class House:
         above = (base for base in self.bases(name) if self.is_ours(base) and self.is_class(base))
         return [name, *(every for base in above for every in self.with_bases(base))]
 
+    @cache  # noqa: B019
+    def taken(self, name: str) -> tuple[tuple[int, str], ...]:
+        """Return the places of a function's parameters, each as METHOD NAME."""
+        nodes = [node for node in self.statements(name) if isinstance(node, FUNCTIONS)]
+        return tuple((place, f"{node.name} {one}") for node in nodes for place, one in enumerate(parameters(node)))
+
     def fields(self, name: str) -> list[str]:
         """Return what a class takes when it is made: parameters of `__init__`, or fields, of its bases first."""
         own = self.class_of(name)
@@ -348,9 +355,8 @@ class _Graph:
                     self._take(method)
 
     def _take(self, name: str) -> None:
-        for node in self.house.statements(name):
-            for place, parameter in enumerate(parameters(node) if isinstance(node, FUNCTIONS) else ()):
-                self.places.setdefault(f"{name.rpartition('.')[2]} {parameter}", set()).add(place)
+        for place, parameter in self.house.taken(name):
+            self.places.setdefault(parameter, set()).add(place)
 
     def refine(self) -> None:
         """Give every definition a color that tells what it refers to, in order, as of the last round."""

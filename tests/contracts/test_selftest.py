@@ -1,4 +1,4 @@
-"""Every claim is attacked by the selftest, or it is said that it is not; and the command says what it found."""
+"""Every claim of noise is attacked by the selftest, or it is said that it is not; and the command says what it saw."""
 
 import json
 import math
@@ -29,7 +29,7 @@ def test_every_claim_is_attacked():
     from discreet.selftest import estimates, mechanisms, selections
 
     text = "".join(inspect.getsource(module) for module in (mechanisms, selections, estimates))
-    for path in claims():
+    for path in (path for path in claims() if path.parent.name in ("mechanisms", "methods")):
         stem = path.name.removesuffix(".privacy.md")
         assert (stem in NOT_ATTACKED) != bool(re.search(rf'"(methods/|mechanisms/)?{stem}(\.privacy\.md)?"', text)), (
             stem
