@@ -55,8 +55,8 @@ class Table(ABC):
 
     Notes
     -----
-    Opening a table reads its header and nothing else; rows in memory are copied unseen. An engine implements `header`, `batches` and, where the storage
-    states it, `row_count`.
+    Opening a table reads its header and nothing else; rows in memory are copied unseen. An engine implements `header`,
+    `batches` and, where the storage states it, `row_count`.
     """
 
     def __init__(self, metadata: Metadata, rows_origin: RowsOrigin = UNSTATED) -> None:
