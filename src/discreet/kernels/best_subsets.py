@@ -112,8 +112,20 @@ def search_subsets(
 
     Parameters
     ----------
-    gram, xty, yty, units, always, max_size, n_best
-        As for `best_subsets`.
+    gram : ndarray of float, shape (p, p)
+        X'X.
+    xty : ndarray of float, shape (p,)
+        X'y.
+    yty : float
+        y'y.
+    units : ndarray of bool, shape (d, p)
+        Columns of each unit; 1 <= d <= 128, disjoint, none empty.
+    always : ndarray of bool, shape (p,)
+        Columns in every model.
+    max_size : int
+        The most units in a model.
+    n_best : int
+        Models wanted of each size.
     most_work : float
         Multiplications in the tree, some 10^9 a second, after which the search ends.
 
