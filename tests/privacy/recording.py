@@ -25,6 +25,7 @@ from discreet.kernels.objective_perturbation import minimized
 from discreet.mechanisms.rng import Source
 from discreet.methods import two_stage
 from discreet.methods.base import Method
+from discreet.release import STATED
 from discreet.workflow.inquiry import Inquiry, inquire
 from tests.privacy.noise_entries import ENTRIES, IGNORED, Call, Minimum, lattice_of, places, price_of
 
@@ -211,9 +212,7 @@ def _wrapped(run: _Run) -> Iterator[None]:
 
 def asked(method: Method, table: Table, target: str, candidates: Sequence[str]) -> Inquiry:
     """A request, priced; its time is left out, as it says nothing of the rows."""
-    found = inquire(
-        method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=table.rows_origin
-    )
+    found = inquire(method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=STATED)
     return replace(found, asked_at="")
 
 
