@@ -174,6 +174,18 @@ def test_a_copy_from_before_its_witness_is_known(ledger, path, witness, copied, 
     Ledger(path).close()  # control: nothing else knows of it
 
 
+@pytest.mark.parametrize("path", ["sqlite"], indirect=True)
+def test_a_ledger_that_begins_anew_in_its_place_is_refused(seen, path, tmp_path):
+    """It has no entry to be known by, but its place is, however that is written; elsewhere a new ledger is new."""
+    seen.close()
+    (tmp_path / "link").symlink_to(path)
+    path.unlink()
+    for place in (path, tmp_path / "link"):
+        with pytest.raises(VerificationError, match="entry 1 is not, of 1 in all"):
+            Ledger(place)
+    Ledger(tmp_path / "elsewhere.sqlite").close()
+
+
 def test_a_witness_that_was_replaced_since_is_no_way_round(seen, path, witness, copied, tmp_path, ask):
     """The copy records a witness that saw no more than it, but this machine remembers the later one."""
     backup = copied(path)
@@ -340,6 +352,16 @@ def test_without_its_witness_nothing_is_charged(seen, witness, ask):
             step()
     assert seen.head == head
     assert not witness.exists()
+
+
+def test_a_witness_that_is_emptied_stops_what_is_open(seen, witness, ask):
+    """Whatever is written to it next would look like a whole witness."""
+    reservation = ask(seen)
+    witness.write_bytes(b"")
+    for step in (lambda: ask(seen), reservation.touch):
+        with pytest.raises(BudgetError, match="is empty or was not there"):
+            step()
+    assert seen.history()[-1].kind == "reserve"
 
 
 def test_a_full_disk_stops_before_a_row_is_read(seen, witness, ask, monkeypatch):
