@@ -89,9 +89,31 @@ def expect(context: Context, who: Principal, asked: ExpectIn) -> tuple[workflow.
     Cost: seconds, in another process.
     """
     dataset = sight.open_dataset(context, who, asked.dataset)
+    given = question_in(dataset.metadata, asked)
+    question = question_of(given)
+    columns = len(question.metadata.columns) if asked.candidates is None else len(asked.candidates) + 1
+    check_cells(asked.n_rows or question.metadata.n_rows or 0, columns)
+    return question, context.simulations.expect(who.name, given, caller_is_gone)
+
+
+def question_in(metadata: dict[str, Any], asked: ExpectIn) -> dict[str, Any]:
+    """Return a question as a process that simulates reads it.
+
+    Parameters
+    ----------
+    metadata : dict
+        Of the data set.
+    asked : ExpectIn
+        What is supposed.
+
+    Returns
+    -------
+    dict
+        Fields of `workflow.Question`, for JSON.
+    """
     supposed = {"r_squared": asked.r_squared, "n_true": asked.n_true, "correlation": asked.correlation}
-    given = {
-        "metadata": dataset.metadata,
+    return {
+        "metadata": metadata,
         "target": asked.target,
         "candidates": asked.candidates,
         "delta": asked.delta,
@@ -99,7 +121,3 @@ def expect(context: Context, who: Principal, asked: ExpectIn) -> tuple[workflow.
         "supposed": {name: value for name, value in supposed.items() if value is not None},
         "epsilons": list(workflow.EPSILONS if asked.epsilons is None else asked.epsilons),
     }
-    question = question_of(given)
-    columns = len(question.metadata.columns) if asked.candidates is None else len(asked.candidates) + 1
-    check_cells(asked.n_rows or question.metadata.n_rows or 0, columns)
-    return question, context.simulations.expect(who.name, given, caller_is_gone)
