@@ -31,7 +31,8 @@ RESERVE = "discreet.ledger.ledger:Ledger.reserve"
 DECIDE = "discreet.service.store.decisions:add"
 WITNESS = "discreet.ledger.witness:Witness.add"
 TAKE = "discreet.service.worker.queue:take"
-SEND = "discreet.service.worker.loop:_send"
+BEGIN = "discreet.service.worker.queue:begin"
+TELL = "discreet.service.worker.loop:_tell"
 HEARD = "discreet.service.worker.loop:_heard"
 SETTLE = "discreet.service.worker.queue:settle"
 RUN = "discreet.service.worker.job:run"
@@ -54,10 +55,14 @@ DEATHS = {
     "request is to be taken": ({"worker": (TAKE, "before")}, "released"),
     "request is taken, not committed": ({"worker": (TAKE, "commit")}, "released"),
     "request is taken": ({"worker": (TAKE, "after")}, "released"),
-    "job has no orders": ({"worker": (SEND, "before")}, "released"),
-    "job has its orders": ({"worker": (SEND, "after")}, "released", "orphan"),
-    "job has said that it is done": ({"worker": (HEARD, "after")}, "released", "orphan"),
-    "job without a worker is slow": ({"worker": (SEND, "after")}, "no_result", "dawdle"),
+    "job has no orders": ({"worker": (TELL, "before")}, "released"),
+    "job has its orders": ({"worker": (TELL, "after")}, "released"),
+    "job has said that it is ready": ({"worker": (HEARD, "after")}, "released"),
+    "slot is not committed": ({"worker": (BEGIN, "commit")}, "released"),
+    "slot has begun": ({"worker": (BEGIN, "after")}, "released"),
+    "job knows its slot": ({"worker": (TELL, "after", 2)}, "released", "orphan"),
+    "job has said that it is done": ({"worker": (HEARD, "after", 2)}, "released", "orphan"),
+    "job without a worker is slow": ({"worker": (TELL, "after", 2)}, "no_result", "dawdle"),
     "worker is to settle": ({"worker": (SETTLE, "before")}, "released"),
     "job begins": ({"job": (RUN, "before")}, "not_started"),
     "table is opened": ({"job": (OPENED, "after")}, "not_started"),
@@ -83,6 +88,8 @@ DEATHS = {
 ELSEWHERE = {
     "approval begins",
     "job has no orders",
+    "job has its orders",
+    "job has said that it is ready",
     "job has said that it is done",
     "worker is to settle",
     "job begins",
