@@ -1,8 +1,6 @@
 """What a check found, and by which rule it fails."""
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
-from scipy.stats import beta, chi2, gamma, kstest
+from scipy.stats import binom, chi2, gamma, kstest
 
 from discreet.selftest.laws import laplace_chance
 
 Floats = npt.NDArray[np.float64]
 
-FALSE_ALARM = 1e-7
-"""Chance that a sound function is flagged by one test of draws; a run holds some hundreds of them."""
+FALSE_ALARM = 1e-8
+"""Bounds the chance that a sound function is flagged by one test of draws; a run holds fewer than a hundred of them."""
 ROUNDING = 1e-6
-"""Of an exact loss, relative: quadrature and the printed scale."""
+"""Of an exact loss, relative: quadrature, bisection and the printed scale."""
 
-How = Literal["exact law", "draws"]
+How = Literal["decisions", "replay", "draws", "law"]
 
 
 @dataclass(frozen=True)
@@ -41,15 +39,14 @@ class Evidence:
     epsilon, delta : float
         Claimed, for the pair: times its distance where it is more than one unit apart.
     shown : float
-        Privacy loss that was shown: of the exact law, or bounded from below with confidence by draws.
-    how : {"exact law", "draws"}
-        Which of the two.
+        Privacy loss that was shown.
+    how : {"decisions", "replay", "draws", "law"}
+        From decisions on given random words; from what reached the mechanisms on both tables of a pair; from draws that
+        follow a law, and the loss of that law; or from laws alone.
     n_draws : int
         How often the function was called or its noise drawn.
     misfit : float or None
         P-value of the draws under the exact law.
-    reach : float
-        The largest loss that this check could have shown.
     is_control : bool
         Something known to be broken, that must be flagged.
     fault : str
@@ -66,7 +63,6 @@ class Evidence:
     how: How
     n_draws: int
     misfit: float | None = None
-    reach: float = math.inf
     is_control: bool = False
     fault: str = ""
 
@@ -171,7 +167,7 @@ def loss_of_normal(mu: float, delta: float) -> float:
 
 
 def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
-    """Return the p-value of counts under a law: chi-square, rare outcomes together.
+    """Return a bound of the p-value of counts under a law, by their relative entropy; rare outcomes together.
 
     Parameters
     ----------
@@ -184,28 +180,28 @@ def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
     -------
     float
         Zero where something came that cannot.
+
+    Notes
+    -----
+    It holds for any number of draws, where the chi-square law does not: with x the relative entropy times the draws,
+    and k outcomes, the chance of so much is at most e^-x (e x / (k - 1))^(k - 1).
+
+    References
+    ----------
+    Agrawal 2020, Theorem 1.2.
     """
-    n, expected = np.asarray(counts, dtype=np.float64), np.asarray(law, dtype=np.float64)
-    expected = expected * n.sum() / expected.sum()
-    if (n[expected <= 0.0] > 0).any():
+    n, chances = np.asarray(counts, dtype=np.float64), np.asarray(law, dtype=np.float64)
+    chances = chances / chances.sum()
+    if (n[chances <= 0.0] > 0).any():
         return 0.0
-    order = np.argsort(expected)
-    group = np.cumsum(expected[order]) < 10.0  # the rarest, until ten are expected of them
-    rare, usual = order[group], order[~group]
-    observed = np.append(n[usual], n[rare].sum()) if rare.size else n[usual]
-    chances = np.append(expected[usual], expected[rare].sum()) if rare.size else expected[usual]
-    if observed.size > 1 and chances[-1] < 5.0:  # too few to stand alone
-        observed, chances = _joined(observed, chances)
-    if observed.size < 2:
-        return 1.0
-    return float(chi2.sf(((observed - chances) ** 2 / chances).sum(), observed.size - 1))
-
-
-def _joined(observed: Floats, chances: Floats) -> tuple[Floats, Floats]:
-    least = int(np.argmin(chances[:-1]))
-    observed[least] += observed[-1]
-    chances[least] += chances[-1]
-    return observed[:-1], chances[:-1]
+    total, order = float(n.sum()), np.argsort(chances)
+    rare = order[np.cumsum(chances[order]) * total < 10.0]  # the rarest, until ten are expected of them
+    usual = np.setdiff1d(order, rare, assume_unique=True)
+    observed = np.append(n[usual], n[rare].sum())
+    expected = np.append(chances[usual], chances[rare].sum()) * total
+    x = float(observed @ np.log(np.where(observed > 0, observed, 1.0) / np.where(observed > 0, expected, 1.0)))
+    free = int((expected > 0).sum()) - 1
+    return 1.0 if x <= free else math.exp(free - x + free * math.log(x / max(free, 1)))
 
 
 def misfit_of_chances(chances: Floats) -> float:
@@ -246,69 +242,20 @@ def misfit_of_noise(noise: Floats, law: Literal["laplace", "normal"]) -> float:
     return min(1.0, 2.0 * min(form, 2.0 * min(float(size), 1.0 - float(size))))
 
 
-def misfit_of_chances_each(hits: int, chances: Floats) -> float:
-    """Return the p-value of a number of successes, each of its own chance.
+def misfit_of_hits(hits: int, trials: int, chance: float) -> float:
+    """Return the p-value of a number of successes of one chance.
 
     Parameters
     ----------
-    hits : int
-        Successes.
-    chances : ndarray of float
-        Of each trial.
+    hits, trials : int
+        Successes, of so many.
+    chance : float
+        Of each.
 
     Returns
     -------
     float
-        By the normal law, both ways.
+        By the binomial law, both ways.
     """
-    sd = math.sqrt(float((chances * (1.0 - chances)).sum()))
-    return float(2.0 * ndtr(-abs(hits - float(chances.sum())) / max(sd, 1e-12)))
-
-
-def shown_by_draws(one: Sequence[Hashable], other: Sequence[Hashable], delta: float) -> tuple[float, float]:
-    """Return a lower bound of the privacy loss from draws on two tables (privacy specification 9.3).
-
-    Parameters
-    ----------
-    one, other : sequence
-        Outcomes on each of the tables; the first fifth chooses the event, the rest bounds its chances.
-    delta : float
-        Claimed.
-
-    Returns
-    -------
-    float
-        Clopper and Pearson's bounds, each at `FALSE_ALARM` / 4: log((p - delta) / q), the larger of both directions.
-    float
-        What it would be if the rarer chance were never met: the most that so many draws can show.
-    """
-    found = [_one_way(*each, delta) for each in ((one, other), (other, one))]
-    return max(loss for loss, _ in found), max(reach for _, reach in found)
-
-
-def _one_way(one: Sequence[Hashable], other: Sequence[Hashable], delta: float) -> tuple[float, float]:
-    cut = max(len(one) // 5, 1)
-    event = _event(Counter(one[:cut]), Counter(other[:cut]), delta)
-    n, hits = len(one) - cut, sum(outcome in event for outcome in one[cut:])
-    others = sum(outcome in event for outcome in other[cut:])
-    alpha = FALSE_ALARM / 4
-    p_low = float(beta.ppf(alpha, hits, n - hits + 1)) if hits else 0.0
-    q_high = float(beta.ppf(1 - alpha, others + 1, n - others)) if others < n else 1.0
-    least = float(beta.ppf(1 - alpha, 1, n))
-    if p_low <= delta:
-        return 0.0, 0.0
-    return max(math.log((p_low - delta) / q_high), 0.0), max(math.log((p_low - delta) / least), 0.0)
-
-
-def _event(one: Mapping[Hashable, int], other: Mapping[Hashable, int], delta: float) -> set[Hashable]:
-    """The outcomes, the most telling first, that show the most on the sample that chooses."""
-    order = sorted({*one, *other}, key=lambda outcome: (one.get(outcome, 0) + 0.5) / (other.get(outcome, 0) + 0.5))
-    best, found, total = -math.inf, set[Hashable](), [sum(one.values()), sum(other.values())]
-    hits = others = 0
-    for size, outcome in enumerate(reversed(order), 1):
-        hits, others = hits + one.get(outcome, 0), others + other.get(outcome, 0)
-        sd = 2.0 * math.sqrt(hits + 1) / total[0]
-        value = math.log(max(hits / total[0] - sd - delta, 1e-9)) - math.log((others + 1.0) / total[1])
-        if value > best:
-            best, found = value, set(order[-size:])
-    return found
+    law = binom(trials, chance)
+    return min(1.0, 2.0 * min(float(law.cdf(hits)), float(law.sf(hits - 1))))

@@ -1,14 +1,17 @@
-"""The mechanisms, called as anybody can call them: their draws against exact laws, and the loss of those laws."""
+"""The mechanisms, called as anybody can call them: decisions on given words, and draws against exact laws."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import gammainc, ndtr
 
 from discreet.accounting.neighbors import NeighboringRelation
+from discreet.mechanisms import top_k
 from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
 from discreet.mechanisms.generalized_exponential import noisy_min_scaled
 from discreet.mechanisms.quantile import noisy_quantile
@@ -17,6 +20,7 @@ from discreet.mechanisms.selection import noisy_min
 from discreet.mechanisms.spherical import spherical_laplace
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.selftest import laws
+from discreet.selftest.decisions import by_decisions
 from discreet.selftest.evidence import (
     Evidence,
     Floats,
@@ -26,16 +30,19 @@ from discreet.selftest.evidence import (
     misfit_of_chances,
     misfit_of_counts,
 )
+from discreet.selftest.tape import Tape
 
 CALLS = 1500
 """Of a mechanism, for one law."""
-NUMBERS = 50_000
-"""Of noise that is drawn many numbers at a time."""
+NUMBERS = 20_000
+"""Of noise that is drawn many numbers at a time: a scale that is a tenth short is ten standard errors off."""
 DELTA = 1e-6
 RELATIONS = {
     "replace_one": NeighboringRelation.REPLACE_ONE,
     "add_or_remove_one": NeighboringRelation.ADD_OR_REMOVE_ONE,
 }
+AHEAD = 1e6
+"""A score that is chosen whatever the noise."""
 
 
 def drawn(draw: Callable[[], Hashable], both: Sequence[Mapping[Any, float]], n: int, **about: Any) -> Evidence:
@@ -55,38 +62,49 @@ def drawn(draw: Callable[[], Hashable], both: Sequence[Mapping[Any, float]], n: 
     Returns
     -------
     Evidence
-        By exact law.
+        By draws.
     """
     law, other = both
-    found = Counter(draw() for _ in range(n))
-    strange = set(found) - set(law)
-    counts, chances = [found.get(outcome, 0) for outcome in law], list(law.values())
-    misfit = 0.0 if strange else misfit_of_counts(counts, chances)
+    counts = Counter(draw() for _ in range(n))
+    strange, chances = set(counts) - set(law), list(law.values())
+    misfit = 0.0 if strange else misfit_of_counts([counts.get(outcome, 0) for outcome in law], chances)
     shown = loss_of_laws(chances, [other[outcome] for outcome in law])
-    return Evidence(shown=shown, how="exact law", n_draws=n, misfit=misfit, **about)
+    return Evidence(shown=shown, how="draws", n_draws=n, misfit=misfit, **about)
 
 
 def _selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`noisy_min` with each noise: four candidates, the last far behind and left further behind by the neighbor."""
-    found = []
+    """`noisy_min` with each noise: where it turns, and draws among four candidates of which one falls behind."""
+    evidence = []
     for noise in ("exponential", "gumbel", "laplace"):
+        about = partial(_about, "mechanisms.selection.noisy_min", claim="selection", epsilon=epsilon)
+
+        def decide(gap: float, source: Source, noise: Any = noise) -> bool:
+            return noisy_min([0.0, gap], 1, epsilon, source, noise) == 1
+
+        evidence.append(by_decisions(decide, noise, 1.0 / epsilon, **about(case=f"{noise} noise, its scale")))
         one = np.array([0.0, 0.8, 1.6, 12.0]) / epsilon
         other = one + np.array([-0.5, -0.5, -0.5, 0.5])
         both = [_numbered(laws.least_law(scores, 1.0 / epsilon, noise)) for scores in (one, other)]
-        case = f"{noise} noise, one candidate falls behind"
-        about = _about("mechanisms.selection.noisy_min", case, "selection", epsilon)
-        found.append(drawn(partial(noisy_min, one, 1, epsilon, Source(), noise), both, CALLS * effort, **about))
-    return found
+        draw = partial(noisy_min, one, 1, epsilon, Source(), noise)
+        evidence.append(drawn(draw, both, CALLS * effort, **about(case=f"{noise} noise, one candidate falls behind")))
+    return evidence
 
 
 def _scaled_selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`noisy_min_scaled`: scores of unlike sensitivities, all moved by their own against the first."""
+    """`noisy_min_scaled`: where it turns, and draws of scores that all move by their own sensitivity."""
+    about = partial(_about, "mechanisms.generalized_exponential.noisy_min_scaled", claim="generalized_exponential")
+
+    def decide(gap: float, source: Source) -> bool:
+        return noisy_min_scaled([1e4, 1e4 + 2.0 * gap], [1, 1], epsilon, source) == 1
+
+    facts = about(case="exponential noise, its scale", epsilon=epsilon)
+    evidence = [by_decisions(decide, "exponential", 2.0 / epsilon, rounding=1e-3, **facts)]  # scores are cut at 2^36
     sizes = np.array([1.0, 4.0, 20.0])
     one = np.array([10.0, 16.0, 40.0]) * max(1.0, 1.0 / epsilon)
     both = [_numbered(_scaled_law(scores, sizes, epsilon)) for scores in (one, one + sizes * [1, -1, -1])]
-    case = "sensitivities 1, 4, 20; the first rises, the others fall"
-    about = _about("mechanisms.generalized_exponential.noisy_min_scaled", case, "generalized_exponential", epsilon)
-    return [drawn(partial(noisy_min_scaled, one, [1, 4, 20], epsilon, Source()), both, CALLS * effort, **about)]
+    draw = partial(noisy_min_scaled, one, [1, 4, 20], epsilon, Source())
+    facts = about(case="sensitivities 1, 4, 20; the first rises, the others fall", epsilon=epsilon)
+    return [*evidence, drawn(draw, both, CALLS * effort, **facts)]
 
 
 def _scaled_law(scores: Floats, sizes: Floats, epsilon: float) -> Floats:
@@ -99,11 +117,11 @@ def _scaled_law(scores: Floats, sizes: Floats, epsilon: float) -> Floats:
 
 
 def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`canonical_lipschitz`, `one_shot` and `peeling`: the best two of six; the leaders fall and the others rise."""
+    """`canonical_lipschitz`, `one_shot` and `peeling`: where they turn, and draws of the best two of six."""
+    evidence = [each for noise in ("exponential", "gumbel") for each in _turns_of_top_k(noise, epsilon)]
     one = np.array([6.0, 4.0, 4.0, 4.0, 3.0, 1.0]) / epsilon
     other = one + np.array([-1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
     swapped = one + np.array([1.0, -1.0, -1.0, -1.0, -1.0, 1.0])
-    found = []
     for noise in ("exponential", "gumbel"):
         kinds: tuple[tuple[Callable[..., Any], Callable[[Floats], laws.Sets]], ...] = (
             (
@@ -116,21 +134,50 @@ def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
         for mechanism, law in kinds:
             base = law(one)
             worst = max((law(other), law(swapped)), key=partial(_apart, base))
-            about = _about(
-                f"mechanisms.top_k.{mechanism.__name__}",
-                f"{noise} noise, 2 of 6, order and ties change",
-                "top_k",
-                epsilon,
-            )
-            call = _chosen(mechanism, one, epsilon, noise)
-            found.append(drawn(call, (base, worst), CALLS * effort // 2, **about))
+            facts = _of_top_k(mechanism, f"{noise} noise, 2 of 6, order and ties change", epsilon)
+            evidence.append(drawn(_chosen(mechanism, one, epsilon, noise), (base, worst), CALLS * effort // 2, **facts))
     ties: Floats = 5.0 + 1e-9 * np.arange(6, dtype=np.float64)
     both = [laws.lipschitz_law(scores, 3, epsilon, 1.0, 0.5, "exponential") for scores in (ties, ties[::-1])]
-    case = "P10: exponential noise, 3 of 6, all but tied, the order reversed"
-    about = _about("mechanisms.top_k.canonical_lipschitz", case, "top_k", epsilon)
+    facts = _of_top_k(canonical_lipschitz, "P10: exponential noise, 3 of 6, all but tied, the order reversed", epsilon)
     call = _chosen(canonical_lipschitz, ties, epsilon, "exponential", 3)
-    found.append(drawn(call, both, 2 * CALLS * effort, **about))
-    return found
+    return [*evidence, drawn(call, both, 2 * CALLS * effort, **facts)]
+
+
+def _turns_of_top_k(noise: str, epsilon: float) -> list[Evidence]:
+    """The first of three is far ahead, so that the choice is which of the others joins it."""
+    cases = (
+        (canonical_lipschitz, 4.0 / epsilon, 1),  # half a gap, over 2 sensitivities; a set without the first draws too
+        (one_shot, 4.0 / epsilon, 1),
+        (peeling, 4.0 / epsilon, 3 if noise == "exponential" else 1),
+    )
+
+    def turn(mechanism: Callable[..., Any], scale: float, before: int, case: str = "its scale") -> Evidence:
+        def decide(gap: float, source: Source) -> bool:
+            scores = [AHEAD / epsilon, 0.0, -gap]
+            return 2 in mechanism(scores, 2, epsilon, 1, source, noise=noise)
+
+        facts = _of_top_k(mechanism, f"{noise} noise, 2 of 3, {case}", epsilon)
+        is_ranked = mechanism is canonical_lipschitz
+        return by_decisions(decide, noise, scale, before=before, is_ranked=is_ranked, **facts)
+
+    with _as_if_many():
+        compiled = turn(canonical_lipschitz, 4.0 / epsilon, 1, "its scale in the compiled search")
+    return [*(turn(*case) for case in cases), compiled]
+
+
+@contextmanager
+def _as_if_many() -> Iterator[None]:
+    """Let the compiled search serve few features too: the number from which on it does changes times, and no law."""
+    before = top_k.SMALL
+    top_k.SMALL = 0
+    try:
+        yield
+    finally:
+        top_k.SMALL = before
+
+
+def _of_top_k(mechanism: Callable[..., Any], case: str, epsilon: float) -> dict[str, Any]:
+    return _about(f"mechanisms.top_k.{mechanism.__name__}", case, "top_k", epsilon)
 
 
 def _apart(one: laws.Sets, other: laws.Sets) -> float:
@@ -144,61 +191,68 @@ def _chosen(
 
 
 def _quantile(relation: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`noisy_quantile`: the middle of a histogram, one row more below it or moved past it."""
+    """`noisy_quantile`: where the median of two points turns, and draws of the middle of a histogram."""
+    about = partial(_about, "mechanisms.quantile.noisy_quantile", claim="quantile", epsilon=epsilon, relation=relation)
+    rows, share = 2**36, 2.0**-20  # so small an epsilon that rows are as good as real numbers
+
+    def decide(gap: float, source: Source) -> bool:
+        counts = [rows // 2 + round(gap), rows - rows // 2 - round(gap)]
+        return noisy_quantile(counts, 0.5, RELATIONS[relation], 1, epsilon * share, source) == 1
+
+    scale = (2.0 if relation == "replace_one" else 1.0) / epsilon
+    evidence = [by_decisions(decide, "exponential", scale / share, rounding=1e-5, **about("the scale of its noise"))]
     each = max(1, round(1.0 / epsilon))
     one = [3 * each, 2 * each, each, 2 * each, 3 * each]
     other = [one[0] + 1, *one[1:4], one[4] - (relation == "replace_one")]
-    scale = (2.0 if relation == "replace_one" else 1.0) / epsilon
     both = [
         _numbered(laws.least_law(laws.rank_distances(counts, 0.5), scale, "exponential")) for counts in (one, other)
     ]
-    about = _about("mechanisms.quantile.noisy_quantile", "a row passes the median", "quantile", epsilon, relation)
     call = partial(noisy_quantile, one, 0.5, RELATIONS[relation], 1, epsilon, Source())
-    return [drawn(call, both, CALLS * effort, **about)]
+    return [*evidence, drawn(call, both, CALLS * effort, **about("a row passes the median"))]
 
 
 def _additive(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """Discrete Laplace and Gaussian noise on a count that moves by one."""
-    n, found = NUMBERS * effort, []
-    scale = 1.0 / epsilon
+    n, scale, sd = NUMBERS * effort, 1.0 / epsilon, 5.0 / epsilon
     noise = np.array(discrete_laplace([7] * n, scale, Source())) - 7
     law = laws.laplace_law(scale, int(30 * scale) + 3)
-    shown = loss_of_laws(law[1:-2], law[2:-1])
-    about = _about("mechanisms.additive.discrete_laplace", "a count moves by one", "additive", epsilon)
-    misfit = _misfit_of_whole(noise, law)
-    found.append(Evidence(shown=shown, how="exact law", n_draws=n, misfit=misfit, **about))
-    sd = 5.0 / epsilon
+    facts = _about("mechanisms.additive.discrete_laplace", "a count moves by one", "additive", epsilon)
+    facts |= {"shown": loss_of_laws(law[1:-2], law[2:-1]), "misfit": _misfit_of_whole(noise, law)}
+    evidence = [Evidence(how="draws", n_draws=n, **facts)]
     noise = np.array(discrete_gaussian([7] * n, sd, Source())) - 7
     law = laws.gaussian_law(sd, int(12 * sd) + 2)
-    shown = loss_at_delta(law, np.append(0.0, law[:-1]), DELTA)
-    about = _about("mechanisms.additive.discrete_gaussian", "a count moves by one", "additive", epsilon)
-    about |= {"epsilon": loss_of_normal(1.0 / sd, DELTA) + 1.0 / sd**2, "delta": DELTA}  # the lattice costs 1 / sd^2
-    misfit = _misfit_of_whole(noise, law)
-    found.append(Evidence(shown=shown, how="exact law", n_draws=n, misfit=misfit, **about))
-    return found
+    facts = _about("mechanisms.additive.discrete_gaussian", "a count moves by one", "additive", epsilon)
+    facts |= {"epsilon": loss_of_normal(1.0 / sd, DELTA) + 1.0 / sd**2, "delta": DELTA}  # the lattice costs 1 / sd^2
+    facts |= {"shown": loss_at_delta(law, np.append(0.0, law[:-1]), DELTA), "misfit": _misfit_of_whole(noise, law)}
+    return [*evidence, Evidence(how="draws", n_draws=n, **facts)]
 
 
 def _misfit_of_whole(noise: Any, law: Floats) -> float:
-    reach = len(law) // 2
-    places = np.clip(noise, -reach, reach) + reach
-    return misfit_of_counts(np.bincount(places.astype(np.int64), minlength=len(law)), law)
+    """In cells of about equal chance: their number must be small beside that of the draws."""
+    reach, below = len(law) // 2, np.cumsum(law)
+    edges = np.unique(np.searchsorted(below, np.linspace(0.0, 1.0, 41)[1:-1]))
+    chances = np.diff(np.concatenate([[0.0], below[edges], [1.0]]))
+    places = np.searchsorted(edges, np.clip(noise, -reach, reach) + reach, side="left")
+    return misfit_of_counts(np.bincount(places, minlength=len(chances)), chances)
 
 
 def _spherical(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """`spherical_laplace`: the vector's length against the Gamma law, its direction against the uniform one."""
-    from scipy.special import gammainc
-
-    n, dimension = CALLS * effort // 2, 3
-    vectors = np.array([spherical_laplace(dimension, epsilon, Source()) for _ in range(n)])
-    lengths = np.linalg.norm(vectors, axis=1)
-    found = []
-    for case, chances in (
-        ("length", gammainc(dimension, epsilon * lengths)),
-        ("direction", (vectors[:, 0] / lengths + 1.0) / 2.0),  # a coordinate of a sphere in three dimensions is uniform
-    ):
-        about = _about("mechanisms.spherical.spherical_laplace", case, "spherical", epsilon)
-        found.append(Evidence(shown=epsilon, how="exact law", n_draws=n, misfit=misfit_of_chances(chances), **about))
-    return found
+    """`spherical_laplace`: the length of a vector of very many dimensions, its direction, and how both scale."""
+    n = NUMBERS * effort
+    vector = spherical_laplace(n, epsilon, Source())
+    length = float(np.linalg.norm(vector))
+    below = float(gammainc(n, epsilon * length))  # a length is Gamma distributed, so that of one vector tells its rate
+    about = partial(_about, "mechanisms.spherical.spherical_laplace", claim="spherical", epsilon=epsilon)
+    directions = misfit_of_chances(ndtr(vector / length * math.sqrt(n)))
+    small = [spherical_laplace(3, rate, Tape((0.3, 0.7, 0.4, 0.6, 0.2))) * rate for rate in (1.0, epsilon)]
+    ratio = float(np.linalg.norm(small[0]) / np.linalg.norm(small[1]))
+    return [
+        Evidence(
+            shown=epsilon, how="draws", n_draws=n, misfit=2.0 * min(below, 1.0 - below), **about(case="its length")
+        ),
+        Evidence(shown=epsilon, how="draws", n_draws=n, misfit=directions, **about(case="its direction")),
+        Evidence(shown=epsilon * ratio, how="decisions", n_draws=0, **about(case="its rate in three dimensions")),
+    ]
 
 
 def _numbered(chances: Sequence[float] | Floats) -> dict[int, float]:

@@ -7,7 +7,7 @@ from typing import Any
 from discreet.selftest.evidence import Evidence
 from discreet.selftest.suite import NOT_SHOWN
 
-COLUMNS = ("function", "pair", "neighboring", "claimed", "shown", "could show", "by", "draws", "p", "")
+COLUMNS = ("function", "pair", "neighboring", "claimed", "shown", "by", "draws", "p", "")
 
 
 def report(found: Sequence[Evidence], about: Mapping[str, str]) -> str:
@@ -33,7 +33,7 @@ def report(found: Sequence[Evidence], about: Mapping[str, str]) -> str:
             "",
             *_table(checks),
             "",
-            "Controls, known to be broken, which must be flagged:",
+            "Controls: the product broken at one place, which must be flagged:",
             *_table(controls),
             "",
             "Not shown here:",
@@ -92,7 +92,6 @@ def values(found: Iterable[Evidence]) -> list[dict[str, Any]]:
             "epsilon": one.epsilon,
             "delta": one.delta,
             "shown": one.shown if math.isfinite(one.shown) else None,
-            "could_show": None if one.how == "exact law" else one.reach,
             "by": one.how,
             "draws": one.n_draws,
             "p_value": one.misfit,
@@ -131,7 +130,6 @@ def _row(one: Evidence) -> tuple[str, ...]:
         one.neighboring,
         f"{one.epsilon:.4g}" + (f", {one.delta:.1g}" if one.delta else ""),
         f"{one.shown:.4g}",
-        "" if one.how == "exact law" else f"{one.reach:.2g}",
         one.how,
         str(one.n_draws),
         "" if one.misfit is None else f"{one.misfit:.2g}",

@@ -1,0 +1,83 @@
+"""What events are charged as, against exact laws: rho of each noise, and epsilon of Gaussian noise that is added up."""
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.compose import guarantee_of
+from discreet.accounting.events import ComposedEvent, Event, GaussianEvent, LaplaceEvent, SelectionEvent
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.accounting.zcdp import rho_of
+from discreet.selftest import laws
+from discreet.selftest.evidence import Evidence, Floats, loss_of_normal
+
+ORDERS = (1.000001, 1.1, 1.5, 2.0, 4.0, 16.0, 64.0)
+"""Of Renyi divergences."""
+DELTA = 1e-6
+ROUNDS = 5
+
+
+def _accounting(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """Price of selections, as rho, by each noise and of Laplace noise; epsilon of several Gaussian releases."""
+    del effort
+    evidence = [_of_rho(f"a choice, {noise} noise", SelectionEvent(Fraction(epsilon), noise), _choices(noise, epsilon))
+                for noise in ("exponential", "gumbel", "laplace")]  # fmt: skip
+    evidence.append(_of_rho("a sum, laplace noise", LaplaceEvent(Fraction(epsilon)), [_sums(epsilon)]))
+    return [*evidence, _of_gaussians(epsilon)]
+
+
+def _choices(noise: str, epsilon: float) -> list[tuple[Floats, Floats]]:
+    """Laws of choices on neighbors: of two or five candidates, the first moves by the whole range, from any lead."""
+    pairs = []
+    for rivals, lead in itertools.product((1, 4), np.linspace(-2.0, 2.0, 9)):
+        rest = [0.0] * rivals
+        pair = [laws.least_law([float(lead) / epsilon + moved, *rest], 1.0 / epsilon, noise) for moved in (-0.5, 0.5)]
+        pairs += [(pair[0], pair[1]), (pair[1], pair[0])]
+    return pairs
+
+
+def _sums(epsilon: float) -> tuple[Floats, Floats]:
+    """Discrete Laplace noise on a count and on the next one, the tails cut where nothing is left."""
+    law = laws.laplace_law(1.0 / epsilon, math.ceil(40.0 / epsilon))[1:-1]
+    return law[:-1], law[1:]
+
+
+def _of_rho(case: str, event: Event, pairs: list[tuple[Floats, Floats]]) -> Evidence:
+    """Rho must bound each Renyi divergence over its order."""
+    rho = float(rho_of(event)[0])
+    shown = max(_divergence(one, other, order) / order for one, other in pairs for order in ORDERS)
+    return Evidence(shown=shown, how="law", n_draws=0, **_about(f"{case}, as rho", rho))
+
+
+def _divergence(one: Floats, other: Floats, order: float) -> float:
+    logs = order * np.log(one) + (1.0 - order) * np.log(other)
+    top = float(logs.max())
+    return (top + math.log(float(np.exp(logs - top).sum()))) / (order - 1.0)
+
+
+def _of_gaussians(epsilon: float) -> Evidence:
+    """Several releases with Gaussian noise: what is promised for all of them, and their exact loss together."""
+    rho = Fraction(epsilon) ** 2 / 40
+    event = ComposedEvent((GaussianEvent(rho, Fraction(0)),) * ROUNDS)
+    promised = guarantee_of(event, NeighboringRelation.REPLACE_ONE, DELTA)
+    shown = loss_of_normal(math.sqrt(2.0 * ROUNDS * float(rho)), DELTA)
+    facts = _about(f"{ROUNDS} sums, gaussian noise, at delta {DELTA:g}", float(promised.epsilon)) | {"delta": DELTA}
+    return Evidence(shown=shown, how="law", n_draws=0, **facts)
+
+
+def _about(case: str, epsilon: float) -> dict[str, Any]:
+    return {
+        "subject": "accounting",
+        "case": case,
+        "claim": "",
+        "neighboring": "-",
+        "epsilon": epsilon,
+        "delta": 0.0,
+    }
+
+
+OF_CALLERS = (_accounting,)
+"""To which the relation is their caller's."""

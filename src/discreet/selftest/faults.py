@@ -1,0 +1,279 @@
+"""Faults that the selftest must see: papers as printed, bounds that are forgotten, and noise that is a tenth short.
+
+Each is one expression of the product's own code. The suite puts each of them in, and runs the check that is meant for
+it: one that is not flagged makes the selftest blind, and is a failure like any other.
+"""
+
+from typing import Any
+
+from discreet.selftest.breaking import Fault
+
+
+def _short(what: str, where: str, sound: str, broken: str, check: str, *at: Any) -> Fault:
+    return Fault(f"noise / 1.1: {what}", where, sound, broken, check, *at)
+
+
+BOUNDS = (
+    *(
+        Fault(
+            f"all rows of a unit count, of few declared ({check})",
+            "kernels.unit_cuts:_crowded",
+            "sizes > most",
+            "sizes > 1000 * most",
+            check,
+        )
+        for check in (
+            "least_squares",
+            "profile",
+            "screening",
+            "votes",
+            "moments",
+            "labels",
+            "public_records",
+            "histogram",
+        )
+    ),
+    Fault(
+        "no cut by unit at all",
+        "data.engine:Table._pass",
+        "None if unit_id is None else",
+        "None if True else",
+        "least_squares",
+    ),
+    Fault(
+        "rows per unit ignored: least squares",
+        "methods.calibration:Sensitivity.of",
+        "omega * factor * metadata.rows_per_unit, both * metadata.rows_per_unit",
+        "omega * factor, both",
+        "least_squares",
+    ),
+    Fault(
+        "rows per unit ignored: likelihood",
+        "methods.calibration:Sensitivity.of",
+        "omega * factor * metadata.rows_per_unit, both * metadata.rows_per_unit",
+        "omega * factor, both",
+        "profile",
+    ),
+    Fault(
+        "rows per unit ignored: screening",
+        "methods.sis:PreparedScreening._top_k",
+        "both * metadata.rows_per_unit",
+        "both",
+        "screening",
+    ),
+    Fault(
+        "rows per unit ignored: votes",
+        "methods.two_stage:PreparedVotes.__init__",
+        "rows, epsilon = metadata.rows_per_unit,",
+        "rows, epsilon = 1,",
+        "votes",
+    ),
+    Fault(
+        "rows per unit ignored: moments",
+        "methods.noisy_sums:NoisySums.purchases",
+        "c, unit = self.design.metadata.rows_per_unit,",
+        "c, unit = 1,",
+        "moments",
+    ),
+    Fault(
+        "rows per unit ignored: passes",
+        "methods.generalized_linear:PreparedGlm._problem",
+        "/ metadata.rows_per_unit * (1.0 - 1e-12)",
+        "* (1.0 - 1e-12)",
+        "labels",
+    ),
+    Fault(
+        "rows per unit ignored: public records",
+        "methods.measures:Measure.sensitivity",
+        "both * self.metadata.rows_per_unit",
+        "both",
+        "public_records",
+    ),
+    Fault(
+        "rows per unit ignored: quantiles",
+        "mechanisms.quantile:rank_sensitivity",
+        "2 * rows_per_unit * one",
+        "2 * one",
+        "tuning",
+    ),
+    Fault(
+        "rows per unit ignored: the row count",
+        "methods.tuning:Tuning._run",
+        "self.metadata.rows_per_unit / self",
+        "1 / self",
+        "tuning",
+    ),
+)
+"""Of what one person can move."""
+
+PRINTED = (
+    Fault(
+        "class sizes as Swope et al. print them",
+        "mechanisms.lipschitz_race:count",
+        "math.comb(stop - head - 2, k - head) - math.comb(start - head - 2, k - head)",
+        "math.comb(stop - head - 1, k - head) - math.comb(start - head - 1, k - head)",
+        "top_k",
+    ),
+    Fault(
+        "a replaced row priced as an added one: least squares",
+        "methods.calibration:Sensitivity.of",
+        "factor = 2 if",
+        "factor = 1 if",
+        "least_squares",
+        "replace_one",
+    ),
+    Fault(
+        "a replaced row priced as an added one: correlations",
+        "methods.sis:PreparedScreening._top_k",
+        "both = 2 if",
+        "both = 1 if",
+        "screening",
+        "replace_one",
+    ),
+    Fault(
+        "ties that count at every nearest public point, as Wang et al. have them",
+        "methods.measures:Counts.draw",
+        "return np.bincount(nearest.nearest(cells), minlength=size).astype(np.int64)",
+        "return (lambda far: (far == far.min(axis=1, keepdims=True)).sum(axis=0))"
+        "(((cells[:, None, :].astype(float) - self.cells[None]) ** 2).sum(axis=2)).astype(np.int64)",
+        "public_records",
+        "replace_one",
+    ),
+    Fault(
+        "the sign of the likelihood as Lei et al. print it",
+        "methods.profile_choice:ProfileChooser.scored",
+        "choice, profile.log_likelihood(sums)",
+        "choice, -profile.log_likelihood(sums)",
+        "profile",
+    ),
+    Fault(
+        "the likelihood's bound without its tail",
+        "methods.profile_noise:ProfileNoise.bound",
+        "* step * tail * UP - step",
+        "* step * 0",
+        "profile",
+    ),
+    Fault(
+        "eps^2 / 8 for every noise",
+        "accounting.totals:_pure_cost",
+        'epsilon**2 / 8) if event.noise == "gumbel" else rho',
+        "epsilon**2 / 8)",
+        "accounting",
+    ),
+    Fault(
+        "explored zones forgotten by points",
+        "mechanisms.subset_race:SubsetRace._is_explored",
+        "return True",
+        "return False",
+        "subset_search",
+    ),
+    Fault(
+        "bounds taken from the rows",
+        "methods.tuning:Tuning._bought_clip",
+        "float(CLIPS[noisy_quantile(counts, self.y_quantile, *law)])",
+        "float(CLIPS[(noisy_quantile(counts, self.y_quantile, *law), int(np.flatnonzero(counts)[-1]))[1]])",
+        "tuning",
+    ),
+)
+"""Of papers as printed, and of proofs whose conditions are dropped."""
+
+HALVED = (
+    Fault("half the noise: Laplace sums", "mechanisms.additive:discrete_laplace", "_rounded_up(scale)",
+          "_rounded_up(scale) / 2", "additive"),
+    Fault("half the noise: Gaussian sums", "mechanisms.additive:discrete_gaussian", "_rounded_up(scale)",
+          "_rounded_up(scale) / 2", "additive"),
+    Fault("half the noise: selections", "mechanisms.selection:noisy_min_of_blocks", "slope = exact_epsilon(epsilon)",
+          "slope = 2 * exact_epsilon(epsilon)", "selection"),
+    Fault("half the noise: the lazy search", "mechanisms.subset_search:_by_race", "slope = exact_epsilon(epsilon)",
+          "slope = 2 * exact_epsilon(epsilon)", "subset_search", "-", 4.0),
+    Fault("noise / 1.25: selections", "mechanisms.selection:noisy_min_of_blocks", "slope = exact_epsilon(epsilon)",
+          "slope = 5 * exact_epsilon(epsilon) / 4", "selection"),
+)  # fmt: skip
+"""As the builds that are broken on purpose have it."""
+
+MECHANISMS = (
+    _short("selections", "mechanisms.selection:noisy_min_of_blocks", "slope = exact_epsilon(epsilon)",
+           "slope = 11 * exact_epsilon(epsilon) / 10", "selection"),
+    _short("permute-and-flip", "mechanisms.selection:_minus_log_ends", "return smaller, larger",
+           "return smaller / 1.1, larger / 1.1", "selection"),
+    _short("exponential mechanism", "mechanisms.selection:_gumbel_floats", "return -np.log(larger), -np.log(smaller)",
+           "return -np.log(larger) / 1.1, -np.log(smaller) / 1.1", "selection"),
+    _short("Laplace selection", "mechanisms.selection:_laplace_floats", "np.log((tail + 1.0) * 2.0**-63)",
+           "np.log((tail + 1.0) * 2.0**-63) / 1.1; tail = tail ** (1 / 1.1) * 2.0 ** (63 - 63 / 1.1)", "selection"),
+    _short("leaders", "mechanisms.leaders:noisy_leaders", "float(slope)", "1.1 * float(slope)", "top_k"),
+    _short("one-shot", "mechanisms.top_k:one_shot", "exact_epsilon(epsilon) / (2 *",
+           "11 * exact_epsilon(epsilon) / (20 *", "top_k"),
+    _short("peeling", "mechanisms.top_k:peeling", "exact_epsilon(epsilon) / k",
+           "11 * exact_epsilon(epsilon) / (10 * k)", "top_k"),
+    _short("canonical Lipschitz", "mechanisms.top_k:canonical_lipschitz", "exact_epsilon(epsilon) / (2 *",
+           "11 * exact_epsilon(epsilon) / (20 *", "top_k"),
+    _short("canonical Lipschitz, compiled", "mechanisms.top_k:_compiled_race", "float(contest.slope)",
+           "1.1 * float(contest.slope)", "top_k"),
+    _short("Laplace sums", "mechanisms.additive:discrete_laplace", "_rounded_up(scale)", "_rounded_up(scale) / 1.1",
+           "additive"),
+    _short("Gaussian sums", "mechanisms.additive:discrete_gaussian", "_rounded_up(scale)", "_rounded_up(scale) / 1.1",
+           "additive"),
+    _short("spherical", "mechanisms.spherical:spherical_laplace", ".sum() / rate", ".sum() / rate / 1.1", "spherical"),
+    _short("quantile", "mechanisms.quantile:rank_sensitivity", "2 * rows_per_unit * one",
+           "20 * rows_per_unit * one / 11", "quantile"),
+    _short("generalized exponential", "mechanisms.generalized_exponential:noisy_min_scaled", "gamma = 2 +",
+           "gamma = Fraction(20, 11) +", "scaled_selection"),
+    _short("subset search, listed", "mechanisms.subset_search:_by_list", "blocks(), range_sensitivity, epsilon",
+           "blocks(), range_sensitivity * 10 / 11, epsilon", "subset_search", "-", 4.0),
+    _short("subset search, lazy", "mechanisms.subset_search:_by_race", "slope = exact_epsilon(epsilon)",
+           "slope = 11 * exact_epsilon(epsilon) / 10", "subset_search", "-", 4.0),
+)  # fmt: skip
+
+METHODS = (
+    _short("PCLS", "methods.pcls:PreparedLeastSquares.run", "law = (calibration.gamma + calibration.inflation,",
+           "law = ((calibration.gamma + calibration.inflation) * 10 / 11,", "least_squares"),
+    _short("PCLS, calibration", "methods.calibration:Sensitivity.of", "factor = 2 if", "factor = Fraction(20, 11) if",
+           "least_squares", "replace_one"),
+    _short("PCPL", "methods.pcpl:PreparedProfileLikelihood.run", "law = (choice.gamma + choice.inflation,",
+           "law = ((choice.gamma + choice.inflation) * 10 / 11,", "profile"),
+    _short("PCPL, its sum of squares", "methods.sum_of_squares:squares_scale", "/ (epsilon * step)",
+           "/ (epsilon * step) * 10 / 11", "profile"),
+    _short("DPSIS", "methods.sis:PreparedScreening._top_k", "rows_per_unit * GRID**2",
+           "rows_per_unit * GRID**2 * Fraction(10, 11)", "screening"),
+    _short("DPSIS, its target's mean", "methods.sis:Center.buy", "scale = self.sensitivity / self.epsilon",
+           "scale = self.sensitivity / self.epsilon * 10 / 11", "screening"),
+    _short("screening, its choice", "methods.top_k_choice:TopK.draw", "law = (self.k, self.epsilon,",
+           "law = (self.k, self.epsilon * 11 / 10,", "screening"),
+    _short("two-stage votes", "methods.two_stage:PreparedVotes.__init__", "epsilon, rows, 1, n_blocks)",
+           "epsilon, Fraction(10 * rows, 11), 1, n_blocks)", "votes"),
+    _short("moments and linear regression", "methods.noise_budget:Purchase.draw", "self.scale(budget)",
+           "self.scale(budget) * 10 / 11", "moments"),
+    _short("moments, its l1 sensitivity", "methods.noise_budget:Purchase.scale", "self.l1 /", "self.l1 * 10 / 11 /",
+           "moments"),
+    _short("logistic and Poisson, passes", "methods.generalized_linear:PreparedGlm._noisy", "(values, least, rng)",
+           "(values, least * 10 / 11, rng)", "labels"),
+    _short("objective perturbation", "methods.perturbed_logistic:PreparedPerturbation.run",
+           "spherical_laplace(p, self.chosen.beta, rng)", "spherical_laplace(p, 1.1 * self.chosen.beta, rng)",
+           "objective"),
+    _short("objective perturbation, its output", "methods.perturbed_logistic:PreparedPerturbation._rounded",
+           "self.output_scale, rng", "self.output_scale * 10 / 11, rng", "objective"),
+    _short("hybrid, counts", "methods.measures:Counts.draw", "self.scale, rng", "self.scale * 10 / 11, rng",
+           "public_records"),
+    _short("hybrid, margins", "methods.measures:Margins.draw", "self.scale, rng", "self.scale * 10 / 11, rng",
+           "public_records"),
+    _short("public subset, its choice", "methods.public_subset:PreparedSubset.run", "self.range, self.choice_epsilon,",
+           "Fraction(10 * self.range, 11), self.choice_epsilon,", "public_records"),
+    _short("histogram", "methods.measures:Counts.draw", "self.scale, rng", "self.scale * 10 / 11, rng", "histogram"),
+    _short("tuning, the row count", "methods.tuning:Tuning._run", 'self.budget["n_rows"]\n',
+           'self.budget["n_rows"] * 10 / 11\n', "tuning"),
+    _short("tuning, the clip of the target", "methods.tuning:Tuning._bought_clip", 'self.budget["y_bound"]',
+           'self.budget["y_bound"] * 11 / 10', "tuning"),
+    _short("tuning, the l1 bound", "methods.tuning:Tuning._bought_radius", "gamma = largest.range +",
+           "gamma = largest.range * 10 / 11 +", "tuning"),
+    _short("tuning, the l1 bound on a wide grid", "methods.tuning:Tuning._bought_radius",
+           "for one in each], epsilon, rng", "for one in each], epsilon * 11 / 10, rng", "tuning"),
+    _short("tuning, the residual variance", "methods.tuning:Tuning._bought_variance",
+           'self.budget["sigma2"], rng', 'self.budget["sigma2"] * 11 / 10, rng', "tuning"),
+    _short("private bounds", "methods.private_bounds:buy_bounds", "metadata.rows_per_unit, epsilon,",
+           "metadata.rows_per_unit, epsilon * 11 / 10,", "tuning"),
+    _short("a selection and a fit", "methods.noise_budget:Purchase.draw", "self.scale(budget)",
+           "self.scale(budget) * 10 / 11", "pipelines"),
+)  # fmt: skip
+
+FAULTS = (*BOUNDS, *PRINTED, *HALVED, *MECHANISMS, *METHODS)
+"""All of them."""

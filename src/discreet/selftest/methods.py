@@ -1,0 +1,391 @@
+"""The methods on their worst pairs: what reaches the mechanisms, recorded on a table and repeated on a neighbor."""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import discreet as dc
+from discreet.data.public_records import PublicRecords
+from discreet.kernels.unit_rows import CONSTANT
+from discreet.methods.base import Method
+from discreet.methods.own_score import OwnScore
+from discreet.methods.registry import method_of
+from discreet.selftest.evidence import Evidence
+from discreet.selftest.replay import Lift, no_noise, replayed
+from discreet.selftest.tables import BOX, COUNT, CROWD, LABEL, Pair, Row, opened
+
+DELTA = 1e-6
+MANY = 3
+"""Rows of one unit, where units of several rows are tried."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method with options, and the pairs that come nearest to what it is charged.
+
+    Parameters
+    ----------
+    subject : str
+        The method, as people call it.
+    name : str
+        What is special.
+    method : str
+        Its name on the command line.
+    claim : str
+        File of its claim, without ending.
+    pairs : sequence of Pair
+        Neighbors.
+    options : dict of str to Any
+        The method's parameters, but epsilon.
+    target : str
+        The response.
+    candidates : sequence of str
+        Columns that may be selected.
+    rows_per_unit : sequence of int
+        How many rows a unit may have.
+    lift : callable
+        What noise the sums get.
+    words : sequence of float
+        Uniform numbers for what else is done by chance.
+    """
+
+    subject: str
+    name: str
+    method: str
+    claim: str
+    pairs: Sequence[Pair]
+    options: dict[str, Any] = field(default_factory=dict)
+    target: str = "y"
+    candidates: Sequence[str] = ("x1", "x2")
+    rows_per_unit: Sequence[int] = (1, MANY)
+    lift: Lift = no_noise
+    words: Sequence[float] = ()
+
+    def evidence(self, relation: str, epsilon: float) -> list[Evidence]:
+        """Replay each pair, with units of one row and of several; one piece of evidence for each charged part.
+
+        Parameters
+        ----------
+        relation : str
+            Which tables are neighbors.
+        epsilon : float
+            In nats.
+
+        Returns
+        -------
+        list of Evidence
+            By replay.
+        """
+        return [each for rows in self.rows_per_unit for each in self._of_units(relation, epsilon, rows)]
+
+    def _of_units(self, relation: str, epsilon: float, rows_per_unit: int) -> list[Evidence]:
+        method = self._method(epsilon)
+        runs = [
+            replayed(method, pair.tables(relation, rows_per_unit), self.target, self.candidates, self.lift, self.words)
+            for pair in self.pairs
+        ]
+        fault = next((run.fault for run in runs if run.fault), "")
+        case = self.name if rows_per_unit == 1 else f"{self.name}; {rows_per_unit} rows of a unit of many"
+        facts: dict[str, Any] = {
+            "subject": self.subject,
+            "claim": f"methods/{self.claim}.privacy.md",
+            "neighboring": relation,
+            "delta": 0.0,
+            "how": "replay",
+            "n_draws": 0,
+        }
+        if fault:
+            return [Evidence(case=case, epsilon=epsilon, shown=0.0, fault=fault, **facts)]
+        parts = zip(*(run.parts for run in runs), strict=True)
+        return [self._of_part(part, case, facts) for part in parts]
+
+    @staticmethod
+    def _of_part(parts: Sequence[Any], case: str, facts: dict[str, Any]) -> Evidence:
+        """The pair that a charged part tells most of."""
+        unit = ", as rho" if parts[0].kind == "gaussian" else ""
+        words = f"{case}: {parts[0].kind}{unit}"
+        return Evidence(case=words, epsilon=parts[0].price, shown=max(part.cost for part in parts), **facts)
+
+    def _method(self, epsilon: float) -> Method:
+        if self.method == "own-score":
+            return OwnScore.of(score_func=_absolute_products, epsilon=epsilon, **self.options)
+        public = {"public": _open_records()} if self.method in ("hybrid", "public-subset") else {}
+        return method_of(self.method, epsilon=epsilon, **public, **self.options)
+
+
+def _absolute_products(X: Any, y: Any) -> Any:
+    return np.abs(X.T @ y)
+
+
+@cache
+def _open_records() -> PublicRecords:
+    """Records at the corners, most of them on a line that private rows may leave."""
+    corners = [(1.0, 1.0, 1.0)] * 5 + [(-1.0, -1.0, -1.0)] * 5
+    corners += [(1.0, 1.0, -1.0), (-1.0, -1.0, 1.0), (1.0, -1.0, 0.0), (-1.0, 1.0, 0.0)]
+    rows = pa.table({name: [row[at] for row in corners] for at, name in enumerate(("x1", "x2", "y"))})
+    declared = {"dataset": "open", "unit": "person", "neighboring": "add_or_remove_one"}
+    return PublicRecords(
+        rows, dc.Metadata.model_validate(declared | {"columns": dict.fromkeys(rows.column_names, BOX)})
+    )
+
+
+# ---- pairs
+
+CORNERS = list(itertools.product((1.0, -1.0), repeat=3))
+
+
+def _between(rows: Sequence[Row], base: Sequence[Row] = (), **more: Any) -> list[Pair]:
+    """Each row becomes each other one."""
+    return [Pair(base, old, new, **more) for old, new in itertools.permutations(rows, 2)]
+
+
+def _both_ways(base: Sequence[Row], old: Row, new: Row, **more: Any) -> list[Pair]:
+    return [Pair(base, old, new, **more), Pair(base, new, old, **more)]
+
+
+PINNED = [(1.0, 0.0, 1.0), (-1.0, 0.0, -1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0)] * 100
+"""Both coefficients at their limit of one, however one row is."""
+ACROSS = ((-1.0, 1.0, 1.0), (1.0, -1.0, 1.0))
+"""A row that fits one of two columns and misses the other, and the reverse."""
+P2 = _both_ways(PINNED, *ACROSS)
+PINNED_TOGETHER = [(0.5, 0.5, 1.0)] * 200
+"""Both coefficients add up to their limit of one."""
+P7 = _both_ways(PINNED_TOGETHER, (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0))
+ROOT = CONSTANT
+"""A row of unit length whose cells are all alike."""
+P18 = [
+    Pair((), (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0)),
+    Pair((), (ROOT, ROOT, 1.0), (ROOT, ROOT, -1.0)),
+    Pair((), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
+]
+P9 = [
+    *_both_ways([(1.0, 0.75, 1.0)] * 5, *ACROSS),
+    *_both_ways([(1.0, 0.75, 1.0)] * 5, (1.0, 1.0, 1.0), (1.0, 1.0, -1.0)),
+]
+LISTED = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False, "models": (("x1",), ("x2",))}
+EVERY = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False}
+
+# ---- least squares and likelihood
+
+
+def _least_squares(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`PCLS` on pair P2: both coefficients at their limit, and a row that fits one model and misses the other."""
+    cases = [
+        Case("PCLS", "P2: two models", "pcls", "pcls", P2, LISTED),
+        Case(
+            "PCLS", "P2: two models, exponential mechanism", "pcls", "pcls", P2, LISTED | {"mechanism": "exponential"}
+        ),
+        Case("PCLS", "P2: all subsets", "pcls", "pcls", P2, EVERY),
+    ]
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+SURE = 1e-3
+"""Delta of the profile likelihood's sum of squares here."""
+
+
+def _at_the_tail(where: str) -> float:
+    """All noise of the published sum of squares that comes more often than delta."""
+    return 0.9999 * math.log(1.0 / (2.0 * SURE)) if where == "sum_of_squares" else 0.0
+
+
+def _profile(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`PCPL` on pairs P5 and P7, the noise of its sum of squares so large that its bound all but fails."""
+    pinned = [*PINNED, *[(0.0, 0.0, 1.0)] * 400]
+    pairs = [*_both_ways(pinned, *ACROSS), *_both_ways(pinned, (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0))]
+    alike = _both_ways([(1.0, 1.0, 1.0)] * 1000, *ACROSS)
+    bought, floored = {"n0": 1000, "delta": SURE}, {"n0": 1000, "variance_floor": 0.1}
+    cases = [
+        Case("PCPL", "P5, P7: at the tail", "pcpl", "pcpl", pairs, LISTED | bought, lift=_at_the_tail),
+        Case("PCPL", "P5: a floor of the variance", "pcpl", "pcpl", alike, LISTED | floored),
+    ]
+    return [*(each for case in cases for each in case.evidence(relation, epsilon)), _of_the_better(relation, epsilon)]
+
+
+def _of_the_better(relation: str, epsilon: float) -> Evidence:
+    """Without noise in the choice, the model that fits must win; its sum of squares is far above its bound."""
+    table = opened(["x1", "x2", "y"], [(0.5, 1.0, 0.5), (0.5, -1.0, -0.5)] * 2000, relation)
+    method = method_of("pcpl", epsilon=epsilon, n0=4000, **LISTED)
+    selected = replayed(method, [table, table], "y", ["x1", "x2"], lambda _: 50.0).selected
+    return Evidence(
+        subject="PCPL",
+        case="of two models the one that fits, without noise",
+        claim="methods/pcpl.privacy.md",
+        neighboring=relation,
+        epsilon=epsilon,
+        delta=0.0,
+        shown=0.0,
+        how="replay",
+        n_draws=0,
+        fault="" if selected == ("x2",) else "it chooses the model that fits worse",
+    )
+
+
+# ---- screening
+
+
+def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`DPSIS` on pair P9: one row takes from one score what it gives the other; scores of one's own too."""
+    first = {"n_features_to_select": 1}
+    kinds: tuple[dict[str, Any], ...] = (
+        {"mechanism": "one_shot"},
+        {"mechanism": "one_shot", "y_center": "middle"},
+        {"mechanism": "canonical_lipschitz", "y_center": "middle"},
+        {"mechanism": "peeling", "y_center": "middle"},
+        {"mechanism": "peeling", "delta": DELTA, "y_center": "middle"},
+    )
+    cases = [Case("DPSIS", f"P9: {_words(kind)}", "sis", "sis", P9, first | kind) for kind in kinds]
+    most = 2.0 if relation == "replace_one" else 1.0
+    cases += [
+        Case("DPSIS, own score", f"P9: {mechanism}", "own-score", "own_score", P9, rows_per_unit=(1,),
+             options=first | {"mechanism": mechanism, "sensitivity": most + 1e-9})
+        for mechanism in ("one_shot", "canonical_lipschitz")
+    ]  # fmt: skip
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+def _words(options: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in options.items())
+
+
+def _votes(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`TwoStage`: a row turns the vote of its block, and those of a unit the votes of theirs; no two are in one block."""
+    n_blocks = CROWD * MANY
+    one_block = ((0.9, 1.0, 1.0), (-0.9, -1.0, -1.0), (0.0, 0.2, 0.2), (0.0, -0.2, -0.2))
+    base = [row for row in one_block for _ in range(n_blocks)]
+    pairs = _both_ways(base, (0.0, 1.0, 1.0), (1.0, 0.0, 1.0))
+    one_after_the_other = tuple((place + 0.5) * 2.0**-64 for place in range(100))
+    options = {"n_features_to_select": 1, "n_blocks": n_blocks}
+    cases = [
+        Case("TwoStage", f"rows turn votes: {mechanism}", "two-stage", "two_stage", pairs,
+             options | {"mechanism": mechanism}, words=one_after_the_other)
+        for mechanism in ("one_shot", "canonical_lipschitz", "peeling")
+    ]  # fmt: skip
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+# ---- estimates
+
+
+def _moments(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`NoisyMoments` and `LinearRegression`, with Laplace and with Gaussian noise, on pair P18."""
+    cases = []
+    for delta in (0.0, DELTA):
+        kinds = (("NoisyMoments", "moments", {}), ("NoisyMoments", "moments", {"question": "coefficients"}),
+                 ("LinearRegression", "linear", {}))  # fmt: skip
+        for subject, method, options in kinds:
+            name = f"P18: delta {delta:g}" + (f", {_words(options)}" if options else "")
+            cases.append(Case(subject, name, method, "noisy_moments", P18, options | {"delta": delta}))
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+def _labels(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`LogisticRegression` and `PoissonRegression` by passes, on pair P19: labels flip at the edge of the box."""
+    labels = _between([(1.0, 0.0), (1.0, 1.0), (-1.0, 1.0)], names=("x1", "z"), columns={"z": LABEL})[:4]
+    counts = _both_ways((), (1.0, 9.0), (-1.0, 9.0), names=("x1", "k"), columns={"k": COUNT})
+    cases = [
+        Case("LogisticRegression", "P19: labels flip", "logistic", "generalized_linear", labels,
+             {"delta": DELTA}, "z", ("x1",)),
+        Case("PoissonRegression", "P19: counts at the ends", "poisson", "generalized_linear", counts,
+             {"delta": DELTA}, "k", ("x1",)),
+    ]  # fmt: skip
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+# ---- public records
+
+
+def _public_records(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`HybridEstimator` and `PublicSubset` on pair P15: rows as near to one public point as to three others."""
+    ties = [(0.0, 0.0, 0.0), *CORNERS]
+    pairs = [Pair([(0.0, 0.0, 0.0)] * 30, old, new) for old, new in itertools.pairwise(ties)]
+    counts = {"measure": "counts", "n_points": "all", "contrast": "mean"}
+    cases = [
+        Case("HybridEstimator", "P15: counts", "hybrid", "hybrid", pairs, counts),
+        Case("HybridEstimator", "corners: margins", "hybrid", "hybrid", pairs, {"measure": "margins"}),
+        Case(
+            "PublicSubset",
+            "corners",
+            "public-subset",
+            "public_subset",
+            _of_losses(),
+            {"measure": "counts", "n_points": "all"},
+        ),
+    ]
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+def _of_losses() -> list[Pair]:
+    """Rows that a model from the public records fits, or misses as far as can be."""
+    base = [(1.0, 1.0, -1.0)] * 30 + [(-1.0, -1.0, 1.0)] * 30
+    return _both_ways(base, (1.0, 1.0, 1.0), (1.0, 1.0, -1.0))
+
+
+def _histogram(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`PerturbedHistogram` on pair P20: a row moves to an empty cell."""
+    pairs = _both_ways([(0.0, 0.0, -1.0)] * 2, (0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
+    options = {"bins": 2, "contrast": "mean"}
+    return Case("PerturbedHistogram", "P20", "histogram", "histogram", pairs, options).evidence(relation, epsilon)
+
+
+# ---- what is bought first, and runs of several steps
+
+
+def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """Bounds, a clip of the target, a row count, an l1 bound and a residual variance, on pairs of their own."""
+    middle = [(0.0, 0.0, 0.5)] * 40
+    clip = _both_ways(middle, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    steep = _both_ways([(0.125, 0.0, 1.0)] * 4000, (-1.0, 0.0, 1.0), (0.125, 0.0, 1.0))
+    unknown = {"x1": {"type": "real", "bounds": "private"}}
+    ends = _both_ways(
+        [(0.5, 0.0, 0.5)] * 60 + [(-0.5, 0.0, 0.5)] * 60, (-40.0, 0.0, 0.5), (40.0, 0.0, 0.5), columns=unknown
+    )
+    cases = [
+        Case("PCLS", "a bought clip of the target", "pcls", "tuning", clip, EVERY | {"y_bound": "private"}),
+        Case("PCLS", "a bought l1 bound", "pcls", "tuning", steep, {"l1_radius": "private", "fit_intercept": False}),
+        Case("PCLS", "a bought residual variance", "pcls", "tuning", P7, EVERY | {"model_penalty": "aic"}),
+        Case("PCLS", "bought bounds of a column", "pcls", "private_bounds", ends, EVERY),
+    ]
+    if relation != "replace_one":
+        wide = {"l1_radius": "private", "l1_grid": (0.01, 1.0, 100.0), "n0": 50}
+        cases.append(Case("PCLS", "a bought l1 bound, wide grid", "pcls", "tuning", P2, wide))
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+def _pipelines(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """A selection and a fit after it."""
+    listed = {key: value for key, value in LISTED.items() if key != "fit_intercept"}
+    options = {"select": {"method": "pcls", **listed}, "fit": {"family": "linear"}}
+    cases = [
+        Case(
+            "run",
+            f"P2: pcls, then linear, delta {delta:g}",
+            "run",
+            "select_then_fit",
+            [*P2, *P7],
+            options | {"delta": delta},
+        )
+        for delta in (0.0, DELTA)
+    ]
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
+CHECKS: tuple[Callable[[str, float, int], list[Evidence]], ...] = (
+    _least_squares,
+    _profile,
+    _screening,
+    _votes,
+    _moments,
+    _labels,
+    _public_records,
+    _histogram,
+    _tuning,
+    _pipelines,
+)
+"""All of them: under a relation, at an epsilon. They make no draws."""

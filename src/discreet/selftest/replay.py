@@ -1,0 +1,327 @@
+"""What a method hands to its mechanisms on a table, and on a neighbor with all that came out held fixed.
+
+The rows leave a method through its mechanisms alone. So with their outcomes held fixed, two neighbors must give the
+same calls with the same noise and the same release; and what carries the rows may differ by no more than is charged.
+Nothing here is drawn: additive noise is zero, or what a case wants it to be, and a choice falls on the best candidate.
+
+Privacy specification 9.4.
+"""
+
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting.events import (
+    ComposedEvent,
+    Event,
+    FailureEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    SelectionEvent,
+)
+from discreet.mechanisms import additive, selection, top_k
+from discreet.methods.base import Method
+from discreet.selftest.evidence import ROUNDING
+from discreet.selftest.tape import Tape
+
+Lift = Callable[[str], float]
+"""By how many scales the noise of a module's sums lifts them."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a mechanism.
+
+    Parameters
+    ----------
+    kind : {"laplace", "gaussian", "selection"}
+        Which events it is charged as.
+    scale : float
+        Of its noise, or over epsilon the range of scores that it covers.
+    values : list
+        What carries the rows.
+    outcome : Any
+        What came out.
+    epsilon : float
+        That a selection was handed; 0 for sums.
+    """
+
+    kind: str
+    scale: float
+    values: list[Any]
+    outcome: Any
+    epsilon: float = 0.0
+
+    def cost(self, other: "Call") -> float:
+        """Return what this call tells of two tables: epsilon, or rho of Gaussian noise.
+
+        Parameters
+        ----------
+        other : Call
+            The same on a neighbor.
+
+        Returns
+        -------
+        float
+            The privacy loss at most, or half the squared distance in standard deviations.
+        """
+        moved = np.array([float(b - a) for a, b in zip(self.values, other.values, strict=True)])
+        if self.kind == "selection":  # a pair seldom moves scores by all that the epsilon is for
+            return float(np.ptp(moved)) / self.scale
+        if self.kind == "laplace":
+            return float(np.abs(moved).sum()) / self.scale
+        return float((moved**2).sum()) / (2.0 * self.scale**2)
+
+
+@dataclass
+class _Run:
+    """One run of a method: its calls, and those of an earlier run that it repeats the outcomes of."""
+
+    lift: Lift
+    before: list[Call] | None = None
+    calls: list[Call] = field(default_factory=list)
+
+    def reach(self, kind: str, scale: float, values: list[Any], draw: Callable[[], Any], epsilon: float = 0.0) -> Any:
+        outcome = draw() if self.before is None else self.before[len(self.calls)].outcome
+        self.calls.append(Call(kind, scale, values, outcome, epsilon))
+        return outcome
+
+
+def _additive(run: _Run, kind: str, values: Iterable[int], scale: Any) -> list[int]:
+    exact = [int(value) for value in values]
+    where = sys._getframe(3).f_globals["__name__"].rpartition(".")[2]
+    lift = round(run.lift(where) * float(scale))
+    return list(run.reach(kind, float(scale), exact, lambda: [value + lift for value in exact]))
+
+
+def _laplace(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
+    return _additive(run, "laplace", values, scale)
+
+
+def _gaussian(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
+    return _additive(run, "gaussian", values, scale)
+
+
+def _choice(run: _Run, blocks: Iterable[Any], range_sensitivity: Any, epsilon: Any, **_: Any) -> int:
+    scores = np.concatenate(list(blocks))
+    scale = float(range_sensitivity) / float(epsilon)
+    return int(run.reach("selection", scale, scores.tolist(), lambda: int(np.argmin(scores)), float(epsilon)))
+
+
+def _top_k(run: _Run, scores: Any, k: int, epsilon: Any, sensitivity: Any, **_: Any) -> Any:
+    """Each score moves by the sensitivity at most, up or down."""
+    values = np.asarray(scores)
+    best, scale = np.sort(np.argsort(-values, kind="stable")[:k]), 2.0 * float(sensitivity) / float(epsilon)
+    return run.reach("selection", scale, values.tolist(), lambda: best, float(epsilon)).copy()
+
+
+_DOORS: dict[Callable[..., Any], Callable[..., Any]] = {
+    additive.discrete_laplace: _laplace,
+    additive.discrete_gaussian: _gaussian,
+    selection.noisy_min_of_blocks: _choice,
+    top_k.canonical_lipschitz: _top_k,
+    top_k.one_shot: _top_k,
+}
+"""Whatever else draws is made of these: quantiles, listed subsets and unlike sensitivities of selections, and peeling
+of one-shot noise, round by round."""
+
+
+def _recorder(run: _Run, mechanism: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(mechanism)
+
+    def reach(*args: Any, **given: Any) -> Any:
+        arguments = dict(signature.bind(*args, **given).arguments)
+        if not isinstance(arguments.pop("rng"), Tape):  # a simulation on the way, which tells no rows
+            return mechanism(*args, **given)
+        return _DOORS[mechanism](run, **arguments)
+
+    return reach
+
+
+def _recorded(run: _Run) -> AbstractContextManager[None]:
+    return swapped({mechanism: _recorder(run, mechanism) for mechanism in _DOORS})
+
+
+@contextmanager
+def swapped(others: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator[None]:
+    """Put other functions where some of the product's are, by whatever name they were imported.
+
+    Parameters
+    ----------
+    others : mapping of callable to callable
+        What stands in for each function.
+
+    Yields
+    ------
+    None
+        They are in place.
+    """
+    places = [
+        (module, name, value)
+        for path, module in list(sys.modules.items())
+        if path.startswith("discreet.") and not path.startswith("discreet.selftest")
+        for name, value in list(vars(module).items())
+        if isinstance(value, FunctionType) and value in others
+    ]
+    for module, name, function in places:
+        setattr(module, name, others[function])
+    try:
+        yield
+    finally:
+        for module, name, function in places:
+            setattr(module, name, function)
+
+
+def no_noise(where: str) -> float:
+    """Lift no sum.
+
+    Parameters
+    ----------
+    where : str
+        The module that asks.
+
+    Returns
+    -------
+    float
+        Zero.
+    """
+    del where
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Events of one kind in a row: what they cost on two tables, and what is charged for them.
+
+    Parameters
+    ----------
+    kind : {"laplace", "gaussian", "selection"}
+        What they are.
+    cost, price : float
+        Epsilon, or rho of Gaussian noise.
+    """
+
+    kind: str
+    cost: float
+    price: float
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What two runs with the same outcomes showed.
+
+    Parameters
+    ----------
+    parts : tuple of Part
+        In the order in which they are charged.
+    fault : str
+        What is wrong beside; empty where nothing is.
+    selected : tuple of str
+        Columns that were selected, on both.
+    """
+
+    parts: tuple[Part, ...]
+    fault: str = ""
+    selected: tuple[str, ...] = ()
+
+
+def replayed(
+    method: Method,
+    tables: Sequence[Any],
+    target: str,
+    candidates: Sequence[str],
+    lift: Lift = no_noise,
+    words: Sequence[float] = (),
+) -> Replayed:
+    """Record a method on a table, and repeat it on a neighbor.
+
+    Parameters
+    ----------
+    method : Method
+        With its parameters.
+    tables : sequence of Table
+        Two neighbors.
+    target : str
+        The response.
+    candidates : sequence of str
+        Columns that may be selected.
+    lift : callable
+        What noise there is.
+    words : sequence of float
+        Uniform numbers for what else a method does by chance.
+
+    Returns
+    -------
+    Replayed
+        Shares of the charge, and faults.
+    """
+    prepared = [method.prepare(table.metadata, target, candidates) for table in tables]
+    event = prepared[0].event
+    if event is None:
+        return Replayed((), "it gives no guarantee")
+    first = _Run(lift)
+    second = _Run(lift, before=first.calls)
+    try:
+        with _recorded(first):
+            outcomes = [prepared[0].run(tables[0], Tape(words))]
+        with _recorded(second):
+            outcomes.append(prepared[1].run(tables[1], Tape(words)))
+    except IndexError:
+        return Replayed((), "its calls depend on the rows")
+    except Exception as error:  # whatever a build ends in is a finding
+        return Replayed((), f"it ends in {type(error).__name__}: {error}")
+    if [(call.kind, call.scale, len(call.values)) for call in first.calls] != [
+        (call.kind, call.scale, len(call.values)) for call in second.calls
+    ]:
+        return Replayed((), "its noise depends on the rows")
+    if outcomes[0] != outcomes[1]:
+        return Replayed((), "the release depends on the rows beyond its noise")
+    costs = [(one.kind, one.cost(other)) for one, other in zip(first.calls, second.calls, strict=True)]
+    charged = [_price(leaf) for leaf in _leaves(event) if not isinstance(leaf, FailureEvent)]
+    if [kind for kind, _ in _by_kind(costs)] != [kind for kind, _ in _by_kind(charged)]:
+        return Replayed((), "what is done is not what is charged")
+    handed, price = (
+        sum(call.epsilon for call in first.calls),
+        sum(part for kind, part in charged if kind == "selection"),
+    )
+    if handed > price * (1.0 + ROUNDING):
+        return Replayed((), f"its selections are handed an epsilon of {handed:.4g} where {price:.4g} is charged")
+    both = zip(_by_kind(costs), _by_kind(charged), strict=True)
+    parts = tuple(part for (kind, spent), (_, prices) in both for part in _parts(kind, spent, prices))
+    return Replayed(parts, selected=outcomes[0].selected)
+
+
+def _parts(kind: str, spent: list[float], prices: list[float]) -> list[Part]:
+    """Call by call where each has a price of its own, else together."""
+    if len(spent) != len(prices):
+        return [Part(kind, sum(spent), sum(prices))]
+    return [Part(kind, cost, price) for cost, price in zip(spent, prices, strict=True)]
+
+
+def _by_kind(parts: Iterable[tuple[str, float]]) -> list[tuple[str, list[float]]]:
+    """Parts of one kind that follow each other stand together."""
+    groups = itertools.groupby(parts, key=lambda part: part[0])
+    return [(kind, [amount for _, amount in group]) for kind, group in groups]
+
+
+def _leaves(event: Event) -> list[Event]:
+    if isinstance(event, ComposedEvent):
+        return [leaf for part in event.events for leaf in _leaves(part)]
+    return [event]
+
+
+def _price(event: Event) -> tuple[str, float]:
+    if isinstance(event, GaussianEvent):
+        return "gaussian", float(event.rho)
+    if isinstance(event, LaplaceEvent):
+        return "laplace", float(event.epsilon)
+    if isinstance(event, SelectionEvent):
+        return "selection", float(event.epsilon)
+    raise TypeError(f"An event {type(event).__name__} cannot be replayed.")
