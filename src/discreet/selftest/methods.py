@@ -255,7 +255,7 @@ def _words(options: dict[str, Any]) -> str:
 
 
 def _votes(relation: str, epsilon: float, _: int) -> list[Evidence]:
-    """`TwoStage`: a row turns the vote of its block, and those of a unit the votes of theirs; no two are in one block."""
+    """`TwoStage`: a row turns the vote of its block, and those of a unit the votes of theirs."""
     n_blocks = CROWD * MANY
     one_block = ((0.9, 1.0, 1.0), (-0.9, -1.0, -1.0), (0.0, 0.2, 0.2), (0.0, -0.2, -0.2))
     base = [row for row in one_block for _ in range(n_blocks)]
