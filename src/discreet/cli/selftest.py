@@ -20,13 +20,13 @@ Example:
 def selftest(
     long: Annotated[bool, typer.Option("--long", help="Ten times as many draws.")] = False,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="NAME", help="A check, and the controls. May be repeated.")
+        list[str] | None, typer.Option("--only", metavar="NAME", help="A check, and its controls. May be repeated.")
     ] = None,
     processes: Annotated[int, typer.Option(min=1, max=64, help="At most.")] = 2,
     json_: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Attack the guarantee: every mechanism and method on its worst pairs, and broken ones that must be flagged.
+    """Attack the guarantee: every mechanism and method on its worst pairs, and the product broken on purpose.
 
     No data are read and no ledger is charged. Exit code 8 when anything is not as claimed.
     """

@@ -16,7 +16,7 @@ from discreet.selftest.evidence import Evidence, Floats, loss_of_normal
 
 ORDERS = (1.000001, 1.1, 1.5, 2.0, 4.0, 16.0, 64.0)
 """Of Renyi divergences."""
-DELTA = 1e-6
+DELTA = Fraction(1, 10**6)
 ROUNDS = 5
 
 
@@ -63,8 +63,10 @@ def _of_gaussians(epsilon: float) -> Evidence:
     rho = Fraction(epsilon) ** 2 / 40
     event = ComposedEvent((GaussianEvent(rho, Fraction(0)),) * ROUNDS)
     promised = guarantee_of(event, NeighboringRelation.REPLACE_ONE, DELTA)
-    shown = loss_of_normal(math.sqrt(2.0 * ROUNDS * float(rho)), DELTA)
-    facts = _about(f"{ROUNDS} sums, gaussian noise, at delta {DELTA:g}", float(promised.epsilon)) | {"delta": DELTA}
+    shown = loss_of_normal(math.sqrt(2.0 * ROUNDS * float(rho)), float(DELTA))
+    facts = _about(f"{ROUNDS} sums, gaussian noise, at delta {float(DELTA):g}", float(promised.epsilon)) | {
+        "delta": float(DELTA)
+    }
     return Evidence(shown=shown, how="law", n_draws=0, **facts)
 
 

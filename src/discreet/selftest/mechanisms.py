@@ -136,11 +136,29 @@ def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
             worst = max((law(other), law(swapped)), key=partial(_apart, base))
             facts = _of_top_k(mechanism, f"{noise} noise, 2 of 6, order and ties change", epsilon)
             evidence.append(drawn(_chosen(mechanism, one, epsilon, noise), (base, worst), CALLS * effort // 2, **facts))
-    ties: Floats = 5.0 + 1e-9 * np.arange(6, dtype=np.float64)
-    both = [laws.lipschitz_law(scores, 3, epsilon, 1.0, 0.5, "exponential") for scores in (ties, ties[::-1])]
+    return [*evidence, ties(epsilon, effort)]
+
+
+def ties(epsilon: float, effort: int) -> Evidence:
+    """Draw three of six scores that are all but tied, whose order the neighbor reverses: pair P10.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats.
+    effort : int
+        Times as many draws as in the short run.
+
+    Returns
+    -------
+    Evidence
+        By draws.
+    """
+    scores: Floats = 5.0 + 1e-9 * np.arange(6, dtype=np.float64)
+    both = [laws.lipschitz_law(each, 3, epsilon, 1.0, 0.5, "exponential") for each in (scores, scores[::-1])]
     facts = _of_top_k(canonical_lipschitz, "P10: exponential noise, 3 of 6, all but tied, the order reversed", epsilon)
-    call = _chosen(canonical_lipschitz, ties, epsilon, "exponential", 3)
-    return [*evidence, drawn(call, both, 2 * CALLS * effort, **facts)]
+    call = _chosen(canonical_lipschitz, scores, epsilon, "exponential", 3)
+    return drawn(call, both, 2 * CALLS * effort, **facts)
 
 
 def _turns_of_top_k(noise: str, epsilon: float) -> list[Evidence]:
@@ -213,18 +231,54 @@ def _quantile(relation: str, epsilon: float, effort: int) -> list[Evidence]:
 
 def _additive(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """Discrete Laplace and Gaussian noise on a count that moves by one."""
-    n, scale, sd = NUMBERS * effort, 1.0 / epsilon, 5.0 / epsilon
+    return [laplace_sums(epsilon, effort), gaussian_sums(epsilon, effort)]
+
+
+def laplace_sums(epsilon: float, effort: int) -> Evidence:
+    """Draw discrete Laplace noise on a count.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats.
+    effort : int
+        Times as many draws as in the short run.
+
+    Returns
+    -------
+    Evidence
+        By draws.
+    """
+    n, scale = NUMBERS * effort, 1.0 / epsilon
     noise = np.array(discrete_laplace([7] * n, scale, Source())) - 7
     law = laws.laplace_law(scale, int(30 * scale) + 3)
     facts = _about("mechanisms.additive.discrete_laplace", "a count moves by one", "additive", epsilon)
     facts |= {"shown": loss_of_laws(law[1:-2], law[2:-1]), "misfit": _misfit_of_whole(noise, law)}
-    evidence = [Evidence(how="draws", n_draws=n, **facts)]
+    return Evidence(how="draws", n_draws=n, **facts)
+
+
+def gaussian_sums(epsilon: float, effort: int) -> Evidence:
+    """Draw discrete Gaussian noise on a count.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats.
+    effort : int
+        Times as many draws as in the short run.
+
+    Returns
+    -------
+    Evidence
+        By draws.
+    """
+    n, sd = NUMBERS * effort, 5.0 / epsilon
     noise = np.array(discrete_gaussian([7] * n, sd, Source())) - 7
     law = laws.gaussian_law(sd, int(12 * sd) + 2)
     facts = _about("mechanisms.additive.discrete_gaussian", "a count moves by one", "additive", epsilon)
     facts |= {"epsilon": loss_of_normal(1.0 / sd, DELTA) + 1.0 / sd**2, "delta": DELTA}  # the lattice costs 1 / sd^2
     facts |= {"shown": loss_at_delta(law, np.append(0.0, law[:-1]), DELTA), "misfit": _misfit_of_whole(noise, law)}
-    return [*evidence, Evidence(how="draws", n_draws=n, **facts)]
+    return Evidence(how="draws", n_draws=n, **facts)
 
 
 def _misfit_of_whole(noise: Any, law: Floats) -> float:

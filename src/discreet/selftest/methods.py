@@ -277,7 +277,7 @@ def _moments(relation: str, epsilon: float, _: int) -> list[Evidence]:
     """`NoisyMoments` and `LinearRegression`, with Laplace and with Gaussian noise, on pair P18."""
     cases = []
     for delta in (0.0, DELTA):
-        kinds = (("NoisyMoments", "moments", {}), ("NoisyMoments", "moments", {"question": "coefficients"}),
+        kinds: tuple[tuple[str, str, dict[str, Any]], ...] = (("NoisyMoments", "moments", {}), ("NoisyMoments", "moments", {"question": "coefficients"}),
                  ("LinearRegression", "linear", {}))  # fmt: skip
         for subject, method, options in kinds:
             name = f"P18: delta {delta:g}" + (f", {_words(options)}" if options else "")

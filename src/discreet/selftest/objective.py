@@ -46,7 +46,11 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     apart = math.sqrt(n_numbers) * 2.0 * chosen.gradient / (chosen.ridge * STEP) + n_numbers
     fault = "" if np.array_equal(linear, term) else "the linear term is not what was drawn"
     prices = _prices(prepared.event)
-    about = {"subject": "LogisticRegression", "claim": "methods/perturbed_logistic.privacy.md", "neighboring": relation}
+    about: dict[str, Any] = {
+        "subject": "LogisticRegression",
+        "claim": "methods/perturbed_logistic.privacy.md",
+        "neighboring": relation,
+    }
     about |= {"delta": 0.0, "how": "replay", "n_draws": 0, "fault": fault}
     return [
         Evidence(case="delta 0: its minimizer", epsilon=prices[0], shown=spent, **about),

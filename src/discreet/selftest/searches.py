@@ -29,8 +29,8 @@ LEAD = 1.6
 
 def _subset_search(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """`noisy_min_subset`, by its list and by its race."""
-    found = [_listed(epsilon), _apart(epsilon, SEARCHES * effort)]
-    return [*found, _divided(DIVIDED * effort)] if epsilon == 1.0 else found
+    found = [_listed(epsilon), apart(epsilon, effort)]
+    return [*found, divided(effort)] if epsilon == 1.0 else found
 
 
 def _problem(gram: Any, xty: Any, yty: float, radius: float) -> SubsetProblem:
@@ -51,9 +51,22 @@ def _listed(epsilon: float) -> Evidence:
     )
 
 
-def _apart(epsilon: float, n: int) -> Evidence:
-    """Columns that do not overlap are in or out each by itself, under Gumbel noise: a logistic law of each."""
-    scale = 1.0 / epsilon
+def apart(epsilon: float, effort: int) -> Evidence:
+    """Search columns that do not overlap: under Gumbel noise each is in or out by itself, by a logistic law.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats.
+    effort : int
+        Times as many draws as in the short run.
+
+    Returns
+    -------
+    Evidence
+        By draws.
+    """
+    n, scale = SEARCHES * effort, 1.0 / epsilon
     is_better = np.arange(COLUMNS) % 2 == 1
     penalty = 2.0 * scale
     gains = penalty + np.where(is_better, LEAD, -LEAD) * scale
@@ -68,8 +81,20 @@ def _apart(epsilon: float, n: int) -> Evidence:
     return Evidence(shown=epsilon, how="draws", n_draws=n * COLUMNS, misfit=misfit, **facts)
 
 
-def _divided(n: int) -> Evidence:
-    """At most one of ten columns that overlap, in a search that is made to divide at each step."""
+def divided(effort: int) -> Evidence:
+    """Search for at most one of ten columns that overlap, and divide at each step.
+
+    Parameters
+    ----------
+    effort : int
+        Times as many draws as in the short run.
+
+    Returns
+    -------
+    Evidence
+        By draws.
+    """
+    n = DIVIDED * effort
     place = np.arange(10)
     gram, effects = 0.9 ** np.abs(place[:, None] - place), np.cos(1.7 * place)
     explained = float(effects @ gram @ effects)
