@@ -277,8 +277,11 @@ def _moments(relation: str, epsilon: float, _: int) -> list[Evidence]:
     """`NoisyMoments` and `LinearRegression`, with Laplace and with Gaussian noise, on pair P18."""
     cases = []
     for delta in (0.0, DELTA):
-        kinds: tuple[tuple[str, str, dict[str, Any]], ...] = (("NoisyMoments", "moments", {}), ("NoisyMoments", "moments", {"question": "coefficients"}),
-                 ("LinearRegression", "linear", {}))  # fmt: skip
+        kinds: tuple[tuple[str, str, dict[str, Any]], ...] = (
+            ("NoisyMoments", "moments", {}),
+            ("NoisyMoments", "moments", {"question": "coefficients"}),
+            ("LinearRegression", "linear", {}),
+        )
         for subject, method, options in kinds:
             name = f"P18: delta {delta:g}" + (f", {_words(options)}" if options else "")
             cases.append(Case(subject, name, method, "noisy_moments", P18, options | {"delta": delta}))
