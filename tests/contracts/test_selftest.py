@@ -106,7 +106,7 @@ def _quick():
         seen.add(fault.check)
 
 
-@pytest.mark.parametrize("fault", _quick(), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", list(_quick()), ids=lambda fault: fault.name)
 def test_a_fault_is_flagged(fault):
     """By the check that is meant for it."""
     found = suite.control(fault)
