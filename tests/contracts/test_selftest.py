@@ -18,7 +18,6 @@ from tests.contracts.claims import claims
 NOT_ATTACKED = {
     "leaders": "part of one_shot",
     "hybrid_published": "claims nothing",
-    "sum_of_squares": "a part of each pcpl",
 }
 
 SLOW = {"top_k", "labels", "moments", "pipelines", "additive", "selection", "subset_search", "screening"}
