@@ -7,7 +7,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from discreet.data.engine import Table
-from discreet.kernels.noisy_selection import Penalty, unit_penalties
+from discreet.kernels.noisy_selection import Penalty, best_models, unit_penalties
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Outcome, Progress
 from discreet.methods.moment_answers import MomentAnswers
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 MOST_UNITS = 10
 """Of up to so many columns all models are looked at, which needs no compiler."""
 
-MOST_WORK = 1e7
+MOST_WORK = 1e6
 """Multiplications of a search among more: a plan draws hundreds of releases, and the best model is found first."""
 
 
@@ -44,12 +44,19 @@ class RememberedMoments(PreparedMoments):
             return Outcome(noise=self.noise, **method.outcome(record, self.sums.design.candidates))
         selected = answers.selected(method.model_penalty) if len(answers.candidates) <= MOST_UNITS else None
         if selected is None:
-            selected, _ = answers.select(method.model_penalty)
+            selected = answers.searched(method.model_penalty)
         return Outcome(selected, self.noise)
 
 
 class _Selection(MomentAnswers):
     """The model that `MomentAnswers.select` finds, by a look at all of them."""
+
+    def searched(self, penalty: Penalty) -> tuple[str, ...]:
+        """Columns of the best model that a search comes to, without what is said of the other sizes."""
+        units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
+        prices = unit_penalties(penalty, units, self._clean.n_rows)
+        best = best_models(self._weighted, units, self._owned((None,)), prices, None, self.most_work)
+        return tuple(name for j, name in enumerate(self.candidates) if best.mask >> j & 1)
 
     def selected(self, penalty: Penalty) -> tuple[str, ...] | None:
         """Columns of the best model; None where the moments are too close to singular for plain elimination."""
