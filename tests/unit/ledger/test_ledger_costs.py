@@ -50,7 +50,7 @@ def test_a_basic_cap_has_no_rho():
     """Epsilon and delta are all that adds up."""
     cap = cap_of(BASIC, Fraction(3, 2), MILLIONTH)
     assert cap == {"epsilon": 1_500_000_000, "delta": 10**12, "rho": None, "failure": None}
-    assert numbers(cap) == (Fraction(3, 2), MILLIONTH, 0, 0)
+    assert numbers(cap) == {"epsilon": Fraction(3, 2), "delta": MILLIONTH, "rho": 0, "failure": 0}
     assert accounting_of(cap) is BASIC
 
 
@@ -58,7 +58,7 @@ def test_a_basic_cap_has_no_rho():
 def test_a_cap_under_zcdp_keeps_a_tenth_of_delta(epsilon, grains):
     """Rho converts at the other nine tenths to no more than epsilon, and the check of the books agrees."""
     cap = cap_of(ZCDP, epsilon, Fraction(grains, 10**18))
-    found_epsilon, delta, rho, failure = numbers(cap)
+    found_epsilon, delta, rho, failure = numbers(cap).values()
     assert cap["failure"] == grains // 10
     assert epsilon - EPSILON_GRAIN < found_epsilon <= epsilon
     assert epsilon_of_rho(rho, delta - failure) <= found_epsilon
@@ -77,7 +77,7 @@ def test_caps_under_zcdp_at_the_ends():
 def test_a_cap_that_does_not_follow():
     """Ten steps are left to another machine's logarithms, and no more; failures may not take more than their tenth."""
     cap = cap_of(ZCDP, 1, MILLIONTH)
-    _, delta, rho, failure = numbers(cap)
+    _, delta, rho, failure = numbers(cap).values()
     exact = int(epsilon_of_rho(rho, delta - failure) / EPSILON_GRAIN)
     assert follows(cap | {"epsilon": exact - 10})
     assert not follows(cap | {"epsilon": exact - 11})
