@@ -135,7 +135,7 @@ def test_a_broken_ledger_is_refused(ledger, path, tamper, ask):
     tamper(path, "DELETE FROM head")
     with pytest.raises(BudgetError, match=r"a row that it needs is missing\. Nothing is computed without a ledger"):
         ask(ledger)
-    tamper(path, "INSERT INTO head VALUES (1, 1, '0')", "DROP TABLE accounts")
+    tamper(path, "INSERT INTO head (id, seq, hash) SELECT 1, seq, hash FROM entries", "DROP TABLE accounts")
     with pytest.raises(BudgetError, match="no such table: accounts"):
         ask(ledger)
 
@@ -157,10 +157,10 @@ def test_creation_is_silent(tmp_path, caplog, capfd):
 
 
 def test_the_file_waits_for_the_disk(ledger, path):
-    """The journal is a write-ahead log, and each commit is synchronized in full."""
+    """The journal is a write-ahead log, and each commit is waited for, and what removes a journal too."""
     assert _read(path, "PRAGMA journal_mode") == [("wal",)]
     with ledger._store.read() as connection:
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
 
 
 def test_rows_cannot_be_changed_by_mistake(ledger, path, ask):
