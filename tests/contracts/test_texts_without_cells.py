@@ -48,7 +48,7 @@ ONE_BY_ONE = {
     "data/engines/spark_session.py": "others own: versions of software",
     "data/engines/sql_catalog.py": "listed wanted: names of tables that the role may read, and the one asked for",
     "data/engines/sql_session.py": "reason: words of the code, chosen by those of the library",
-    "data/header.py": "_outer found missing more: a storage type without what is inside it, a name that differs in case "
+    "data/header.py": "_outer found missing more: a storage type without what is inside, a name that differs in case "
     "alone, and names of declared columns and how many they are",
     "data/score_design.py": "at level shown: parameters, and declared levels",
     "data/sources.py": "known lack: words of the code",
