@@ -103,7 +103,7 @@ def _other_terms(connection: Connection, row: RowMapping, of: ColumnElement[bool
     wrong = []
     for name in ("unit", "neighboring"):
         fixed = select(entries.c[name]).where(
-            of, entries.c.kind.in_(("grant", "reserve")), entries.c[name].is_not(None)
+            of, entries.c.kind.in_(("grant", "reserve", "reconcile")), entries.c[name].is_not(None)
         )
         first = connection.execute(fixed.limit(1)).scalar()
         wrong += [name] if first != row[name] else []
