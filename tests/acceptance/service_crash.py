@@ -237,6 +237,9 @@ def _is_at_rest(context):
 def play(scenario):
     """Approve, answer and recover, with one fault on the way; how everybody ended."""
     settings = Settings.model_validate(scenario["settings"])
+    os.environ["XDG_STATE_HOME"] = str(
+        Path(scenario["log"]).with_name("state")
+    )  # a copy of an office is another machine
     log, asked, faults, grace_s = (scenario[name] for name in ("log", "requests", "faults", "grace_s"))
     ends = {"server": forked(lambda: [approve(settings, id_, faults.get("server")) for id_ in asked])}
     if scenario["again"]:

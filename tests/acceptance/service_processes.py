@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from discreet.service.context import open_context
@@ -108,6 +109,14 @@ def crowd(urls: list[str], work: list[list[Call]]) -> list[list[tuple[int, Any]]
     found = [[tuple(one) for one in json.loads(process.communicate(timeout=600)[0])] for process in crowd]
     assert all(process.returncode == 0 for process in crowd)
     return found
+
+
+@contextmanager
+def own_machine(folder: Path) -> Iterator[None]:
+    """Remember witnesses where the processes of an office do: a copy of it is an older ledger to any other machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        yield
 
 
 def play(scenarios: list[dict[str, Any]]) -> tuple[list[dict[str, int]], str]:

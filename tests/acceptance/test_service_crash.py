@@ -19,7 +19,7 @@ from discreet.service.context import open_context
 from discreet.service.desk import releases, requests
 from discreet.service.schemas import RequestIn
 from tests.acceptance.service_crash import approve
-from tests.acceptance.service_processes import PATIENCE_S, crowd, play, serve, set_up, start
+from tests.acceptance.service_processes import PATIENCE_S, crowd, own_machine, play, serve, set_up, start
 from tests.office import QUESTION, settings_of
 
 COST = Fraction(1, 2)
@@ -142,8 +142,9 @@ def test_killed_at_a_step(played, death):
     for role in ("server", "worker"):
         assert ends[death][role] == (-signal.SIGKILL if role in faults else 0)
     assert ends[death]["recovery"] == 0
-    settings = settings_of(Path(scenario["log"]).parent, scenario["settings"]["database"], slot_s=SLOT_S)
-    with open_context(settings) as context:
+    folder = Path(scenario["log"]).parent
+    settings = settings_of(folder, scenario["settings"]["database"], slot_s=SLOT_S)
+    with own_machine(folder), open_context(settings) as context:
         found = requests.listed(context, ANN)[0]
         assert (found.code or found.state) == expected
         _check_ledger(context.ledger, found, expected)
@@ -178,11 +179,12 @@ def _check_rows(log, expected):
 def test_a_question_lost_is_asked_again_at_full_price(played):
     """What was lost stays charged, and its question is free to be asked and charged again: it is not in flight."""
     scenario = played[0]["rows are read"]
-    settings = settings_of(Path(scenario["log"]).parent, scenario["settings"]["database"], slot_s=SLOT_S)
-    with open_context(settings) as context:
+    folder = Path(scenario["log"]).parent
+    settings = settings_of(folder, scenario["settings"]["database"], slot_s=SLOT_S)
+    with own_machine(folder), open_context(settings) as context:
         made, is_new = requests.submit(context, ANN, RequestIn.model_validate(QUESTION), "key-00000002")
         assert (made.state, is_new, made.is_free) == ("waiting", True, False)
-    with Ledger(settings.database) as ledger:
+    with own_machine(folder), Ledger(settings.database) as ledger:
         assert ledger.account("toy").epsilon_spent == COST
 
 

@@ -20,7 +20,7 @@ from discreet.service.schemas import RequestIn
 from discreet.service.store import audit
 from discreet.service.worker import job, loop, queue
 from discreet.workflow import request as flow
-from tests.acceptance.service_processes import play, set_up
+from tests.acceptance.service_processes import own_machine, play, set_up
 from tests.office import QUESTION, open_office, settings_of
 
 ANN = Principal("ann", Role.ANALYST)
@@ -80,7 +80,7 @@ def played(tmp_path_factory):
 
 
 def _seen(folder, changes):
-    with open_context(settings_of(folder, **changes)) as context:
+    with own_machine(folder), open_context(settings_of(folder, **changes)) as context:
         second, first = (requests.shown(context, one) for one in requests.listed(context, ANN))
         entries = [one for one in context.ledger.history() if one.reservation == first.entry]
         with context.database.read() as connection:

@@ -574,6 +574,8 @@ def test_a_worker_that_dies_once_changes_nothing(stored, tmp_path):
 
 def test_an_hour_is_no_number():
     """A cell that is neither number nor text is refused by the header, before a row is read."""
-    frame = spark().createDataFrame([(datetime.date(2020, 1, 1), 1, "level 1", 0.5)], "x date, n int, site string, y double")
+    frame = spark().createDataFrame(
+        [(datetime.date(2020, 1, 1), 1, "level 1", 0.5)], "x date, n int, site string, y double"
+    )
     with pytest.raises(DataMismatchError, match="storage type is DATE"):
         open_table(frame, declared()).check(["x"])
