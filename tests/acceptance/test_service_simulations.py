@@ -163,7 +163,7 @@ def test_a_simulation_ends_with_its_server():
 @pytest.mark.parametrize(
     "odd",
     [
-        {"epsilons": [5e-324]},
+        {"epsilons": [1e-9]},
         {"epsilons": [1000], "delta": 0.9999999},
         {"delta": 5e-324, "r_squared": 5e-324},
         {"r_squared": 1 - 1e-16, "correlation": 1 - 1e-16, "n_rows": 1},

@@ -137,7 +137,7 @@ def _bare(name: str) -> str:
 
 def _files(path: Path) -> frozenset[tuple[int, int]]:
     """What tells files from all others, of a file or of all below a folder; none where nobody may look."""
-    folders = os.walk(path, onerror=None)
+    folders = os.walk(path) if path.is_dir() else ()
     paths = [path, *(Path(folder, name) for folder, _, names in folders for name in names)]
     seen = set[tuple[int, int]]()
     for one in paths:
