@@ -84,7 +84,9 @@ class Request:
     def table(self, metadata: Metadata, kind: str) -> FrameTable:
         """The private table, with as many rows as the relation asks for."""
         n = max(self.n_rows, 1) if self.relation == "replace_one" else self.n_rows
-        return FrameTable(self.rows(metadata, kind, n), metadata)
+        table = FrameTable(self.rows(metadata, kind, n), metadata)
+        table.state()
+        return table
 
 
 def _cells(name: str, metadata: Metadata, kind: str, n: int, rng: Any) -> pa.Array:
@@ -217,7 +219,7 @@ def outcome_of(request: Request, kind: str | None = None) -> Release | None:
             if request.method in ("hybrid", "public-subset"):
                 parameters["public"] = PublicRecords(request.rows(metadata, "random", PUBLIC), metadata)
             method = method_of(request.method, **parameters)
-            inquiry = inquire(method, metadata, "y", name="edge", locator=None)
+            inquiry = inquire(method, metadata, "y", name="edge", locator=None, rows_origin=table.rows_origin)
             inquiry.plan()
             # Public records in memory are of no file that the metadata could name: such a request is never charged.
             inquiry.prepared.check_table(table, request.method not in ("hybrid", "public-subset"))
