@@ -24,6 +24,11 @@ ROWS = [
     "Smith,TRUE,north",
     "Smith,N/A,north",
     'Smith,north,"1.234,50"',
+    *(
+        f"Smith,{cell},north"
+        for cell in ("AHV756.1234.5678.97", "120/80", "12 Main St", "Jan 5 1980", "F32.1", "1200 EUR")
+    ),
+    *(f"Smith,{cell},north" for cell in ("12kg", "38 EUR", "<5", "2020Q1", "½")),
     f"Smith,{'She came in with a cough. ' * 9},north",
 ]
 NAMES = ["age,income_2020,site", "patient,1007_s_at,rs12345", "x,y,no.", "Alter,Größe (cm),BMI %", "Datum,PLZ,e-mail"]

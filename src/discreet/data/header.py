@@ -19,9 +19,12 @@ _STORED = frozenset(
 _NUMBER = r"[-+]?[$€£]? ?(\d[\d .,'_]*|[.,]\d+)([eE][-+]?\d+)?[%€$£ ]*"
 _DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{1,2}[- .]*[A-Za-z]{3,9}[- .,]*\d{2,4}|\d{1,2}(:\d{2})+.*"
 _WORD = r"[Tt]rue|TRUE|[Ff]alse|FALSE|[Yy]es|YES|no|NA|[Nn]/[Aa]|NaN|nan|[-+]?inf|[Nn]ull|NULL|[Nn]one|\.|-+|\?+"
-_VALUE = re.compile(rf"{_NUMBER}|{_DATE}|{_WORD}|[^@]+@[^@]+|.{{201,}}", re.DOTALL)
+_AMOUNT = r"[<>~=]{1,2} ?\d.*|\d[\d.,]* ?[A-Za-z%€$£]{1,4}\d?|\d+ ?/ ?\d+|\d*[½¼¾]"
+_PLACE = r"\d+[- ]\D.*|[A-Za-z]{3,9}[. ]+\d{1,2},?( \d{2,4})?"
+_CODE = r"[A-Za-z]*\d+([.-]\d+){2,}|[A-Z]\d{2}\.\d+"
+_VALUE = re.compile(rf"{_NUMBER}|{_DATE}|{_WORD}|{_AMOUNT}|{_PLACE}|{_CODE}|[^@]+@[^@]+|.{{201,}}", re.DOTALL)
 """What a cell looks like, and a name does not: a number, a date or time, a truth value, a mark of a missing cell, an
-address of mail, a text."""
+amount, a code, an address of a house or of mail, a text."""
 
 
 def may_be_row(names: Sequence[str]) -> bool:
