@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -103,6 +104,26 @@ def test_a_witness_that_is_missing_stops_every_command(place, commands):
         assert "Put it back, or name where it lies with --witness" in place.run(*words).refused(4)
     assert place.run("budget", "witness", "moved.witness", "--ledger", place.ledger).code == 0
     assert place.run(*commands["select"]).code == 0
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_no_command_spends_while_a_later_witness_is_away(place, commands, is_named):
+    """An older copy records the one before: refused with the way out, which the message names and which works."""
+    ledger = ("--ledger", place.ledger)
+    assert place.run("budget", "witness", "first.witness", *ledger).code == 0
+    shutil.copy(place.ledger, "backup.sqlite")
+    assert place.run("budget", "witness", "later.witness", *ledger).code == 0
+    place.select(out="first.json")
+    Path("later.witness").rename("away")
+    shutil.copy("backup.sqlite", place.ledger)
+    witness = ("--witness", "first.witness") if is_named else ()
+    for words in commands.values():
+        told = place.run(*words, *witness).refused(4)
+        assert f"{Path('later.witness').absolute()}' is not" in told
+    assert place.run("budget", "reconcile", "--release", "first.json", *ledger).code == 0
+    begin = shlex.split(told.partition("go on without it: ")[2])
+    assert place.run(*begin[1:]).code == 0
+    assert place.spent() == 1
 
 
 def test_a_witness_brings_the_charges_back(restored):

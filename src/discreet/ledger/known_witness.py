@@ -1,7 +1,8 @@
 """Where a ledger's witness lies: the ledger says so itself, and so does a file that no backup of it brings back.
 
 A copy that is older than its witness may not know of it. So each witness is also remembered in the user's state folder,
-under the ledger's place and under the hash of its first entry, which every copy has.
+under the ledger's place and under the hash of its first entry, which every copy has. A note holds all that the ledger
+was written to since a witness was last begun or moved: each may have seen what the others did not.
 """
 
 import hashlib
@@ -18,16 +19,17 @@ from discreet.ledger.schema import entries, head
 from discreet.ledger.store import Store
 
 ENVIRONMENT = "DISCREET_WITNESS"
-"""Environment variable that names the witness of the default ledger."""
+"""Environment variable that names the witness of whichever ledger is opened without one being named."""
+
+_BETWEEN = "\0"
+"""Between the paths of a note: the only character that no path holds."""
 
 
-def given(store: Store, witness: str | Path | None) -> Path | None:
+def given(witness: str | Path | None) -> Path | None:
     """Return the witness that whoever opens the ledger names.
 
     Parameters
     ----------
-    store : Store
-        The ledger's database.
     witness : str, Path or None
         As `Ledger` takes it.
 
@@ -36,7 +38,7 @@ def given(store: Store, witness: str | Path | None) -> Path | None:
     Path or None
         Absolute.
     """
-    if witness is None and store.is_default:
+    if witness is None:
         witness = os.environ.get(ENVIRONMENT) or None
     return None if witness is None else Path(witness).absolute()
 
@@ -84,16 +86,12 @@ def remembered(store: Store, connection: Connection) -> list[Path]:
     Returns
     -------
     list of Path
-        That of its place and that of its first entry.
+        Those of its place and those of its first entry.
     """
-    places = []
-    for note in _notes(store, connection):
-        with suppress(OSError, ValueError):
-            places.append(Path(note.read_text(encoding="utf-8")))
-    return places
+    return [Path(place) for note in _notes(store, connection) for place in _places(note)]
 
 
-def remember(store: Store, connection: Connection, witness: Path) -> None:
+def remember(store: Store, connection: Connection, witness: Path, *, alone: bool) -> None:
     """Remember a witness in this user's state folder, where it can be written.
 
     Parameters
@@ -104,14 +102,16 @@ def remember(store: Store, connection: Connection, witness: Path) -> None:
         In a transaction.
     witness : Path
         The file.
+    alone : bool
+        Forget the others: this one was told all that the ledger holds.
     """
-    notes = _notes(store, connection)
-    if remembered(store, connection) == [witness] * len(notes):
-        return
-    with suppress(OSError, DiscreetError):  # a second memory: the ledger has the first
-        notes[0].parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for note in notes:
-            write_whole(note, str(witness))
+    for note in _notes(store, connection):
+        before = _places(note)
+        places = [str(witness)] if alone else list(dict.fromkeys([*before, str(witness)]))
+        if places != before:
+            with suppress(OSError, DiscreetError):  # a second memory: the ledger has the first
+                note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_whole(note, _BETWEEN.join(places))
 
 
 def _notes(store: Store, connection: Connection) -> list[Path]:
@@ -119,3 +119,10 @@ def _notes(store: Store, connection: Connection) -> list[Path]:
     first = connection.execute(select(entries.c.hash).where(entries.c.seq == 1)).scalar()
     folder = Path(platformdirs.user_state_dir("discreet")) / "witnesses"
     return [folder / hashlib.sha256(key.encode()).hexdigest() for key in (store.place, first) if key is not None]
+
+
+def _places(note: Path) -> list[str]:
+    """Return the paths in a note, none where it cannot be read."""
+    with suppress(OSError, ValueError):
+        return note.read_text(encoding="utf-8").split(_BETWEEN)
+    return []

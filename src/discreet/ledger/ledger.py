@@ -36,8 +36,8 @@ class Ledger(Reader):
     witness : str, Path or None
         A file outside the database's backups, to which every entry is written before the method that made it returns;
         created with a new ledger, which records where it lies. It tells an older copy of the ledger from the newest.
-        None is, for the default ledger, the one that the environment variable DISCREET_WITNESS names, else the one that
-        the ledger records, else the one that this user's state folder remembers.
+        None is the one that the environment variable DISCREET_WITNESS names, else the one that the ledger records,
+        else the one that this user's state folder remembers.
     new_witness : bool
         Tell a witness that is empty or not there all that the ledger holds, and record it. Without this, such a witness
         is refused for a ledger that has entries: its disk may be missing, and an older copy would pass for the newest.
@@ -47,8 +47,8 @@ class Ledger(Reader):
     Raises
     ------
     BudgetError
-        When no ledger can be opened there, or the witness cannot be written or has seen nothing of the ledger: nothing
-        is computed without one.
+        When no ledger can be opened there, or the witness cannot be written or has seen nothing of the ledger, or
+        another one that is remembered is out of reach: nothing is computed without them.
     VerificationError
         When a witness that is known saw entries that the ledger does not hold: a backup was put back.
 

@@ -26,9 +26,10 @@ def restored(store: Store, witness: Path, first: int, count: int) -> Verificatio
         Its text holds the command that charges them again.
     """
     command = store.command("reconcile", "--witness", str(witness))
+    foreign = " If the witness is another ledger's, name this one's with --witness." if first == 1 else ""
     return VerificationError(
         f"Every entry that the witness saw must be in the ledger's chain, but entry {first} is not, of {count} in all. "
-        f"This ledger is an older copy: spend nothing from it, and put back the newest, or `{command}`."
+        f"This ledger is an older copy: spend nothing from it, and put back the newest, or `{command}`.{foreign}"
     )
 
 
@@ -51,6 +52,31 @@ def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
         f"A witness must have seen the ledger's entries, but {str(path)[:300]!r} is empty or was not there. Put it "
         "back, or name where it lies with --witness: without it an older copy passes for the newest. To begin a new "
         f"one of a ledger that you trust: {store.command('witness', str(path))}"
+    )
+
+
+def out_of_reach(store: Store, path: Path, written: Path) -> BudgetError:
+    """Return the error of a witness that is remembered beside the ledger's own, and cannot be read.
+
+    Parameters
+    ----------
+    store : Store
+        The ledger's database.
+    path : Path
+        The witness that cannot be read.
+    written : Path
+        The one that the ledger would be written to.
+
+    Returns
+    -------
+    BudgetError
+        With the command that goes on without the one that is missing.
+    """
+    return BudgetError(
+        f"Every witness that is remembered of a ledger must be within reach, but {str(path)[:300]!r} is not, and may "
+        "have seen what this copy lacks. Put it back. If it is lost for good, first charge again what releases show "
+        f"(`{store.command('reconcile', '--release', 'FILE')}`), unless you know that this ledger is the newest; then "
+        f"go on without it: {store.command('witness', str(written))}"
     )
 
 

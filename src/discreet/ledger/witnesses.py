@@ -23,13 +23,19 @@ class Witnesses:
 
     def __init__(self, store: Store, witness: str | Path | None) -> None:
         self._store = store
-        self._named = known_witness.given(store, witness)
+        self._is_named = witness is not None
+        self._is_restored = False
+        given = known_witness.given(witness)
         with store.read() as connection:
             self._recorded = known_witness.recorded(connection)
-            known = [self._named, self._recorded, *known_witness.remembered(store, connection)]
-        paths = list(dict.fromkeys(path for path in known if path is not None))
-        # One that is no longer kept may lie elsewhere or nowhere; where it lies, it may have seen more than this copy.
-        self._all = [Witness(path) for path in paths if path == paths[0] or path.is_file()]
+            remembered = known_witness.remembered(store, connection)
+        paths = [path for path in dict.fromkeys([given, self._recorded, *remembered]) if path is not None]
+        self._is_given = given is not None
+        # What the ledger records may have been moved to where the caller says; nothing says so of the others.
+        self._missing = [
+            path for path in remembered if path not in (given, self._recorded) and not Witness(path).holds_lines()
+        ]
+        self._all = [Witness(path) for path in paths if path == paths[0] or Witness(path).holds_lines()]
 
     @property
     def path(self) -> Path | None:
@@ -49,31 +55,31 @@ class Witnesses:
         Raises
         ------
         BudgetError
-            When the witness cannot be written, or saw nothing of a ledger with entries.
+            When the witness cannot be written, or saw nothing of a ledger with entries, or when another one that is
+            remembered is out of reach.
         VerificationError
             When a witness saw more than the ledger holds.
         """
         if not self._all:
             return
         written = self._all[0]
-        if is_restored and self._named is None and not written.holds_lines():
+        self._is_restored = is_restored
+        if not is_new and self._saw_nothing(written):
+            if not is_restored or self._is_named:
+                raise witness_refusals.witness_saw_nothing(self._store, written.path)
+            self._missing.append(written.path)
             self._all = []  # lost as well: a new one will be told
             return
-        with self._store.read() as connection:
-            last, _ = chain.read_head(connection)
-        if not (written.holds_lines() or is_new) and (last or self._named is None):
-            raise witness_refusals.witness_saw_nothing(self._store, written.path)
+        if is_new:
+            self._missing = []
+        if not is_restored:
+            self._refuse_missing(written)
         written.prepare()
         if not is_restored:
             self.check()
         if is_new:
             self._tell_all(written)
-        if is_new or self._recorded is None:
-            with self._store.write() as connection:
-                known_witness.record(connection, written.path)
-        if not is_restored:
-            with self._store.read() as connection:
-                known_witness.remember(self._store, connection, written.path)
+        self._note(written, is_new=is_new)
 
     def check(self, other: str | Path | None = None) -> None:
         """Check that the ledger holds all that its witnesses saw, or another one did.
@@ -108,17 +114,12 @@ class Witnesses:
         VerificationError
             When an entry is missing.
         """
-        if not self._all:
-            if (recorded := known_witness.recorded(connection)) is not None:
-                raise witness_refusals.witness_since(recorded)
-            return
-        written = self._all[0]
-        newest = written.newest()
-        if last and not newest:
-            raise witness_refusals.witness_saw_nothing(self._store, written.path)
-        # An entry in the chain stands for all before it; as many are looked at as may have been written out of order.
-        if books.unknown_hashes(connection, [line.hash for line in newest]):
-            self._refuse_lost(written, written.lines(lambda: books.known_hashes(connection)))
+        recorded = known_witness.recorded(connection)
+        if recorded not in (None, self._recorded):
+            raise witness_refusals.witness_since(recorded)
+        self._refuse_missing(*self._all[:1])
+        for witness in self._all if self._is_restored else self._all[:1]:
+            self._check_end(connection, last, witness)
 
     def check_writable(self) -> None:
         """Refuse a witness that could not be written, before anything is charged on its account.
@@ -164,9 +165,36 @@ class Witnesses:
         if lines:
             self._all[0].add(lines)
 
+    def _check_end(self, connection: Connection, last: int, witness: Witness) -> None:
+        newest = witness.newest()
+        if last and not newest:
+            raise witness_refusals.witness_saw_nothing(self._store, witness.path)
+        # An entry in the chain stands for all before it; as many are looked at as may have been written out of order.
+        if books.unknown_hashes(connection, [line.hash for line in newest]):
+            self._refuse_lost(witness, witness.lines(lambda: books.known_hashes(connection)))
+
     def _known(self) -> set[str]:
         with self._store.read() as connection:
             return books.known_hashes(connection)
+
+    def _note(self, written: Witness, *, is_new: bool) -> None:
+        if is_new or self._recorded is None:
+            with self._store.write() as connection:
+                known_witness.record(connection, written.path)
+            self._recorded = written.path
+        if not self._is_restored:
+            with self._store.read() as connection:
+                known_witness.remember(self._store, connection, written.path, alone=is_new)
+
+    def _saw_nothing(self, written: Witness) -> bool:
+        """A new ledger may have a new witness, unless it has it from elsewhere than its caller."""
+        with self._store.read() as connection:
+            last, _ = chain.read_head(connection)
+        return not written.holds_lines() and (last > 0 or not self._is_given)
+
+    def _refuse_missing(self, *written: Witness) -> None:
+        for path in self._missing[:1]:
+            raise witness_refusals.out_of_reach(self._store, path, written[0].path if written else path)
 
     def _refuse_lost(self, witness: Witness, lines: Iterable[Line]) -> None:
         lost = {line.hash: line for line in lines}

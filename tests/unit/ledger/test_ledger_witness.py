@@ -15,8 +15,9 @@ import pytest
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError, VerificationError
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, known_witness
 from discreet.ledger.witness import Witness
+from discreet.ledger.witnesses import Witnesses
 
 
 @pytest.fixture
@@ -263,16 +264,123 @@ def test_a_recorded_witness_that_is_missing_is_refused(seen, path, witness, tmp_
     assert [line["seq"] for line in lines_of(moved)] == [1, 2, 3]
 
 
-def test_the_default_ledger_has_the_witness_of_the_environment(path, witness, monkeypatch, ask):
-    """And no other ledger has it."""
+@pytest.fixture
+def moved(path, witness, tmp_path, copied, restore, ask):
+    """A copy with 1 spent of 3, put back after the witness was moved and saw 2 more; its new disk is not there."""
+    with Ledger(path, witness=witness) as ledger:
+        ledger.grant("rand-hie", 3)
+        ask(ledger, 1).touch()
+    backup, later = copied(path), tmp_path / "disk" / "ledger.witness"
+    later.parent.mkdir()
+    with Ledger(path, witness=later, new_witness=True) as ledger:
+        ask(ledger, 2).touch()
+    later.parent.rename(tmp_path / "away")
+    restore(path, backup)
+    return later
+
+
+def test_an_older_copy_does_not_spend_while_its_later_witness_is_away(moved, path, witness, tmp_path, ask):
+    """Nor with the earlier witness or another one named; and nothing is forgotten meanwhile."""
+    (tmp_path / "other.witness").write_bytes(witness.read_bytes())
+    for named in (None, witness, tmp_path / "other.witness"):
+        with pytest.raises(BudgetError, match="within reach") as refusal:
+            Ledger(path, witness=named)
+        assert str(moved) in str(refusal.value)
+        assert "reconcile --release FILE" in str(refusal.value)
+    (tmp_path / "away").rename(moved.parent)
+    with pytest.raises(VerificationError, match="an older copy"):
+        Ledger(path)
+
+
+def test_what_is_reconciled_goes_on_without_the_witness_that_is_lost(moved, path, witness, ask):
+    """Opened to be reconciled it takes no charge; a witness that is begun on purpose takes the place of the others."""
+    with Ledger(path, is_restored=True) as ledger:
+        ledger.grant("rand-hie", 4)
+        with pytest.raises(BudgetError, match="within reach"):
+            ask(ledger)
+    Ledger(path, witness=witness, new_witness=True).close()
+    with Ledger(path) as ledger:
+        assert ask(ledger).account.epsilon_spent == Fraction("1.1")
+
+
+@pytest.fixture
+def note_of_the_last(monkeypatch):
+    """For controls: a note holds the witness of whoever opened the ledger last, as if it alone had seen all."""
+    remember = known_witness.remember
+    return lambda: monkeypatch.setattr(known_witness, "remember", lambda *given, alone: remember(*given, alone=True))
+
+
+def test_where_what_is_out_of_reach_is_passed_over_an_older_copy_spends(
+    moved, note_of_the_last, path, tmp_path, witness, monkeypatch, ask
+):
+    """Control: 5 are spent under a cap of 3, and the later witness is forgotten for good."""
+    note_of_the_last()
+    monkeypatch.setattr(Witnesses, "_refuse_missing", lambda *_: None)
+    with Ledger(path) as ledger:
+        ask(ledger, 2).touch()
+    (tmp_path / "away").rename(moved.parent)
+    Ledger(path).close()
+    charges = {line["hash"]: line for file in (moved, witness) for line in lines_of(file) if line["kind"] == "reserve"}
+    assert sum(line["epsilon"] for line in charges.values()) == 5 * 10**9
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_a_witness_that_was_named_once_is_remembered(
+    seen, note_of_the_last, path, witness, copied, restore, tmp_path, ask, is_forgotten
+):
+    """What it alone saw is missed, although the ledger records another; control: a note of the last one forgets it."""
+    second, backup = tmp_path / "second.witness", copied(path)
+    second.write_bytes(witness.read_bytes())
+    seen.close()
+    if is_forgotten:
+        note_of_the_last()
+    with Ledger(path, witness=second) as ledger:
+        ask(ledger)
+    Ledger(path).close()
+    restore(path, backup)
+    if is_forgotten:
+        with Ledger(path) as older:
+            ask(older)
+    else:
+        with pytest.raises(VerificationError, match=r"an older copy.*second\.witness"):
+            Ledger(path)
+
+
+def test_a_witness_that_is_moved_stops_what_is_open(seen, path, tmp_path, ask):
+    """Whoever opened the ledger before would write to the witness that no longer counts."""
+    Ledger(path, witness=tmp_path / "second.witness", new_witness=True).close()
+    with pytest.raises(BudgetError, match=r"second\.witness' began after this ledger was opened"):
+        ask(seen)
+
+
+@pytest.mark.parametrize("is_default", [True, False])
+def test_a_ledger_has_the_witness_of_the_environment(path, witness, monkeypatch, copied, state, ask, is_default):
+    """Whether or not the ledger is named; an older copy is refused by it where nothing else knows."""
+    before, location = copied(path), None if is_default else path
     monkeypatch.setenv("DISCREET_WITNESS", str(witness))
-    with Ledger(path) as other:
-        assert other.witness is None
     monkeypatch.setenv("DISCREET_LEDGER", str(path))
-    with Ledger() as ledger:
+    with Ledger(location, is_restored=True) as ledger:
         ledger.grant("rand-hie", 1)
+    with Ledger(location) as ledger:
         ask(ledger)
     assert [line["seq"] for line in lines_of(witness)] == [1, 2]
+    shutil.rmtree(state)
+    with pytest.raises(VerificationError, match="another ledger's, name this one's with --witness"):
+        Ledger(before)
+    monkeypatch.delenv("DISCREET_WITNESS")
+    Ledger(before).close()  # control: it was the environment that knew
+
+
+def test_a_witness_of_the_environment_can_be_begun(ledger, path, witness, monkeypatch, ask):
+    """The ledger has entries, so it is refused at first; opened to be looked at, it takes no charge meanwhile."""
+    monkeypatch.setenv("DISCREET_WITNESS", str(witness))
+    with pytest.raises(BudgetError, match="discreet budget witness"):
+        Ledger(path)
+    with Ledger(path, is_restored=True) as restored, pytest.raises(BudgetError, match="within reach"):
+        ask(restored)
+    Ledger(path, witness=witness, new_witness=True).close()
+    with Ledger(path) as opened:
+        ask(opened)
 
 
 def test_a_state_folder_that_cannot_be_written_is_no_matter(path, witness, state, ask):
