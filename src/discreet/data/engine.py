@@ -60,7 +60,7 @@ class Table(ABC):
     """
 
     def __init__(self, metadata: Metadata, rows_origin: RowsOrigin = UNSTATED) -> None:
-        self._metadata = metadata
+        self._metadata = metadata.fixed()
         self._rows_origin = rows_origin
 
     def __reduce__(self) -> str:
@@ -93,7 +93,16 @@ class Table(ABC):
         features = self.metadata.features if self.metadata.layout is None else None
         further = () if features is None else features.names or ()
         require_all(self.header(), (*self.metadata.columns, *further, *unit_id))
+        self.detach()
         self._rows_origin = STATED
+
+    def detach(self) -> None:  # noqa: B027 - what is read from a file or a database has nothing to copy
+        """Copy rows in memory, unseen, so that nothing that is written into the caller's buffers reaches the table.
+
+        Notes
+        -----
+        Scalers may work in place: what is stated of rows is not true of what is written into them later.
+        """
 
     @property
     @abstractmethod

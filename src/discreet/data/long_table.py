@@ -72,6 +72,11 @@ class LongTable(Table):
         return f"{self.values.locator}\n{self.targets.locator}"
 
     @override
+    def detach(self) -> None:
+        self.values.detach()
+        self.targets.detach()
+
+    @override
     def holds_file(self, path: Path) -> bool:
         return self.values.holds_file(path) or self.targets.holds_file(path)
 

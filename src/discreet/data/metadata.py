@@ -3,9 +3,10 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from typing_extensions import override
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.columns import MAX_BOUND as MAX_BOUND
@@ -22,6 +23,20 @@ from discreet.release import canonical_sha256
 SCHEMA: Literal["discreet/metadata@1"] = "discreet/metadata@1"
 MAX_ROWS = 2**33 - 1
 """The cap below which integer moments on the 15-bit grid cannot overflow (privacy specification 8.1)."""
+
+
+class FixedColumns(dict[str, NumericColumn | CategoryColumn]):
+    """The columns of an open table's metadata, which stay as they were when it was opened."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("The metadata of an open table cannot be changed. Open the table again with others.")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    @override
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FixedColumns, (dict(self),)  # by default a copy would be filled cell by cell
 
 
 class Metadata(BaseModel):
@@ -284,6 +299,16 @@ class Metadata(BaseModel):
             filled = {"lower": lower, "upper": upper, "missing": inside, "source": source}
             columns[name] = column.model_copy(update=filled)
         return self.model_copy(update={"columns": columns})
+
+    def fixed(self) -> "Metadata":
+        """Return the same metadata, with columns that nobody can add, change or remove.
+
+        Returns
+        -------
+        Metadata
+            Equal to this one, and of a mapping of its own.
+        """
+        return self.model_copy(update={"columns": FixedColumns(self.columns)})
 
     def declared(self, name: str) -> NumericColumn | CategoryColumn:
         """Return a column that can be used, or say how to declare it.

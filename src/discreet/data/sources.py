@@ -66,8 +66,8 @@ def open_table(
     -----
     Of rows in memory the call is a statement, which the release repeats: these are the declared columns as they are,
     all of them. Columns that were selected, scaled, coded or imputed by looking at the rows are not, and there is no
-    guarantee for what is computed from them; nothing here can notice it. Arrays and frames of pandas are copied, so
-    that what is done to them later does not reach the table.
+    guarantee for what is computed from them; nothing here can notice it. They are copied, so that what is done later to
+    the arrays, frames and buffers that they came in does not reach the table. A lazy frame is read when it is asked.
 
     Examples
     --------

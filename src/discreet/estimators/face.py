@@ -47,6 +47,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         observed_bound: bool = False,
     ) -> Release:
         """Reserve, run and record; learn the features' names and number."""
+        self._forget()
         if from_release is not None:
             earlier = from_release if isinstance(from_release, Release) else Release.read(from_release)
             selected_for, selected = selection_of(earlier)
@@ -54,6 +55,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         table, name, among = self._table(X, y, target, candidates, ledger is not None, observed_bound)
         method, chosen = self._chosen(table, name, among, ledger is not None)
         return self._released(method, table, name, among, ledger, isinstance(X, Table), chosen)
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit learned, so that one that raises leaves no release of another."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
 
     def _chosen(
         self, table: Table, name: str, among: Sequence[str] | None, charged: bool

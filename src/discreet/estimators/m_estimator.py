@@ -16,8 +16,6 @@ Floats = npt.NDArray[np.float64]
 
 LOCATIONS = ("mean", "median", "quantile")
 
-LEARNED = ("coef_", "intercept_", "terms_", "location_", "theta_")
-
 LARGEST_LOGARITHM = 700.0
 """Of a Poisson mean, so that it is finite."""
 
@@ -60,10 +58,7 @@ class MEstimator(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return found
 
     def _learn(self, release: Release) -> None:
-        """Set the attributes of this contrast, and forget those of another one."""
-        for name in LEARNED:
-            if name in vars(self):
-                delattr(self, name)
+        """Set the attributes of this contrast."""
         for name, value in learned(_fit_of(release)).items():
             setattr(self, name, value)
 

@@ -14,7 +14,7 @@ from discreet.data.engines.frame import column_of
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError
-from discreet.estimators.m_estimator import LEARNED, MEstimator, learned
+from discreet.estimators.m_estimator import MEstimator, learned
 from discreet.ledger import Ledger
 from discreet.methods.candidates import features_in
 
@@ -67,6 +67,7 @@ class WeightedPublic(MEstimator):
         BudgetError
             When the ledger refuses.
         """
+        self._forget()
         if self.public is None:
             raise InvalidParameterError(
                 f"{type(self).__name__} must have public records, but public=None. Give a file, a frame with the "
@@ -74,7 +75,7 @@ class WeightedPublic(MEstimator):
             )
         table, name, among = self._table(X, y, target, candidates, ledger is not None)
         names = tuple(among) if among is not None else tuple(features_in(table, name))
-        # Columns of a table keep their names, whatever an earlier fit learned.
+        # Columns of a table keep their names.
         known = names if isinstance(X, Table) else getattr(self, "feature_names_in_", names)
         own = {column: str(given) for column, given in zip(names, known, strict=True)}
         records = self._records(table.metadata, name, own)
@@ -87,9 +88,6 @@ class WeightedPublic(MEstimator):
             raise ValueError("The release holds no public points.")
         self.weighted_public_ = points.weighted(hybrid.points.kept, hybrid.points.weights)
         self.n_points_ = len(hybrid.points.kept)
-        for attribute in (f"public_only_{name}" for name in LEARNED):
-            if attribute in vars(self):
-                delattr(self, attribute)
         for key, value in learned(hybrid.public_only).items():
             if key != "terms_":
                 setattr(self, f"public_only_{key}", value)

@@ -25,7 +25,7 @@ _SUMS = (
 )
 _ORIGIN = (
     *("method", "target", "private", "epsilon", "delta", "neighboring", "unit", "rows_per_unit"),
-    *("dataset", "entry"),
+    *("dataset", "entry", "rows_origin"),
 )
 
 _QUOTED = re.compile(r'[",;\t\r\n]|^\s|\s$')
@@ -44,7 +44,8 @@ def tidy_csv(release: Release) -> str:
     str
         A head and a row for each coefficient, else for each best model by size, else for each noisy sum, else for
         each column that could be selected; the last columns say the same in every row: what was asked and promised,
-        and the ledger's entry. Cells that do not apply are empty. Lines end in a newline.
+        the ledger's entry, and what says that the rows are the declared ones. Cells that do not apply are empty. Lines
+        end in a newline.
 
     Notes
     -----
@@ -111,7 +112,8 @@ def _origin(release: Release) -> tuple[Cell, ...]:
     if guarantee is not None:
         relation, unit = guarantee.neighboring.value, (guarantee.unit, guarantee.rows_per_unit)
         promise = (guarantee.epsilon, guarantee.delta, relation, *unit)
-    return (*told, *promise, release.provenance.dataset, None if ledger is None else ledger.entry)
+    entry = None if ledger is None else ledger.entry
+    return (*told, *promise, release.provenance.dataset, entry, release.provenance.rows_origin)
 
 
 def _written(cell: Cell) -> str:

@@ -20,7 +20,8 @@ from discreet.cli.main import app
 from discreet.methods.noisy_sums import noisy_gram
 from discreet.report import render
 
-ORIGIN = ["method", "target", "private", "epsilon", "delta", "neighboring", "unit", "rows_per_unit", "dataset", "entry"]
+ORIGIN = ["method", "target", "private", "epsilon", "delta", "neighboring", "unit", "rows_per_unit"]
+ORIGIN += ["dataset", "entry", "rows_origin"]
 STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 NUMBER = re.compile(r"[+-]?[0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?")
 

@@ -12,6 +12,7 @@ from typing_extensions import override
 from discreet.data.array_names import names_of
 from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
 from discreet.data.engines.frame import column_of
+from discreet.data.engines.own_memory import own_column
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
 
@@ -41,10 +42,8 @@ class ArraysTable(Table):
         return [(name, "UNKNOWN") for name in self._columns]
 
     @override
-    def state(self) -> None:
-        super().state()
-        # Scalers may work in place: what is stated of the arrays is not true of what is written into them later.
-        self._columns = {name: _copy(values) for name, values in self._columns.items()}
+    def detach(self) -> None:
+        self._columns = {name: own_column(values) for name, values in self._columns.items()}
 
     @override
     def row_count(self) -> int | None:
@@ -153,9 +152,3 @@ def _cells_of(y: Any) -> Any:
     if cells.ndim != 1:
         raise InvalidParameterError(f"y must have one dimension, but it has {cells.ndim}. Reshape it.")
     return cells
-
-
-def _copy(values: Any) -> Any:
-    if isinstance(values, nw.Series):
-        return values.alias("cells").to_frame().clone()["cells"]
-    return values.copy()

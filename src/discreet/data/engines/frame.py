@@ -12,6 +12,7 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.engine import BATCH_ROWS, MANY_COLUMNS, Table, rows_a_batch
+from discreet.data.engines.own_memory import own_frame
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError
 
@@ -62,9 +63,8 @@ class FrameTable(Table):
         return frozenset(str(name) for name, dtype in self._frame.collect_schema().items() if dtype.is_numeric())
 
     @override
-    def state(self) -> None:
-        super().state()
-        self._frame = self._frame.clone()  # what is stated of it is not true of what is written into it later
+    def detach(self) -> None:
+        self._frame = own_frame(self._frame)
 
     @override
     def row_count(self) -> int | None:

@@ -14,6 +14,7 @@ from discreet.data.array_names import names_of
 from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
 from discreet.data.engines.each import Progress
 from discreet.data.engines.frame import column_of
+from discreet.data.engines.own_memory import own_arrow
 from discreet.data.header import require
 from discreet.data.metadata import Metadata
 from discreet.data.scales import Floats
@@ -76,6 +77,11 @@ class SparseTable(Table):
     @override
     def header(self) -> list[tuple[str, str]]:
         return [*((name, "UNKNOWN") for name in self._names), (self._target, "UNKNOWN")]
+
+    @override
+    def detach(self) -> None:
+        # The matrix was copied when it was brought to its form.
+        self._response = own_arrow(pa.table({self._target: self._response})).column(0)
 
     @override
     def row_count(self) -> int | None:
