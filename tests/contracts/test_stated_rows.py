@@ -1,6 +1,7 @@
 """Rows in memory are private only where somebody states that they are the declared columns as they are."""
 
 import copy
+import operator
 import pickle
 import warnings
 
@@ -12,11 +13,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import BaggingRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, f_regression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate, train_test_split
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import resample
+from sklearn.utils.validation import check_is_fitted
 
 import discreet as dc
 from discreet.data.engines.arrays import ArraysTable
@@ -24,6 +27,7 @@ from discreet.errors import DataMismatchError, InvalidParameterError, PolicyErro
 from discreet.estimators import arrays, face
 from discreet.release import READ, STATED, UNSTATED, Release
 from discreet.report import pdf
+from discreet.workflow.derive import fit_from
 
 pytestmark = pytest.mark.filterwarnings("ignore:No features were selected")
 
@@ -311,15 +315,89 @@ def test_metadata_of_a_table_stay(ledger):
     assert spent(ledger) == 0.0
 
 
-def test_metadata_that_somebody_changes_are_told_as_they_were_used():
-    """Bounds are the caller's word, too: the release names those that set the noise, and their digest."""
+def changed_later(open_):
+    """Columns of the metadata and bounds of the target in the release, where the caller changes both after opening."""
     own = dc.Metadata.from_value(ADD.to_dict())
-    table = dc.open_table(people(), own)
+    table = open_(people(), own)
+    del own.columns["d"]
     own.columns["y"] = own.columns["y"].model_copy(update={"upper": 3.0})
     release = dc.PCLS(n0=40).fit(table, target="y").release_
-    assert {column.upper for column in release.public if column.role == "target"} == {3.0}
-    assert release.provenance.metadata_sha256 == own.sha256 != ADD.sha256
-    assert release.noise.sensitivity == 9 * dc.PCLS(n0=40).fit(opened(), target="y").release_.noise.sensitivity
+    bounds = {column.upper for column in release.public if column.role == "target"}
+    return set(table.metadata.columns), bounds, release.provenance.metadata_sha256
+
+
+def sharing(frame, metadata):
+    table = dc.open_table(frame, metadata)
+    table._metadata = metadata
+    return table
+
+
+def test_metadata_that_somebody_changes_later_do_not_reach_the_table():
+    """What was stated of all columns stays true; control: a table that shares its metadata with the caller."""
+    assert changed_later(dc.open_table) == ({*NAMES, "y"}, {1.0}, ADD.sha256)
+    columns, bounds, digest = changed_later(sharing)
+    assert (columns, bounds) == ({"a", "b", "c", "y"}, {3.0})
+    assert digest != ADD.sha256
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda columns: columns.pop("d"),
+        lambda columns: columns.popitem(),
+        lambda columns: columns.clear(),
+        lambda columns: columns.update(d=columns["y"]),
+        lambda columns: columns.setdefault("e", columns["y"]),
+        lambda columns: operator.delitem(columns, "d"),
+        lambda columns: operator.setitem(columns, "d", columns["y"]),
+        lambda columns: operator.ior(columns, {}),
+    ],
+)
+def test_columns_of_an_open_table_are_read_only(change):
+    """In whatever way a mapping can be changed."""
+    table = opened()
+    with pytest.raises(TypeError, match="Open the table again"):
+        change(table.metadata.columns)
+    assert table.metadata == ADD
+
+
+def test_metadata_of_a_table_are_metadata():
+    """Equal to those it was opened with, and the same in files, copies and other processes."""
+    own = opened().metadata
+    assert own == ADD
+    assert (own.to_yaml(), own.sha256, own.model_dump()) == (ADD.to_yaml(), ADD.sha256, ADD.model_dump())
+    elsewhere = pickle.loads(pickle.dumps(own))  # noqa: S301 - what was pickled here
+    for made in (elsewhere, copy.deepcopy(own), copy.copy(own), own.model_copy(deep=True)):
+        assert made == own
+        with pytest.raises(TypeError, match="Open the table again"):
+            del made.columns["d"]
+    assert dc.Metadata.from_value(own.to_dict()) == own
+    assert own.with_bounds({"d": (0.0, 2.0)}, "code book").columns["d"].upper == 2.0
+
+
+# ---- what is not released leaves no release
+
+
+def test_a_fit_that_raises_leaves_no_earlier_release(ledger):
+    """Nobody takes the release of an earlier fit for that of the one that was refused."""
+    select = dc.PCLS(n0=40).fit(opened(), target="y")
+    model = dc.LinearRegression().fit(opened(), target="y")
+    for fitted in (select, model):
+        assert fitted.release_.private
+        with pytest.raises(PolicyError, match="open_table"):
+            fitted.fit(*pair(), ledger=ledger)
+        assert [name for name in vars(fitted) if name.endswith("_")] == []
+        with pytest.raises(NotFittedError):
+            check_is_fitted(fitted)
+
+
+def test_a_fit_on_public_records_that_raises_leaves_no_earlier_release():
+    """Also where it is refused before any table is looked at."""
+    fitted = dc.PublicSubset(public=people()).fit(opened(), target="y")
+    assert fitted.release_.private
+    with pytest.raises(InvalidParameterError, match="public records"):
+        fitted.set_params(public=None).fit(opened(), target="y")
+    assert not hasattr(fitted, "release_")
 
 
 # ---- the statement stands wherever the answer stands
@@ -340,8 +418,29 @@ def test_the_statement_is_in_release_ledger_and_reports(ledger, tmp_path):
             assert "stated" not in dc.render(read, form, audience)
         page = pdf.to_typst(dc.render(release, "html", audience)).replace("\u200b", "")
         assert statement in " ".join(page.split())
-    assert STATED in dc.render(release, "json")
+    for form in ("json", "csv"):
+        assert STATED in dc.render(release, form)
+        assert STATED not in dc.render(read, form)
+    assert READ in dc.render(read, "csv")
     assert READ in " ".join(dc.render(read, "text").split())
+
+
+COVERS = "The promise is that of the earlier release and covers both"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+@pytest.mark.parametrize("audience", ["board", "analyst", "participant"])
+def test_what_is_computed_of_unstated_sums_promises_nothing(form, audience):
+    """Neither in its banner nor below it; control: of sums of a table, the promise is said to cover both."""
+    of_arrays, of_a_table = dc.NoisyMoments(metadata=REPLACE), dc.NoisyMoments(metadata=None)
+    of_arrays.fit(*pair())
+    of_a_table.fit(dc.open_table(pair(), REPLACE), target="y")
+    bare, private = (fit_from(made.release_, ("a", "b")) for made in (of_arrays, of_a_table))
+    bare, private = (" ".join(dc.render(release, form, audience).split()) for release in (bare, private))
+    assert COVERS not in bare
+    assert "The earlier release carries no guarantee, and so this one has none" in bare
+    assert COVERS in private
+    assert "carries no guarantee, and so" not in private
 
 
 def test_no_file_of_arrays_can_be_made_private(ledger):

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.main import app
 from discreet.methods.noisy_sums import noisy_gram
+from discreet.release import STATED
 from discreet.report import render
 
 ORIGIN = ["method", "target", "private", "epsilon", "delta", "neighboring", "unit", "rows_per_unit"]
@@ -178,10 +179,13 @@ def test_noisy_sums_are_those_that_answers_are_computed_from(constant):
 
 
 def test_each_row_says_what_is_promised(samples):
-    """Epsilon, delta, relation, unit, data set and entry."""
-    row = frame(samples["ledger in rho"]).iloc[0]
+    """Epsilon, delta, relation, unit, data set, entry and what says that the rows are the declared ones."""
+    older = samples["ledger in rho"]
+    stated = older.model_copy(update={"provenance": older.provenance.model_copy(update={"rows_origin": STATED})})
     told = ["pcls", "mdvis", True, 1.0, 0.0, "replace_one", "person", 1, "rand-hie", 3]
-    assert row[ORIGIN].tolist() == told
+    assert frame(stated).iloc[0][ORIGIN].tolist() == [*told, STATED]
+    assert frame(older).iloc[0][ORIGIN[:-1]].tolist() == told
+    assert frame(older)["rows_origin"].isna().all()
 
 
 @pytest.mark.parametrize("name", ["not private", "seeded", "fit for study"])
