@@ -55,12 +55,14 @@ class Request:
     rows_per_unit: int
     n_levels: int
     kind: str
+    others: tuple[float, float] | None = None
 
     def metadata(self) -> Metadata:
         """Numeric columns, at times a category, and a target; bounds at times to be bought."""
-        low, high = self.features
+        ends = [self.features, *[self.others or self.features] * (self.width - 1)]
         columns: dict[str, Any] = {
-            f"x{j}": {"type": "real", "lower": low, "upper": high, "source": "test"} for j in range(self.width)
+            f"x{j}": {"type": "real", "lower": low, "upper": high, "source": "test"}
+            for j, (low, high) in enumerate(ends)
         }
         if self.n_levels:
             columns["g"] = {"type": "category", "levels": [f"l{j}" for j in range(self.n_levels)], "source": "test"}
@@ -125,6 +127,7 @@ def _requests(draw: Any, methods: tuple[str, ...]) -> Request:
     numbers = _numbers_of(name)
     for parameter in draw(st.lists(st.sampled_from(sorted(numbers)), max_size=usual, unique=True)) if numbers else ():
         parameters[parameter] = numbers[parameter](draw(st.sampled_from(NUMBERS)))
+    screens = name in SCREENINGS or "screen" in parameters
     return Request(
         name,
         parameters,
@@ -134,8 +137,9 @@ def _requests(draw: Any, methods: tuple[str, ...]) -> Request:
         draw(st.sampled_from([*BOUNDS, None] if name in ("pcls", "pcpl", "moments", "linear") else BOUNDS)),
         draw(st.sampled_from(BOUNDS)),
         draw(st.sampled_from([1, 1, 2])),
-        draw(st.sampled_from([0, 0, 2, 5])) if name not in SCREENINGS else 0,
+        draw(st.sampled_from([0, 0, 2, 5])) if not screens else 0,
         draw(st.sampled_from(TABLES)),
+        draw(st.sampled_from([None, *BOUNDS])),
     )
 
 
@@ -200,7 +204,12 @@ def _own(draw: Any, name: str, width: int) -> dict[str, Any]:
             "n0": 20,
         }
     if name == "run":
-        return {"select": {"method": draw(st.sampled_from(SELECTIONS)), "max_size": 1}, "fit": {"family": "linear"}}
+        steps: dict[str, Any] = {"fit": {"family": draw(st.sampled_from(FAMILIES))}}
+        if width > 1 and draw(st.booleans()):
+            steps["screen"] = {"method": draw(st.sampled_from(SCREENINGS)), "n_features_to_select": 1, "n0": 20}
+        if "screen" not in steps or draw(st.booleans()):
+            steps["select"] = {"method": draw(st.sampled_from(SELECTIONS)), "max_size": 1}
+        return steps
     if name in HYBRIDS:
         contrast = draw(st.sampled_from(["linear", "huber", "mean", "median", "quantile", "auto"]))
         cells = {"bins": 3} if name == "histogram" else {}

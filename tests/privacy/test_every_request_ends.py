@@ -1,11 +1,14 @@
 """Every request that is accepted ends in a release, on every table: nothing is charged for what then fails."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from discreet.errors import InvalidParameterError
 from discreet.mechanisms import subset_search
+from discreet.methods.select_then_fit import _Asked
 from tests.effort import either
 from tests.privacy.requests import FAMILIES, HYBRIDS, SCREENINGS, SELECTIONS, Request, outcome_of, requests, shape_of
 
@@ -20,6 +23,23 @@ KINDS = {
 
 WIDE = Request("pcls", {"epsilon": 1.0, "max_size": 2}, 65, "replace_one", 2, (-1.0, 1.0), (-1.0, 1.0), 1, 0, "random")
 """Charged and then failed while a model had to be a word of 64 bits."""
+
+UNEQUAL = Request(
+    "run",
+    {"epsilon": 1.0, "screen": {"method": "sis", "n_features_to_select": 1}, "fit": {"family": "linear"}},
+    3,
+    "replace_one",
+    17,
+    (0.0, 1e65),
+    (0.0, 1e40),
+    1,
+    0,
+    "random",
+    (-1.0, 1.0),
+)
+"""Charged and then refused, when the screening left one of the columns too narrow for a coefficient."""
+
+AFTER_SCREENING = [None, {"method": "pcls"}, {"method": "moments"}]
 
 
 def check(request: Request) -> None:
@@ -59,3 +79,26 @@ def test_models_of_64_bits_are_found_out(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(subset_search, "TREE_UNITS", 128)
     with pytest.raises(OverflowError):
         check(WIDE)
+
+
+@pytest.mark.parametrize("select", AFTER_SCREENING)
+@pytest.mark.parametrize("screening", SCREENINGS)
+def test_a_column_that_no_step_can_take_is_refused_before_a_screening(screening: str, select: Any) -> None:
+    """Whichever columns it would leave; and it is only these bounds that are refused."""
+    parameters = {
+        **UNEQUAL.parameters,
+        "delta": 1e-6,
+        "screen": {"method": screening, "n_features_to_select": 1},
+        "select": select,
+    }
+    request = replace(UNEQUAL, parameters=parameters)
+    assert outcome_of(request) is None
+    assert outcome_of(replace(request, others=(-1e10, 1e10))) is not None
+
+
+def test_columns_checked_after_a_screening_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Control: when only the first columns are checked before, a run is refused although it is paid."""
+    monkeypatch.setattr(_Asked, "check_columns", lambda *_: None)
+    with pytest.raises(InvalidParameterError, match="within a factor"):
+        for _ in range(60):
+            check(UNEQUAL)

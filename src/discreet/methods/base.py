@@ -193,6 +193,25 @@ class Fitter(Method):
         """
 
     @abstractmethod
+    def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
+        """Refuse columns of which one could not be in a model, before it is known which of them will be.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str
+            Numeric, and any number of them.
+
+        Raises
+        ------
+        InvalidParameterError
+            Naming the first such column.
+        """
+
+    @abstractmethod
     def prepare_within(
         self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
     ) -> Preparation:

@@ -125,6 +125,20 @@ class GeneralizedLinear(Fitter):
         p = self.design(metadata, target, columns).n_columns - 1
         return 3 * p * (p + 3) // 2, LEAST_SCALE
 
+    def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
+        """Refuse columns of which one could not be in a model: there is none among numeric ones.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str
+            Numeric, and any number of them.
+        """
+        self.design(metadata, target, columns)
+
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
         """Check the request and calibrate its noise, from public facts alone.
 

@@ -128,14 +128,36 @@ class MomentsMethod(Fitter):
         NoisySums
             With the widest bounds that can come out, where bounds are bought.
         """
-        bound = None if self.y_bound == "private" else self.y_bound
-        design = Design.plan(widest(metadata), target, columns, self.y_center, bound, least=int(columns is None))
+        design = self._design(metadata, target, columns)
         if self.row_norm is not None:
             design = replace(design, row_norm=self.row_norm)
         elif self.has_unit_rows and not metadata.buys_bounds(target):
             shortest = shortest_length(len(design.candidates))
             design = replace(design, unit_bound=design.bound, bound=design.bound / shortest)  # nothing is clipped
         return NoisySums(design, self.fit_intercept, self.declared_moments(design), self.uncorrelated)
+
+    def _design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
+        bound = None if self.y_bound == "private" else self.y_bound
+        return Design.plan(widest(metadata), target, columns, self.y_center, bound, least=int(columns is None))
+
+    def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
+        """Refuse columns of which one has a coefficient that no float can hold.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str
+            Numeric, and any number of them.
+
+        Raises
+        ------
+        InvalidParameterError
+            Naming the first such column.
+        """
+        check_slopes(self._design(metadata, target, columns))
 
     def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
         """Return what a noise budget must know before the columns of a later selection are known.

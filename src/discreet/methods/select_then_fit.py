@@ -12,6 +12,7 @@ from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.totals import totals_of
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
+from discreet.data.score_design import are_alike
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base import Fitter, Method, Outcome, Preparation, Progress
@@ -90,7 +91,9 @@ class SelectThenFit(Method):
         if self.screen is None:
             return asked.selected(candidates, ())
         screen = asked.screening(candidates)
-        # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise.
+        asked.check_columns(screen.candidates)
+        # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise,
+        # and none of them is refused once the rows are open: each was checked above.
         most = screen.candidates[: int(screen.parameters["n_features_to_select"])]
         words = {"epsilon": self.epsilon, "delta": self.delta, "screen": _told(self.screen, screen)}
 
@@ -165,17 +168,47 @@ class _Asked:
         method = method_of(str((self.plan.screen or {}).get("method", "sis")), epsilon=_at_most(self.first), **keys)
         return method.prepare(self.metadata, self.target, candidates)
 
-    def selected(self, columns: Sequence[str] | None, before: tuple[Event, ...]) -> Preparation:
-        """A selection among columns and the fit of what it selects, when other steps were paid before."""
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Refuse a column that a later step could not take: which of them a screening leaves, nobody knows yet."""
+        some = columns[:1] if are_alike(self.metadata, columns) else columns
+        for step in self._later():
+            if isinstance(step, Fitter):
+                step.check_columns(self.metadata, self.target, some)
+
+    def _later(self) -> list[Method]:
+        """The steps after a screening; where the fit comes from a selection's moments, they are one."""
+        selection = [] if self.plan.select is None else [self._selection()]
+        return selection if selection and self._is_one_step else [*selection, self._fitter()]
+
+    @property
+    def _is_one_step(self) -> bool:
+        return self.plan.how == "moments" and self.plan.family == "linear"
+
+    def _selection(self) -> Method:
         plan = self.plan
         keys = {name: value for name, value in (plan.select or {}).items() if name not in ("method", "epsilon")}
         if plan.how == "moments":
             keys["delta"] = plan.delta
-            if plan.family == "linear":
-                return self._from_moments(keys, columns)
-        prepared = method_of(plan.how, epsilon=_at_most(self.middle), **keys).prepare(
-            self.metadata, self.target, columns
-        )
+        if self._is_one_step:
+            return method_of("moments", epsilon=_at_most(self.middle + self.last), fit=True, **self._level(), **keys)
+        return method_of(plan.how, epsilon=_at_most(self.middle), **keys)
+
+    def _level(self) -> dict[str, Any]:
+        """The confidence of a fit from noisy moments, which has no other parameter."""
+        fitting = dict(self.fitting)
+        level = {"confidence": fitting.pop("confidence", 0.95)}
+        if fitting:
+            raise InvalidParameterError(
+                f"A fit from noisy moments has no parameter {next(iter(fitting))[:40]!r}: give it to select."
+            )
+        return level
+
+    def selected(self, columns: Sequence[str] | None, before: tuple[Event, ...]) -> Preparation:
+        """A selection among columns and the fit of what it selects, when other steps were paid before."""
+        plan = self.plan
+        if self._is_one_step:
+            return self._from_moments(columns)
+        prepared = self._selection().prepare(self.metadata, self.target, columns)
         fitter = self._fitter()
         if totals_of(_event(prepared)).failure > self.delta:
             raise InvalidParameterError(
@@ -201,22 +234,15 @@ class _Asked:
         budget = NoiseBudget.of(self.first + self.middle + self.last, self.delta, *size, before)
         return lambda columns: fitter.prepare_within(self.metadata, self.target, columns, budget)
 
-    def _from_moments(self, selecting: dict[str, Any], columns: Sequence[str] | None) -> Preparation:
+    def _from_moments(self, columns: Sequence[str] | None) -> Preparation:
         """Both steps from the same noisy moments: the second is free."""
-        plan, fitting = self.plan, dict(self.fitting)
-        confidence = fitting.pop("confidence", 0.95)
-        if fitting:
-            raise InvalidParameterError(
-                f"A fit from noisy moments has no parameter {next(iter(fitting))[:40]!r}: give it to select."
-            )
-        epsilon = _at_most(self.middle + self.last)
-        method = method_of("moments", epsilon=epsilon, fit=True, confidence=confidence, **selecting)
-        prepared = method.prepare(self.metadata, self.target, columns)
+        plan = self.plan
+        prepared = self._selection().prepare(self.metadata, self.target, columns)
         prepared.parameters = {
             "epsilon": plan.epsilon,
             "delta": plan.delta,
             "select": {"method": "moments", **prepared.parameters},
-            "fit": {"family": "linear", "confidence": confidence},
+            "fit": {"family": "linear", **self._level()},
         }
         return prepared
 
