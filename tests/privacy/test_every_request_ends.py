@@ -100,5 +100,4 @@ def test_columns_checked_after_a_screening_are_found_out(monkeypatch: pytest.Mon
     """Control: when only the first columns are checked before, a run is refused although it is paid."""
     monkeypatch.setattr(_Asked, "check_columns", lambda *_: None)
     with pytest.raises(InvalidParameterError, match="within a factor"):
-        for _ in range(60):
-            check(UNEQUAL)
+        _ = [check(UNEQUAL) for _ in range(60)]

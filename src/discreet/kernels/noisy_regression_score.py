@@ -26,6 +26,11 @@ WIDENINGS = 16
 ROOT_STEPS = 12
 TOLERANCE = 1e-7
 
+MOST_WORK = 2e9
+"""Steps times p^3, a step's cost, for all intervals of a model: they cost p^4 together, and have an end for any p."""
+LEAST_STEPS = 12
+"""For each interval, where there is nothing but the center, one step outward and the limits."""
+
 PENALTY = 100.0
 """Of a coefficient that is twice its limit, in units of Q."""
 
@@ -126,6 +131,52 @@ class Score:
         return (inverse @ down[:, :, None])[:, :, 0], inverse
 
 
+@dataclass
+class Effort:
+    """How many more steps may be taken; once one is refused, all are.
+
+    Parameters
+    ----------
+    left : float
+        Steps of one row of a batch each.
+    """
+
+    left: float
+    is_spent: bool = False
+
+    def affords(self, n_steps: int) -> bool:
+        """Return whether so many steps are left.
+
+        Parameters
+        ----------
+        n_steps : int
+            Steps.
+
+        Returns
+        -------
+        bool
+            False once steps were refused.
+        """
+        return not self.is_spent and n_steps <= self.left
+
+    def take(self, n_steps: int) -> bool:
+        """Take steps, or none where there are fewer left.
+
+        Parameters
+        ----------
+        n_steps : int
+            Steps.
+
+        Returns
+        -------
+        bool
+            Whether they may be done.
+        """
+        self.is_spent = not self.affords(n_steps)
+        self.left -= 0 if self.is_spent else n_steps
+        return not self.is_spent
+
+
 def gram_noise(gram_variance: Floats, coef: Floats) -> Floats:
     """Return the variance of E b, E the noise in X'X.
 
@@ -147,7 +198,14 @@ def gram_noise(gram_variance: Floats, coef: Floats) -> Floats:
     return found
 
 
-def profile(score: Score, directions: Floats, values: Floats, start: Floats) -> tuple[Floats, Floats]:
+def profile(
+    score: Score,
+    directions: Floats,
+    values: Floats,
+    start: Floats,
+    effort: Effort | None = None,
+    enough: Floats | None = None,
+) -> tuple[Floats, Floats]:
     """Return Q minimized over the coefficients b with a'b = t, for several a and t at once.
 
     Parameters
@@ -160,6 +218,10 @@ def profile(score: Score, directions: Floats, values: Floats, start: Floats) -> 
         Each a t.
     start : ndarray of float, shape (batch, p)
         Coefficients to start from; they need not fulfil a'b = t.
+    effort : Effort, optional
+        What the steps are taken from. Where it is spent, Q is no minimum, and may be infinite: it rejects nothing.
+    enough : ndarray of float, shape (batch,), optional
+        A Q that need not be lowered any further.
 
     Returns
     -------
@@ -171,23 +233,26 @@ def profile(score: Score, directions: Floats, values: Floats, start: Floats) -> 
     Gauss-Newton: with D = E[X'X | U] in place of X'X, the step is the solution of a linear problem with one
     constraint; it is shortened until Q falls. Cost: a few p by p factorizations a row of the batch.
     """
-    coef = start
-    found, variance, weight = score.at(coef)
+    coef, found, going = start.copy(), np.full(len(start), np.inf), np.arange(len(start))
+    aim = np.full(len(start), -np.inf) if enough is None else enough
     for iteration in range(ITERATIONS):
-        full, inverse = score.step(coef, variance, weight)
-        pull = (inverse @ directions[:, :, None])[:, :, 0]
-        pull /= np.maximum(np.sum(directions * pull, axis=1), 1e-300)[:, None]
-        if iteration == 0:  # onto the plane a'b = t first, that Q may be compared from then on
-            coef = coef + pull * (values - np.sum(directions * coef, axis=1))[:, None]
-            found, variance, weight = score.at(coef)
-            continue
-        step = full - pull * np.sum(directions * full, axis=1)[:, None]
-        longest = np.maximum((np.abs(step) / score.limits).max(axis=1), 1.0)
-        before = found
-        coef, found = _descend(score, coef, found, step / longest[:, None])
-        if np.max(before - found) <= TOLERANCE * (1.0 + np.max(found)):
+        if not len(going) or (effort is not None and not effort.take(len(going))):
             break
-        found, variance, weight = score.at(coef)
+        at, a = coef[going], directions[going]
+        before, variance, weight = score.at(at)
+        full, inverse = score.step(at, variance, weight)
+        pull = (inverse @ a[:, :, None])[:, :, 0]
+        pull /= np.maximum(np.sum(a * pull, axis=1), 1e-300)[:, None]
+        if iteration == 0:  # onto the plane a'b = t first, that Q may be compared from then on
+            coef = at + pull * (values - np.sum(a * at, axis=1))[:, None]
+            found = score.at(coef)[0]
+            going = going[found > aim]
+            continue
+        step = full - pull * np.sum(a * full, axis=1)[:, None]
+        longest = np.maximum((np.abs(step) / score.limits).max(axis=1), 1.0)
+        coef[going], after = _descend(score, at, before, step / longest[:, None])
+        found[going] = after
+        going = going[(before - after > TOLERANCE * (1.0 + after)) & (after > aim[going])]
     return found, coef
 
 
@@ -229,38 +294,82 @@ def intervals(score: Score, combinations: Floats, limits: Floats, critical: Floa
 
     Notes
     -----
-    Both ends of all intervals are sought at once: outward by widening steps from the estimate until rejected, then by
-    regula falsi on the square root of Q, which is a straight line where the moments have no noise. Cost: about 15
-    calls of `profile`.
+    A limit that is not rejected is an end at once. The other ends of all intervals are sought together: outward by
+    widening steps from the estimate until rejected, then by regula falsi on the square root of Q, which is a straight
+    line where the moments have no noise. Cost: about 15 calls of `profile`, or `MOST_WORK`, after which an end is the
+    last t that was rejected, or the limit: no interval is shorter for want of work.
     """
-    k = len(combinations)
+    k, p = combinations.shape
+    effort = Effort(MOST_WORK / p**3)
     batch, sign = np.vstack([combinations, combinations]), np.repeat([-1.0, 1.0], k)
     limit, root = np.tile(limits, 2), np.sqrt(np.tile(critical, 2))
+    if not effort.affords(LEAST_STEPS * k):  # nothing could be told
+        return -limits, limits
     start, width = _center(score, batch)
     center = np.clip(np.sum(batch * start, axis=1), -limit, limit)
-    value, coef = profile(score, batch, center, start)
-    inside, height, at = center.copy(), np.sqrt(value) - root, coef.copy()
-    outside, beyond = center.copy(), np.full(2 * k, np.nan)
-    searching = np.ones(2 * k, dtype=np.bool_)
-    t = center
-    for _ in range(WIDENINGS):
-        t = np.clip(t + sign * width, -limit, limit)
-        value, coef = profile(score, batch, t, coef)
-        above = np.sqrt(value) - root
-        accepted, rejected = searching & (above <= 0), searching & (above > 0) & (height <= 0)
-        inside[accepted], height[accepted], at[accepted] = t[accepted], above[accepted], coef[accepted]
-        outside[rejected], beyond[rejected] = t[rejected], above[rejected]
-        searching &= ~rejected & (np.abs(t) < limit)
-        if not searching.any():
-            break
-        width = width * 1.6
-    ends = _roots(score, batch, root, inside, height, outside, beyond, at)
+    value, coef = profile(score, combinations, center[:k], start[:k], effort, critical)
+    height, coef = np.tile(np.sqrt(value) - root[:k], 2), np.tile(coef, (2, 1))
+    far, _ = profile(score, batch, sign * limit, coef, effort, root**2)
+    if effort.is_spent:
+        return -limits, limits
+    lost, reached = height > 0, far <= root**2
+    bracket = Bracket(center, height, coef, center.copy(), np.full(2 * k, np.nan), ~lost & ~reached)
+    last = _widen(score, batch, sign, limit, root, width, bracket, effort)
+    ends = _roots(score, batch, root, bracket, effort)
     # An end never reached, or a limit that is not rejected (Fieller's sets have holes): the interval goes on to it.
-    value, _ = profile(score, batch, sign * limit, coef)
-    ends = np.where(searching | (value <= root**2), sign * limit, ends)
+    reached |= bracket.searching
+    rest = np.flatnonzero(~lost & ~reached)
+    far, _ = profile(score, batch[rest], (sign * limit)[rest], last[rest], effort, root[rest] ** 2)
+    reached[rest] = far <= root[rest] ** 2
+    ends = np.where(reached, sign * limit, ends)
     low, high = np.minimum(ends[:k], ends[k:]), np.maximum(ends[:k], ends[k:])
-    lost = (height[:k] > 0) & (height[k:] > 0)
-    return np.where(lost, -limits, low), np.where(lost, limits, high)
+    return np.where(lost[:k], -limits, low), np.where(lost[:k], limits, high)
+
+
+@dataclass
+class Bracket:
+    """Of each end: a value that is accepted, one that is rejected, and how far the root of Q is from its own there."""
+
+    inside: Floats
+    low: Floats
+    coef: Floats
+    outside: Floats
+    high: Floats
+    searching: npt.NDArray[np.bool_]
+
+
+def _widen(
+    score: Score,
+    batch: Floats,
+    sign: Floats,
+    limit: Floats,
+    root: Floats,
+    width: Floats,
+    bracket: Bracket,
+    effort: Effort,
+) -> Floats:
+    """Step outward until rejected, and return the coefficients of the last step; what is `searching` then was not."""
+    far, above = bracket.coef.copy(), np.zeros(len(batch))
+    t, walking = bracket.inside.copy(), np.flatnonzero(bracket.searching)
+    for _ in range(WIDENINGS):
+        if not bracket.searching.any():
+            break
+        t = np.clip(t + sign * width, -limit, limit)
+        value, far[walking] = profile(score, batch[walking], t[walking], far[walking], effort)
+        if effort.is_spent:
+            break
+        above[walking] = np.sqrt(value) - root[walking]
+        accepted, rejected = bracket.searching & (above <= 0), bracket.searching & (above > 0)
+        bracket.inside[accepted], bracket.low[accepted], bracket.coef[accepted] = (
+            t[accepted],
+            above[accepted],
+            far[accepted],
+        )
+        bracket.outside[rejected], bracket.high[rejected] = t[rejected], above[rejected]
+        bracket.searching[rejected] = False
+        bracket.searching &= np.abs(t) < limit
+        width = width * 1.6
+    return far
 
 
 def _center(score: Score, batch: Floats) -> tuple[Floats, Floats]:
@@ -277,18 +386,13 @@ def _center(score: Score, batch: Floats) -> tuple[Floats, Floats]:
     return np.repeat(coef, len(batch), axis=0), width
 
 
-def _roots(
-    score: Score,
-    batch: Floats,
-    root: Floats,
-    inside: Floats,
-    low: Floats,
-    outside: Floats,
-    high: Floats,
-    coef: Floats,
-) -> Floats:
-    """Return the t between inside and outside where the square root of Q meets `root`, by the Illinois rule."""
-    inside, low, outside, high = inside.copy(), low.copy(), outside.copy(), high.copy()
+def _roots(score: Score, batch: Floats, root: Floats, bracket: Bracket, effort: Effort) -> Floats:
+    """Return the t between inside and outside where the square root of Q meets `root`, by the Illinois rule.
+
+    Where there is no effort left, it is the nearest t known to be rejected.
+    """
+    inside, low, coef = bracket.inside.copy(), bracket.low.copy(), bracket.coef.copy()
+    outside, high = bracket.outside.copy(), bracket.high.copy()
     open_: npt.NDArray[np.bool_] = ~np.isnan(high) & (low <= 0)
     side = np.zeros(len(inside))
     for _ in range(ROOT_STEPS):
@@ -296,7 +400,9 @@ def _roots(
         if len(places) == 0:
             break
         t = inside[places] - low[places] * (outside - inside)[places] / (high - low)[places]
-        value, found = profile(score, batch[places], t, coef[places])
+        value, found = profile(score, batch[places], t, coef[places], effort)
+        if effort.is_spent:
+            return np.where(open_, outside, inside)
         above = np.sqrt(value) - root[places]
         met = np.abs(above) <= TOLERANCE
         below = (above <= 0) | met

@@ -170,6 +170,11 @@ class SufficientStatistics(MomentsMethod):
                     f"design_moments must give mean and sd of numeric candidates, but not so for {name[:60]!r}."
                 )
             middle, half = half_width(column)
+            if not 0.0 < stated["sd"] <= half:
+                raise InvalidParameterError(
+                    f"design_moments must have an sd of more than 0 and at most half the range, {half:.12g}, but that "
+                    f"of {name[:60]!r} is {stated['sd']:.12g}. Give what is possible within the bounds."
+                )
             mean, variance = (stated["mean"] - middle) / half, (stated["sd"] / half) ** 2
             if not (abs(mean) <= 1.0 and 0.0 < variance <= 1.0 - mean**2):
                 raise InvalidParameterError(

@@ -5,6 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import ndtri
 
+from discreet.kernels import noisy_regression_score
 from discreet.kernels.noisy_gram import NoisyGram
 from discreet.kernels.noisy_regression import Coefficients, coefficient_shares, coefficients, own_units
 from discreet.kernels.noisy_regression_score import Score, gram_noise, intervals, profile
@@ -201,6 +202,41 @@ def test_the_ends_of_an_interval_are_where_the_test_turns():
     for end, sign in zip(ends, (-1.0, 1.0), strict=True):
         np.testing.assert_allclose(profile(score, a, end, np.tile(TRUE, (4, 1)))[0], 3.84, rtol=1e-4)
         assert (profile(score, a, end + 0.01 * sign, np.tile(TRUE, (4, 1)))[0] > 3.84).all()
+
+
+def steps_and_ends(monkeypatch, most_work, p=12, n=4000):
+    """The steps of all intervals of a model, and their ends."""
+    rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
+    X = np.column_stack([np.ones(n), rng.uniform(-1, 1, (n, p - 1))])
+    coef = np.linspace(-0.3, 0.3, p)
+    noise = np.full((p, p), 400.0)
+    score = Score(X.T @ X, X.T @ X @ coef + 20 * normals(1, p), noise, 0.06 * X.T @ X + 400 * np.eye(p), np.full(p, 2))
+    taken, step = [], Score.step
+    with monkeypatch.context() as patch:
+        patch.setattr(noisy_regression_score, "MOST_WORK", most_work)
+        patch.setattr(Score, "step", lambda self, at, *more: (taken.append(len(at)), step(self, at, *more))[1])
+        low, high = intervals(score, np.eye(p), np.full(p, 2.0), np.full(p, 3.84))
+    return sum(taken), low, high
+
+
+@pytest.mark.parametrize("n_steps", [100, 150, 200, 250, 300, 350, 400])
+def test_the_work_of_intervals_has_an_end(monkeypatch, n_steps):
+    """No more steps than allowed, besides those to the center; for want of them no interval is shorter."""
+    needed, low, high = steps_and_ends(monkeypatch, np.inf)
+    taken, lower, higher = steps_and_ends(monkeypatch, n_steps * 12**3)
+    center = noisy_regression_score.ITERATIONS + 2
+    assert taken <= n_steps + center
+    assert needed > n_steps + center  # control: without a bound it takes more
+    assert (lower <= low + 1e-9).all()
+    assert (higher >= high - 1e-9).all()
+
+
+def test_where_no_step_is_affordable_nothing_is_told(monkeypatch):
+    """The intervals are all that the limits allow; control: with the usual bound they are not."""
+    taken, low, high = steps_and_ends(monkeypatch, 12**3)
+    assert (taken, set(low), set(high)) == (0, {-2.0}, {2.0})
+    _, low, high = steps_and_ends(monkeypatch, noisy_regression_score.MOST_WORK)
+    assert (high - low < 1.0).all()
 
 
 def test_shares_are_affordable():

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.accounting.guarantee import MIN_EPSILON
 from discreet.cli import select
+from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.ledger.grains import EPSILON_GRAIN
 from discreet.methods.ranges import RANGES, ranges_as_schema
@@ -79,3 +80,18 @@ def test_the_command_line_names_them(option, words):
     assert (RANGES[option].low, RANGES[option].high) == (low, high)
     options = {name: get_args(hint) for name, hint in select.question.__annotations__.items()}
     assert words in options[option][1].help
+
+
+@pytest.mark.parametrize("sd", [1e308, -1.0, -1e308, 0.0, math.inf, math.nan, 1e-320, 1.0 + 1e-9])
+def test_declared_moments_are_possible(sd):
+    """An sd whose square is possible is not enough: it is positive, and one that has no square is refused in a line."""
+    column = {"type": "real", "lower": -1, "upper": 1, "source": "test"}
+    facts = {"dataset": "d", "unit": "person", "neighboring": "replace_one", "n_rows": 9}
+    metadata = Metadata.from_value({**facts, "columns": {"x": column, "y": column}})
+    with pytest.raises(InvalidParameterError, match="design_moments must") as refusal:
+        method_of("moments", design_moments={"x": {"mean": 0, "sd": sd}}).prepare(metadata, "y")
+    assert "\n" not in str(refusal.value)
+    method_of("moments", design_moments={"x": {"mean": 0, "sd": 0.5}}).prepare(metadata, "y")
+    with pytest.raises(OverflowError):
+        _ = (1e308 / 1.0) ** 2  # control: what was computed before it was checked
+    assert 0.0 < (-1.0 / 1.0) ** 2 <= 1.0  # control: the former check of the square alone
