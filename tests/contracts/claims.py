@@ -3,22 +3,24 @@
     python -m tests.contracts.claims                                  what is stale
     python -m tests.contracts.claims --show NAME ...                  which definitions changed since it was read
     python -m tests.contracts.claims --read NAME ... --because WHY    the proofs were read again; NAME can be `stale`
+    python -m tests.contracts.claims --sign NAME --reader 'WHO DATE' --because WHAT     somebody else has read it
     python -m tests.contracts.claims --names                          where only names changed, write them down
 
-Beside NAME.privacy.md stands NAME.privacy.lock: why it was last read, and two digests of each definition that it
-covers, of its shape and of the names in it. A claim that was `proved` becomes `contrib` when it is read again:
-whoever changed the code cannot also be one of its two readers.
+Beside NAME.privacy.md stands NAME.privacy.lock (`tests.contracts.locks`): why it was last read, with how many others,
+what had changed, who has signed it, and digests of the claim's own text and of each definition that it covers. A claim
+that was `proved` becomes `contrib` when it is read again: whoever changed the code cannot also be one of its readers.
 """
 
 import argparse
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import discreet
 from discreet.claims import head as head_of
 from discreet.claims import readers as readers
+from tests.contracts.locks import FIRST, Lock, compared, compared_texts, digests
 from tests.contracts.reach import House, Reach
 
 ROOT = Path(discreet.__file__).parent
@@ -31,14 +33,13 @@ FIELDS = (
     *("source", "tests", "controls", *WRITTEN),
 )
 
-ABOVE = ("cli", "client", "estimators", "papers", "planning", "report", "selftest", "service")
+ABOVE = ("cli", "client", "papers", "planning", "report", "selftest", "service")
 """Folders that no code between a cell and a release imports."""
 
 LEFT_OUT = {
     "discreet": "names of what can be imported",
     "discreet.claims": "reads these files",
     "discreet.errors": "types of refusals",
-    "discreet.release": "values that hold what left a mechanism",
 }
 """Modules at which a claim's reach ends, with what they are."""
 
@@ -99,15 +100,6 @@ def may_be_proved(fields: dict[str, str]) -> bool:
 # ---- the record of what was read
 
 
-@dataclass(frozen=True)
-class Lock:
-    """What a claim's proof was last read against."""
-
-    because: str
-    codes: tuple[str, ...]
-    definitions: dict[str, str]
-
-
 def lock_of(path: Path) -> Path:
     """Return the place of a claim's lock, in the sources."""
     return SOURCE / path.relative_to(ROOT).with_suffix(".lock")
@@ -116,77 +108,88 @@ def lock_of(path: Path) -> Path:
 def locked(path: Path) -> Lock:
     """Return what stands in a claim's lock; nothing where there is none."""
     place = lock_of(path)
-    lines = place.read_text().splitlines() if place.is_file() else []
-    definitions = (line.split() for line in lines if re.fullmatch("[0-9a-f]{8} [0-9a-f]{8} .*", line))
-    fields = dict(line.split(": ", 1) for line in lines if re.match("(because|code): ", line))
-    return Lock(
-        fields.get("because", ""),
-        tuple(fields.get("code", "").split()),
-        {name: f"{a} {b}" for a, b, name in definitions},
-    )
+    return Lock.parse(place.read_text() if place.is_file() else "")
 
 
-def lock_text(because: str, now: Reach) -> str:
-    """Return the text of a lock."""
-    lines = [f"{line} {name}" for name, line in now.shapes.items()]
-    return "\n".join([f"because: {because}", f"code: {' '.join(now.codes)}", *lines]) + "\n"
+def texts(path: Path) -> dict[str, str]:
+    """Return a digest of every field and section of a claim that says what is claimed, or why."""
+    return digests(path.read_text(), head(path))
 
 
 def is_fresh(path: Path) -> bool:
-    """Tell whether nothing that the proof speaks of changed since it was last read."""
-    fields = head(path)
-    before, now = locked(path).codes, reach(path).codes
-    is_same = len(before) == len(now) and any(one == other for one, other in zip(before, now, strict=True))
-    return is_same and fields["code"] == " ".join(before) and fields["rests_on"] == _listed(rests_on(path))
+    """Tell whether nothing that the proof speaks of changed since it was last read, nor the claim itself."""
+    fields, lock, now = head(path), locked(path), reach(path).codes
+    is_same = len(lock.codes) == len(now) and any(one == other for one, other in zip(lock.codes, now, strict=True))
+    is_written = fields["code"] == " ".join(lock.codes) and fields["rests_on"] == _listed(rests_on(path))
+    return is_same and is_written and lock.texts == texts(path) and not misstated(path)
+
+
+def misstated(path: Path) -> list[str]:
+    """Return which of `read_by` and `status` the record does not bear out: those who signed, and what that allows."""
+    fields, lock = head(path), locked(path)
+    allows = may_be_proved(fields) and all(head(other)["status"] == "proved" for other in _below(path))
+    return [
+        *(["read_by"] if fields["read_by"] != lock.read_by else []),
+        *(["status"] if fields["status"] != "contrib" and not allows else []),
+    ]
+
+
+def _below(path: Path) -> list[Path]:
+    """Claims that this one rests on."""
+    names = rests_on(path)
+    return [other for other in claims() if head(other)["claim"] in names]
 
 
 def changes(path: Path) -> list[str]:
-    """Return what changed since a claim was last read, a line for each definition."""
-    return compared(locked(path).definitions, reach(path).shapes)
-
-
-def compared(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the differences of two lists of definitions; one that was only renamed or moved is told as that."""
-    gone, new = [n for n in before if n not in now], [n for n in now if n not in before]
-    lines = []
-    for name in [*new]:
-        same = [old for old in gone if before[old].split()[0] == now[name].split()[0]]
-        if same:
-            gone.remove(same[0])
-            new.remove(name)
-            lines.append(f"renamed  {same[0]} -> {name}")
-    both = [name for name in now if name in before and name not in new]
-    changed = [name for name in both if before[name].split()[0] != now[name].split()[0]]
-    links = [name for name in both if name not in changed and before[name] != now[name]]
-    return [
-        *(f"changed  {name}" for name in changed),
-        *(f"new      {name}" for name in new),
-        *(f"gone     {name}" for name in gone),
-        *(f"names    {name}" for name in links),
-        *lines,
-    ]
+    """Return what changed since a claim was last read, a line for each definition, field or section."""
+    lock = locked(path)
+    own = [*compared_texts(lock.texts, texts(path)), *(f"text     {name}" for name in misstated(path))]
+    return [*own, *compared(lock.definitions, reach(path).shapes)]
 
 
 class RefusedError(Exception):
     """What the record of a reading must not say."""
 
 
-def read_again(path: Path, because: str) -> None:
-    """Record that a proof was read against the code as it is, by the one who changed it."""
+def check_reason(because: str) -> None:
+    """Refuse what says nothing."""
     if len(because.strip()) < SHORTEST_REASON or "\n" in because:
         raise RefusedError("Say in one line with --because what changed and why the proof still holds.")
+
+
+def read_again(path: Path, because: str, others: int = 0) -> None:
+    """Record that a proof was read against the code as it is, by the one who changed it, and what had changed."""
+    check_reason(because)
     if is_fresh(path):
         raise RefusedError(f"{path.name}: nothing that its proof speaks of changed, so there is nothing to record.")
-    place, now = SOURCE / path.relative_to(ROOT), reach(path)
+    place, now, before = SOURCE / path.relative_to(ROOT), reach(path), locked(path)
+    since = [line for line in changes(path) if line.split()[0] not in ("names", "renamed")] if before.codes else [FIRST]
+    together = f"{others} others" if others else "none"
     place.write_text(renewed(place.read_text(), " ".join(now.codes), rests_on(path)))
-    lock_of(path).write_text(lock_text(because.strip(), now))
+    lock = Lock(because.strip(), together, now.codes, tuple(since), (), texts(path), now.shapes)
+    lock_of(path).write_text(lock.text())
+
+
+def sign(path: Path, reader: str, because: str) -> None:
+    """Record that somebody who did not write the code has read the proof against it, and what they tried to break."""
+    check_reason(because)
+    before = locked(path)
+    if not is_fresh(path):
+        raise RefusedError(f"{path.name}: it is stale. Whoever changed what it speaks of reads it first, with --read.")
+    name = readers({"read_by": reader})
+    if len(name) != 1 or name[0] in readers(head(path)):
+        raise RefusedError(f"A reader must be one new NAME DATE, such as 'Ada Byron 2026-01-31', but it is {reader!r}.")
+    lock = replace(before, signed=(*before.signed, f"{reader}: {because.strip()}"))
+    place = SOURCE / path.relative_to(ROOT)
+    place.write_text(re.sub("(?m)^read_by:.*$", f"read_by: {lock.read_by}", place.read_text(), count=1))
+    lock_of(path).write_text(lock.text())
 
 
 def write_names(path: Path) -> None:
     """Write the names that a fresh claim's definitions have now; who has read the proof stays as it is."""
     place, now = SOURCE / path.relative_to(ROOT), reach(path)
     place.write_text(re.sub("(?m)^code:.*$", f"code: {' '.join(now.codes)}", place.read_text(), count=1))
-    lock_of(path).write_text(lock_text(locked(path).because, now))
+    lock_of(path).write_text(replace(locked(path), codes=now.codes, definitions=now.shapes).text())
 
 
 def renewed(text: str, code: str, others: list[str]) -> str:
@@ -230,18 +233,24 @@ def run(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.contracts.claims")
     parser.add_argument("--show", nargs="+", metavar="NAME", default=[])
     parser.add_argument("--read", nargs="+", metavar="NAME", default=[])
+    parser.add_argument("--sign", nargs=1, metavar="NAME", default=[])
+    parser.add_argument("--reader", metavar="'NAME DATE'", default="")
     parser.add_argument("--because", default="", metavar="WHY")
     parser.add_argument("--names", action="store_true")
     asked = parser.parse_args(arguments)
     for path in chosen(asked.show):
         print(head(path)["claim"], *changes(path), sep="\n  ")
-    for path in chosen(asked.read):
-        read_again(path, asked.because)
+    to_read = chosen(asked.read)
+    for path in to_read:
+        read_again(path, asked.because, len(to_read) - 1)
         print("read", head(path)["claim"])
+    for path in chosen(asked.sign):
+        sign(path, asked.reader, asked.because)
+        print("signed", head(path)["claim"])
     for path in claims() if asked.names else ():
         if is_fresh(path):
             write_names(path)
-    if not (asked.show or asked.read or asked.names):
+    if not (asked.show or asked.read or asked.sign or asked.names):
         for path in claims():
             print(f"{head(path)['claim']:26} {state(path)}")
 

@@ -62,6 +62,8 @@ class Writer:
                 self._function(node)
             else:
                 self._write(node)
+                place = place_of(self.name.rpartition(".")[2], node)
+                self.tokens += [] if place is None else [f"target {place}"]
         return Shape(digest(*self.tokens), tuple(self.links), frozenset(self.annotations))
 
     def taken(self) -> set[str]:
@@ -401,6 +403,12 @@ def dotted_name(node: ast.AST) -> str | None:
 def stored(node: ast.AST) -> list[str]:
     """Names that a statement or target binds, in the order of its syntax."""
     return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+
+
+def place_of(name: str, node: ast.AST) -> int | None:
+    """Which of several names that a statement binds; none where it binds one, or none."""
+    names = stored(node)
+    return names.index(name) if len(names) > 1 and name in names else None
 
 
 def _arguments(node: Scope) -> list[ast.arg]:

@@ -1,6 +1,7 @@
 """Every function that a release rests on has a claim, and the claim was read against the code as it is."""
 
 import ast
+import copy
 import importlib
 import inspect
 import pkgutil
@@ -16,10 +17,12 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base import Preparation
 from tests.contracts import claims as tool
 from tests.contracts.claims import FIELDS, ROOT, claims, functions, head, may_be_proved, readers, renewed
+from tests.contracts.locks import compared
+from tests.contracts.reach import Module
 
 TESTS = Path(__file__).parents[1]
-BETWEEN = ("accounting", "data", "kernels", "ledger", "mechanisms", "methods", "workflow")
-"""Folders with code between a cell and a release."""
+BETWEEN = ("accounting", "data", "estimators", "kernels", "ledger", "mechanisms", "methods", "workflow")
+"""Folders with code between a cell and a release, or that decide what is promised of it."""
 
 NOT_COVERED = {
     "data.array_names": "names of an array's columns, from public facts",
@@ -28,6 +31,8 @@ NOT_COVERED = {
     "data.formats.": "metadata of other programs, read before any table",
     "data.lint": "advice on metadata",
     "data.skeleton": "drafts metadata from a header",
+    "estimators.best_subsets": "for public tables: nothing is promised",
+    "estimators.public_screening": "for public tables: nothing is promised",
     "kernels.best_subsets": "for public tables: no method uses it",
     "kernels.top_k_metrics": "measures accuracy in simulations",
     "ledger.migrations.": "changes of the ledger's tables",
@@ -106,6 +111,45 @@ def test_a_module_that_no_claim_reaches_is_seen(covered):
     """Control: with any of the data's claims gone its modules stand uncovered."""
     assert uncovered(covered - {"discreet.data.engines.parquet_files"}) == ["data.engines.parquet_files"]
     assert uncovered(covered - {"discreet.accounting.totals"}) == ["accounting.totals"]
+    assert uncovered(covered - {"discreet.estimators.face"}) == ["estimators.face"]
+
+
+CHARGED = re.compile(r"        if charged:\n            raise PolicyError\(.*?\n            \)\n", re.DOTALL)
+DECIDES = {
+    "a ledger named for arrays": ("face", "estimators.face", CHARGED, ""),
+    "what a caller states": ("sources", "data.sources", "rows_origin != READ", "rows_origin == READ"),
+    "three kinds of rows": ("release", "release", r"READ, STATED, UNSTATED =", "READ, UNSTATED, STATED ="),
+    "two kinds of rows": ("release", "release", "get_args\\(RowsOrigin\\)", "(*get_args(RowsOrigin)[:2], STATED)"),
+    "kinds of rows, to an engine": ("engine", "release", r"READ, STATED, UNSTATED =", "READ, UNSTATED, STATED ="),
+    "what private means": ("release", "release", "promised and origin", "promised or origin"),
+    "a comma for a break": ("csv_file", "kernels.csv_compiled", "QUOTE, FEED, RETURN =", "FEED, QUOTE, RETURN ="),
+}
+
+
+def codes_with(name, module, old, new):
+    """Fingerprints of a claim before and after an edit of a module."""
+    path = next(path for path in claims() if head(path)["claim"] == name)
+    house = tool.house()
+    edited = copy.copy(house)
+    file = ROOT / Path(*module.split(".")).with_suffix(".py")
+    text, n_edits = re.subn(old, new, file.read_text(), count=1)
+    assert n_edits == 1
+    parsed = Module.parse(f"discreet.{module}", text, is_package=False)
+    edited.modules = {**house.modules, parsed.name: parsed}
+    edited._shapes, edited._resolved = {}, {}
+    return tool.reach(path).codes, edited.reach(functions(head(path)), tool.claimed()).codes
+
+
+@pytest.mark.parametrize("edit", DECIDES.values(), ids=DECIDES)
+def test_what_decides_a_promise_is_covered(edit):
+    """A change of it makes a claim stale, whichever of the two fingerprints is looked at."""
+    assert not any(one == other for one, other in zip(*codes_with(*edit), strict=True))
+
+
+def test_an_edit_without_a_meaning_changes_no_claim():
+    """Control: the same way of editing, with a comment."""
+    before, after = codes_with("release", "release", "READ, STATED, UNSTATED =", "# three\nREAD, STATED, UNSTATED =")
+    assert before == after
 
 
 def test_names_of_claims_differ():
@@ -183,16 +227,6 @@ def test_proof_was_read_against_this_code(path):
     assert tool.is_fresh(path), "\n".join(["`python -m tests.contracts.claims --show`:", *tool.changes(path)])
 
 
-def test_a_record_is_not_written_without_need_or_reason():
-    """An equal fingerprint is not written again, and a changed one not without a reason."""
-    path = claims()[0]
-    before = tool.lock_of(path).read_text(), path.read_text()
-    for because in ("Nothing of it has changed, I only want to.", "", "short", "two\nlines that are long enough"):
-        with pytest.raises(tool.RefusedError):
-            tool.read_again(path, because)
-    assert before == (tool.lock_of(path).read_text(), path.read_text())
-
-
 @pytest.fixture
 def example(tmp_path, monkeypatch):
     """A package with one claim, and the tool that looks at it."""
@@ -202,7 +236,7 @@ def example(tmp_path, monkeypatch):
     (root / "noise.py").write_text("SCALE = 2\n\n\ndef draw(value):\n    return value * SCALE\n")
     fields = dict.fromkeys(FIELDS, "none") | {"claim": "draw", "function": "house.noise.draw", "status": "proved"}
     lines = "".join(f"{name}: {value}\n" for name, value in fields.items())
-    (root / "noise.privacy.md").write_text(f"```\n{lines}```\n\n## Proof\n")
+    (root / "noise.privacy.md").write_text(f"```\n{lines}```\n\n## Proof\nIt is clear.\n")
     monkeypatch.setattr(tool, "ROOT", root)
     monkeypatch.setattr(tool, "SOURCE", root)
 
@@ -241,11 +275,122 @@ def test_a_change_asks_for_a_reading_and_a_new_name_does_not(example, capsys):
     assert tool.locked(path).because == "The factor is three, as the proof now says."
 
 
+@pytest.fixture
+def read(example):
+    """The package's claim, read; and how its text is edited by hand."""
+    path, _ = example
+    tool.run(["--read", "draw", "--because", "Written together with the function."])
+
+    def edit(old, new):
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+
+    return path, edit
+
+
+def test_a_record_is_not_written_without_need_or_reason(read):
+    """An equal fingerprint is not written again, and a changed one not without a reason."""
+    path, _ = read
+    before = tool.lock_of(path).read_text(), path.read_text()
+    for because in ("Nothing of it has changed, I only want to.", "", "short", "two\nlines that are long enough"):
+        with pytest.raises(tool.RefusedError):
+            tool.read_again(path, because)
+    assert before == (tool.lock_of(path).read_text(), path.read_text())
+
+
+BY_HAND = {
+    "sensitivity": ("sensitivity: none", "sensitivity: 1"),
+    "epsilon": ("epsilon: none", "epsilon: half of it"),
+    "controls": ("controls: none", "controls: privacy/test_x.py::test_y"),
+    "## Proof": ("It is clear.", "It is plain."),
+    "## More": ("## Proof", "## More\n\n## Proof"),
+    "status": ("status: contrib", "status: proved"),
+    "read_by": ("read_by: nobody", "read_by: Ada X 2026-01-01, Bob Y 2026-01-02"),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_claim_that_was_rewritten_is_stale(read, name):
+    """What is claimed, why, and who has read it do not change by hand without a record of the reason."""
+    path, edit = read
+    assert tool.is_fresh(path)
+    edit(*BY_HAND[name])
+    assert not tool.is_fresh(path)
+    assert tool.changes(path) == [f"text     {name}"]
+    tool.run(["--read", "draw", "--because", "What is claimed has other words now."])
+    assert tool.is_fresh(path)
+    assert tool.locked(path).since == (f"text     {name}",)
+    assert (head(path)["status"], head(path)["read_by"]) == ("contrib", "nobody")
+
+
+def test_two_fields_changed_by_hand_do_not_make_a_proof(read):
+    """Status and readers together, as somebody would write them who wants a claim to look proved."""
+    path, edit = read
+    edit(*BY_HAND["read_by"])
+    edit(*BY_HAND["status"])
+    assert may_be_proved(head(path))
+    assert tool.misstated(path) == ["read_by"]
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_code_alone_does_not_see_a_rewritten_claim(read, name):
+    """Control: the fingerprints of the code, all that was compared before, are as they were."""
+    path, edit = read
+    edit(*BY_HAND[name])
+    assert head(path)["code"] == " ".join(tool.locked(path).codes)
+    assert tool.locked(path).codes == tool.reach(path).codes
+
+
+def test_layout_of_a_proof_does_not_count(read):
+    """Lines may break elsewhere."""
+    path, edit = read
+    edit("It is clear.", "It\n   is clear.")
+    assert tool.is_fresh(path)
+
+
+def test_readers_sign_what_they_read(read):
+    """A status of `proved` needs two who signed a fresh claim, each with what they tried; a new reading undoes it."""
+    path, edit = read
+    tried = "Half the scale, and an infinite cell."
+    for reader in ("Ada X 2026-01-01", "Bob Y 2026-01-02"):
+        tool.run(["--sign", "draw", "--reader", reader, "--because", tried])
+    assert head(path)["read_by"] == "Ada X 2026-01-01, Bob Y 2026-01-02"
+    assert tool.locked(path).signed == (f"Ada X 2026-01-01: {tried}", f"Bob Y 2026-01-02: {tried}")
+    edit("status: contrib", "status: proved")
+    assert tool.is_fresh(path)
+    for again in ("Ada X 2026-01-03", "nobody", "Ada X", "Cy 2026-01-01, Di 2026-01-01"):
+        with pytest.raises(tool.RefusedError):
+            tool.sign(path, again, tried)
+    edit("It is clear.", "It is not.")
+    with pytest.raises(tool.RefusedError, match="stale"):
+        tool.sign(path, "Cy Z 2026-01-03", tried)
+    tool.run(["--read", "draw", "--because", "The proof has another sentence."])
+    assert (head(path)["status"], tool.locked(path).signed) == ("contrib", ())
+
+
+def test_what_was_read_together_says_so(read):
+    """Each lock tells with how many others it was recorded, and what had changed for it."""
+    path, _ = read
+    other = path.with_name("low.privacy.md")
+    other.write_text(path.read_text().replace("claim: draw", "claim: low").replace("noise.draw", "low.floor"))
+    other.with_name("low.py").write_text("def floor(value):\n    return value // 1\n")
+    path.with_name("noise.py").write_text("SCALE = 3\n\n\ndef draw(value):\n    return value * SCALE\n")
+    for cached in (tool.house, tool.claimed, tool.reach):
+        cached.cache_clear()
+    assert tool.locked(path).together == "none"
+    tool.run(["--read", "stale", "--because", "The scale is three, and the floor is new."])
+    assert [tool.locked(one).together for one in (path, other)] == ["1 others", "1 others"]
+    assert tool.locked(path).since == ("changed  house.noise.SCALE",)
+    assert tool.locked(other).since == ("first reading",)
+    assert tool.Lock.parse(tool.locked(path).text()) == tool.locked(path)
+
+
 def test_a_definition_that_moved_is_told_from_one_that_is_new():
     """What has the shape of something that is gone was renamed."""
     before = {"a.f": "11111111 22222222", "a.g": "33333333 44444444", "a.h": "55555555 66666666"}
     now = {"b.f": "11111111 22222222", "a.g": "33333333 99999999", "a.k": "77777777 88888888"}
-    assert tool.compared(before, now) == ["new      a.k", "gone     a.h", "names    a.g", "renamed  a.f -> b.f"]
+    assert compared(before, now) == ["new      a.k", "gone     a.h", "names    a.g", "renamed  a.f -> b.f"]
 
 
 def test_claims_rest_on_claims_that_exist():

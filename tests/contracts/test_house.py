@@ -88,6 +88,139 @@ def test_the_check_for_running_code_can_fail():
         assert running(ast.parse(line)), line
 
 
+LAZY = {"discreet": ("_HOMES",), "discreet.service.api": ("ROUTERS",), "discreet.service.pages": ("ROUTERS",)}
+"""Tables that a package's own file holds beside its imports."""
+
+PATCHES = {
+    "kernels/one_core.py": ("sys.modules", "kind._running", "kind._limits"),
+    "service/worker/job.py": ("sys.modules",),
+}
+"""What looks at the modules that are loaded, and what sets up a class of its own."""
+
+
+def beside_imports(tree, tables=()):
+    """Statements of a package's own file that are no import, docstring, `__all__`, table or function."""
+    found = []
+    for node in tree.body:
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not node.orelse
+        if is_typing and all(isinstance(inner, ast.ImportFrom) for inner in node.body):
+            continue
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list and not _of_arguments(node):
+            continue
+        targets = [ast.unparse(target) for target in node.targets] if isinstance(node, ast.Assign) else []
+        is_table = targets and not any(isinstance(part, ast.Call) for part in ast.walk(node.value))
+        if not (isinstance(node, (ast.Import, ast.ImportFrom)) or is_text):
+            found += [] if is_table and set(targets) <= {"__all__", *tables} else [ast.unparse(node)]
+    return found
+
+
+def _of_arguments(function):
+    """Calls that run when a function is defined."""
+    defaults = [*function.args.defaults, *filter(None, function.args.kw_defaults)]
+    return [part for default in defaults for part in ast.walk(default) if isinstance(part, ast.Call)]
+
+
+def patches(tree):
+    """What a file changes of something that it imports or defines, or reaches by a module's table of names."""
+    shared = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            shared |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    own = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    own |= {part.arg for part in ast.walk(tree) if isinstance(part, ast.arg)}
+    for node in ast.walk(tree):  # another name of such a thing is that thing
+        is_name = isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute | ast.Name)
+        if is_name and ast.unparse(node.value).partition(".")[0] in shared - own:
+            names = {target.id for target in node.targets if isinstance(target, ast.Name)}
+            own, shared = own - names, shared | names
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            first = node.value
+            while isinstance(first, (ast.Attribute, ast.Subscript)):
+                first = first.value
+            if isinstance(first, ast.Name) and first.id in shared - own:
+                yield ast.unparse(node)
+            if isinstance(first, ast.Call) and re.search("import_module|__import__|^vars", ast.unparse(first)):
+                yield ast.unparse(node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr"):
+            first = node.args[0]
+            if not (isinstance(first, ast.Name) and first.id in own):
+                yield ast.unparse(node)
+        is_all = isinstance(node, ast.Attribute) and node.attr == "modules"
+        is_all = is_all or (isinstance(node, ast.Call) and not node.args)
+        if is_all and ast.unparse(node) in ("sys.modules", "globals()"):
+            yield ast.unparse(node)
+
+
+PACKAGES = [path for path in MODULES if path.name == "__init__.py"]
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_to_import_a_package_does_nothing_else(path):
+    """No claim covers a package's own file: it imports, names what it exports, and tells where the rest is."""
+    name = ".".join(["discreet", *path.parent.relative_to(PACKAGE).parts])
+    assert beside_imports(ast.parse(path.read_text()), LAZY.get(name, ())) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_nothing_is_replaced_in_another_module(path):
+    """No code gives a module, class or function of another file other attributes; the self-test does, to break them."""
+    name = path.relative_to(PACKAGE).as_posix()
+    if not name.startswith("selftest/"):
+        assert [found for found in patches(ast.parse(path.read_text())) if found not in PATCHES.get(name, ())] == []
+
+
+MONKEYS = (
+    "from discreet.mechanisms import rng\nrng.Source = None",
+    "from discreet.mechanisms.rng import Source\nSource.bits = lambda self, n: 0",
+    "import discreet.mechanisms.rng\ndiscreet.mechanisms.rng.Source.bits = None",
+    "from discreet.mechanisms.rng import Source\nsetattr(Source, 'bits', None)",
+    "import importlib\nimportlib.import_module('discreet.mechanisms.rng').Source = None",
+    "from discreet.mechanisms import rng\nsource = rng.Source\nsource.bits = None",
+    "import sys\nsys.modules['discreet.mechanisms.rng'] = None",
+    "globals()['Source'] = None",
+)
+
+
+@pytest.mark.parametrize("text", MONKEYS)
+def test_a_replaced_source_is_seen(text):
+    """Control: in a package's own file, and inside of a function, which runs when a name is asked for."""
+    assert beside_imports(ast.parse(text))
+    assert list(patches(ast.parse(text)))
+    inside = "def __getattr__(name):\n" + "".join(f"    {line}\n" for line in text.splitlines())
+    assert list(patches(ast.parse(inside)))
+
+
+@pytest.mark.parametrize(
+    "text", ["run()", "x = run()", "for a in b: pass", "@run\ndef f(): pass", "def f(a=run()): pass"]
+)
+def test_what_runs_at_an_import_is_seen(text):
+    """Control: calls, loops, decorators and defaults."""
+    assert beside_imports(ast.parse(text), ("x",))
+
+
+def stating(tree):
+    """Calls of what states that rows are the declared columns as they are."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "state"
+        and not node.args
+    ]
+
+
+def test_only_one_function_states_what_rows_are():
+    """That which opens a table for its caller; engines hand the statement on to their base."""
+    texts = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in MODULES}
+    found = {(name, call) for name, text in texts.items() if "state(" in text for call in stating(ast.parse(text))}
+    engines = {(f"data/engines/{name}.py", "super().state()") for name in ("arrays", "frame")}
+    assert found == {("data/sources.py", "opened.state()"), *engines}
+    assert stating(ast.parse("made = ArraysTable(columns, metadata)\nmade.state()")) == ["made.state()"]
+
+
 def public_things():
     for info in pkgutil.walk_packages(discreet.__path__, "discreet."):
         if "migrations" in info.name or "__main__" in info.name:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts import shapes
 from tests.contracts.reach import House
 
 SOURCES = {
@@ -199,6 +200,47 @@ def test_meaning_counts(tmp_path, edits):
     """Control: what a proof could speak of changes the fingerprint."""
     extra = [("top.py", "LIMIT, Box, shifted", "LIMIT, Box, half, shifted")]
     assert code(tmp_path, [*extra, *edits]) != code(tmp_path, extra)
+
+
+MARKS = {
+    "__init__.py": "",
+    "top.py": """QUOTE, FEED = 34, 10
+(LEAST, MOST), *REST = (1, 2), 3
+LOW = HIGH = 5
+
+
+def claimed(cells):
+    return [cell != QUOTE and LEAST <= cell <= MOST for cell in cells.split(FEED)], REST, LOW, HIGH
+""",
+}
+SWAPS = {
+    "of a pair": [("top.py", "QUOTE, FEED = 34", "FEED, QUOTE = 34")],
+    "of their values": [("top.py", "34, 10", "10, 34")],
+    "in a nested pair": [("top.py", "(LEAST, MOST)", "(MOST, LEAST)")],
+    "with a starred name": [("top.py", "(LEAST, MOST), *REST", "(LEAST, REST), *MOST")],
+}
+
+
+@pytest.mark.parametrize("edits", SWAPS.values(), ids=SWAPS)
+def test_a_swap_of_names_counts(tmp_path, edits):
+    """Which value of a tuple is a constant's own."""
+    claimed = {"house.top.claimed": "top"}
+    before, after = (code(tmp_path, edit, claimed, MARKS) for edit in ([], edits))
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+
+
+def test_names_of_a_pair_do_not_count(tmp_path):
+    """Where both are renamed everywhere, nothing changed."""
+    claimed, edits = {"house.top.claimed": "top"}, [("top.py", "QUOTE", "MARK"), ("top.py", "FEED", "BREAK")]
+    assert code(tmp_path, edits, claimed, MARKS) == code(tmp_path, [], claimed, MARKS)
+
+
+def test_one_shape_for_all_names_of_a_pair_is_flagged(tmp_path, monkeypatch):
+    """Control: without the place of the name in its tuple, a swap is not seen."""
+    claimed = {"house.top.claimed": "top"}
+    monkeypatch.setattr(shapes, "place_of", lambda name, node: None)
+    assert code(tmp_path, SWAPS["of a pair"], claimed, MARKS) == code(tmp_path, [], claimed, MARKS)
 
 
 ENDS = {
