@@ -164,7 +164,7 @@ def read_again(path: Path, because: str, others: int = 0) -> None:
         raise RefusedError(f"{path.name}: nothing that its proof speaks of changed, so there is nothing to record.")
     place, now, before = SOURCE / path.relative_to(ROOT), reach(path), locked(path)
     since = [line for line in changes(path) if line.split()[0] not in ("names", "renamed")] if before.codes else [FIRST]
-    together = f"{others} others" if others else "none"
+    together = f"{others} more" if others else "none"
     place.write_text(renewed(place.read_text(), " ".join(now.codes), rests_on(path)))
     lock = Lock(because.strip(), together, now.codes, tuple(since), (), texts(path), now.shapes)
     lock_of(path).write_text(lock.text())

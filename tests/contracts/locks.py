@@ -77,6 +77,8 @@ def digests(text: str, fields: dict[str, str]) -> dict[str, str]:
 
 def compared_texts(before: dict[str, str], now: dict[str, str]) -> list[str]:
     """Return the fields and sections of a claim that are not as they were, a line each."""
+    if not before:  # the lock is of a time when they were not recorded
+        return ["text     all of it"]
     return [f"text     {name}" for name in {**before, **now} if before.get(name) != now.get(name)]
 
 

@@ -380,7 +380,7 @@ def test_what_was_read_together_says_so(read):
         cached.cache_clear()
     assert tool.locked(path).together == "none"
     tool.run(["--read", "stale", "--because", "The scale is three, and the floor is new."])
-    assert [tool.locked(one).together for one in (path, other)] == ["1 others", "1 others"]
+    assert [tool.locked(one).together for one in (path, other)] == ["1 more", "1 more"]
     assert tool.locked(path).since == ("changed  house.noise.SCALE",)
     assert tool.locked(other).since == ("first reading",)
     assert tool.Lock.parse(tool.locked(path).text()) == tool.locked(path)
