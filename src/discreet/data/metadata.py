@@ -31,8 +31,8 @@ class FixedColumns(dict[str, NumericColumn | CategoryColumn]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("The metadata of an open table cannot be changed. Open the table again with others.")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     @override
     def __reduce__(self) -> tuple[Any, ...]:
