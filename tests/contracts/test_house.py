@@ -213,11 +213,10 @@ def stating(tree):
 
 
 def test_only_one_function_states_what_rows_are():
-    """That which opens a table for its caller; engines hand the statement on to their base."""
+    """That which opens a table for its caller."""
     texts = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in MODULES}
     found = {(name, call) for name, text in texts.items() if "state(" in text for call in stating(ast.parse(text))}
-    engines = {(f"data/engines/{name}.py", "super().state()") for name in ("arrays", "frame")}
-    assert found == {("data/sources.py", "opened.state()"), *engines}
+    assert found == {("data/sources.py", "opened.state()")}
     assert stating(ast.parse("made = ArraysTable(columns, metadata)\nmade.state()")) == ["made.state()"]
 
 

@@ -72,6 +72,7 @@ ONE_BY_ONE = {
     "methods/select_then_fit.py": "first fitting found shown: names and values of parameters",
     "methods/sis.py": "value: a parameter",
     "methods/subset_regression.py": "given value: parameters",
+    "methods/sufficient_statistics.py": "stated: declared moments",
     "methods/tuning.py": "named total: shares of epsilon",
     "workflow/delivery.py": "error: for the log that the owner of the rows asked for, and nobody else",
 }

@@ -1,8 +1,6 @@
 """Copies of rows in memory that share no buffer with what the caller holds, made without looking at a cell."""
 
 import io
-import pickle
-from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
@@ -90,7 +88,7 @@ def _own_polars(frame: "nw.DataFrame[Any]", native: Any) -> Any:
 
 
 def _own_pandas(native: Any) -> Any:
-    """Of columns that are no numpy arrays, `copy` may keep the buffers."""
+    """Of columns that are no numpy arrays `copy` may keep the buffers, and `take` fills new ones."""
     own = native.copy()
     for place, dtype in enumerate(native.dtypes):
         if not isinstance(dtype, np.dtype):
@@ -99,6 +97,5 @@ def _own_pandas(native: Any) -> Any:
 
 
 def _own_extension(array: Any) -> Any:
-    with suppress(Exception):  # levels may be objects of any kind, and none may tell that it cannot be pickled
-        return pickle.loads(pickle.dumps(array, protocol=5))  # noqa: S301 - bytes that were written here
-    return array.copy()
+    own, levels = array.take(np.arange(len(array))), getattr(array, "categories", None)
+    return own if levels is None else own.rename_categories(levels.array.take(np.arange(len(levels))))
