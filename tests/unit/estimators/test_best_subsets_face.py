@@ -205,9 +205,9 @@ def test_parameters_out_of_range_are_refused(given, message, moments):
 
 
 def test_more_units_than_bits_are_refused():
-    """64 free columns are one too many; a group or a forced column makes room."""
-    gram, xty = np.eye(64), np.full(64, 0.1)
-    with pytest.raises(InvalidParameterError, match=r"From 1 to 63 columns or groups .* but there are 64"):
+    """129 free columns are one too many; a group or a forced column makes room."""
+    gram, xty = np.eye(129), np.full(129, 0.01)
+    with pytest.raises(InvalidParameterError, match=r"From 1 to 128 columns or groups .* but there are 129"):
         dc.best_subsets(gram, xty, 1.0)
-    assert len(dc.best_subsets(gram, xty, 1.0, groups=[[0, 63]], max_size=1)) == 1
-    assert len(dc.best_subsets(gram, xty, 1.0, always=[63], max_size=2)) == 2
+    assert len(dc.best_subsets(gram, xty, 1.0, groups=[[0, 128]], max_size=1)) == 1
+    assert len(dc.best_subsets(gram, xty, 1.0, always=[128], max_size=2)) == 2
