@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from discreet.ledger.schema import entries, head
+from discreet.mechanisms.rng import token
 from discreet.release import canonical_sha256
 
 GENESIS = "0" * 64
@@ -165,6 +166,9 @@ def append(connection: Connection, **values: Any) -> tuple[int, str]:
     """
     last, previous = lock(connection)
     row = dict.fromkeys((*_HASHED, *_LATER)) | {"epsilon": 0, "delta": 0, "facts": "{}", "time": time_text()} | values
+    if not last and row["facts"] == "{}":
+        # Two ledgers that begin alike in the same second are not copies of one.
+        row["facts"] = facts_text({"ledger": token()})
     row |= {"seq": last + 1, "prev": previous}
     digest = entry_hash(row)
     connection.execute(insert(entries).values(row | {"hash": digest}))

@@ -15,7 +15,7 @@ import pytest
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError, VerificationError
-from discreet.ledger import Ledger, known_witness
+from discreet.ledger import Ledger, chain, known_witness
 from discreet.ledger.witness import Witness
 from discreet.ledger.witnesses import Witnesses
 
@@ -536,3 +536,21 @@ def reserve_until_killed(place, witness):
 
 if __name__ == "__main__":
     reserve_until_killed(*sys.argv[1:])
+
+
+def test_two_ledgers_that_begin_alike_are_not_taken_for_copies(tmp_path, monkeypatch):
+    """Of one cap, made in one second: what one's witness saw is not missed in the other. Control: no token tells them."""
+    monkeypatch.setattr(chain, "time_text", lambda *_: "2026-01-01T00:00:00Z")
+    begin_alike(tmp_path, "own")
+    Ledger(tmp_path / "own second.sqlite").close()
+    monkeypatch.setattr(chain, "token", lambda: "same")
+    begin_alike(tmp_path, "same")
+    with pytest.raises(VerificationError, match="older copy"):
+        Ledger(tmp_path / "same second.sqlite")
+
+
+def begin_alike(folder, kind):
+    for name, caps in (("first", (1, 2)), ("second", (1,))):
+        with Ledger(folder / f"{kind} {name}.sqlite", witness=folder / f"{kind} {name}.witness") as ledger:
+            for cap in caps:
+                ledger.grant("toy", cap)
