@@ -539,7 +539,7 @@ if __name__ == "__main__":
 
 
 def test_two_ledgers_that_begin_alike_are_not_taken_for_copies(tmp_path, monkeypatch):
-    """Of one cap, made in one second: what one's witness saw is not missed in the other. Control: no token tells them."""
+    """Of one cap, in one second: what one's witness saw is not missed in the other. Control: no token tells them."""
     monkeypatch.setattr(chain, "time_text", lambda *_: "2026-01-01T00:00:00Z")
     begin_alike(tmp_path, "own")
     Ledger(tmp_path / "own second.sqlite").close()
@@ -554,3 +554,5 @@ def begin_alike(folder, kind):
         with Ledger(folder / f"{kind} {name}.sqlite", witness=folder / f"{kind} {name}.witness") as ledger:
             for cap in caps:
                 ledger.grant("toy", cap)
+        if name == "first":
+            Ledger(folder / f"{kind} {name}.sqlite").close()  # remembered by its first entry
