@@ -3,16 +3,24 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 
+from discreet.data.metadata import Metadata
+from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms import subset_search
+from discreet.mechanisms.rng import Source
+from discreet.methods.registry import method_of
 from discreet.methods.select_then_fit import _Asked
+from discreet.workflow.inquiry import inquire
 from tests.effort import either
 from tests.privacy.requests import FAMILIES, HYBRIDS, SCREENINGS, SELECTIONS, Request, outcome_of, requests, shape_of
 
 EXAMPLES = either(25, 2000)
+MANY = 100_000
 
 KINDS = {
     "selections": SELECTIONS,
@@ -71,6 +79,22 @@ def test_many_columns_are_answered(method: str, width: int) -> None:
     release = outcome_of(replace(WIDE, method=method, parameters=parameters, width=width))
     assert release is not None
     assert len(release.selected) <= 2
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "canonical_lipschitz", "one_shot", "peeling"])
+@pytest.mark.parametrize("n_rows", [0, 17])
+def test_a_hundred_thousand_columns_are_screened(n_rows: int, mechanism: str) -> None:
+    """Of rows that are all alike, or of none: all scores are equal, and three names leave."""
+    features = {"type": "real", "lower": -1.0, "upper": 1.0, "count": MANY, "source": "test"}
+    target = {"type": "real", "lower": -1.0, "upper": 1.0, "source": "test"}
+    facts = {"dataset": "edge", "unit": "person", "neighboring": "add_or_remove_one"}
+    metadata = Metadata.from_value({**facts, "columns": {"y": target}, "features": features})
+    table = open_table((scipy.sparse.csr_array(np.ones((n_rows, MANY))), np.ones(n_rows)), metadata)
+    for epsilon in (1e-9, 1000.0):
+        method = method_of("sis", epsilon=epsilon, mechanism=mechanism, n_features_to_select=3)
+        inquiry = inquire(method, metadata, "y", name="edge", locator=None, rows_origin=table.rows_origin)
+        inquiry.prepared.check_table(table, charged=True)
+        assert len(set(inquiry.release(inquiry.prepared.run(table, Source()), None).selected)) == 3
 
 
 def test_models_of_64_bits_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
