@@ -11,6 +11,7 @@ from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.methods.base import Progress
+from discreet.methods.ranges import RANGES
 from discreet.planning.rivals import Rival, rivals
 from discreet.planning.scenario import Scenario
 from discreet.planning.selection import expected
@@ -91,7 +92,7 @@ def best_selection(
     Raises
     ------
     InvalidParameterError
-        When nothing can be asked at this epsilon, or nobody says how many rows there are.
+        When epsilon is out of range, or nobody says how many rows there are.
 
     Notes
     -----
@@ -99,6 +100,8 @@ def best_selection(
     three standard deviations; where nothing at all is, also a tenth of it, by two and three columns correlated by .6
     each with the next. Scenarios count alike. Cost: a few seconds for a thousand rows and six candidates.
     """
+    if not RANGES["epsilon"].low <= epsilon <= RANGES["epsilon"].high:
+        raise InvalidParameterError(f"epsilon must {RANGES['epsilon']}, but epsilon={epsilon:g}.")
     names = Design.plan(metadata, target, candidates).candidates
     stated = Supposition.of(supposed)
     numbers = [k for k in TRUE_COLUMNS if k <= len(names)] if stated.leaves_columns_open else [None]
@@ -112,10 +115,6 @@ def best_selection(
         n_tables = math.ceil(n_all / len(scenarios))
         means = _means(scenarios, left, epsilon, n_tables, n_draws, progress)
         left = sorted((one for one in left if one.name in means), key=lambda one: means[one.name])[-n_kept:]
-    if not left:
-        raise InvalidParameterError(
-            f"A selection must be possible, but at epsilon={epsilon:g} no method's noise fits. Raise epsilon."
-        )
     overlap, right, explained = means[left[-1].name]
     return Choice(left[-1], right, overlap, explained, n_rivals, stated.record(scenarios))
 

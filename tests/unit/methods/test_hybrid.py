@@ -117,11 +117,13 @@ def test_private_rows_of_many_per_unit_are_cut_by_unit():
 
 
 def test_noise_that_does_not_fit_is_refused_before_anything_is_charged():
-    """Counts and margins alike: the request is wrong, not the rows."""
+    """The request is wrong, not the rows: below the least epsilon, and where a sum over all margins is too noisy."""
     _, own, public = problem("linear")
     for measure in ("counts", "margins"):
-        with pytest.raises(InvalidParameterError, match="64 bits"):
+        with pytest.raises(InvalidParameterError, match="epsilon must lie in"):
             prepared(own, public, epsilon=1e-17, measure=measure)
+    with pytest.raises(InvalidParameterError, match="64 bits"):
+        prepared(own, public, epsilon=1e-9, measure="margins")
 
 
 def test_a_contrast_of_ones_own_is_kept_from_ledgers():

@@ -56,10 +56,12 @@ def test_a_choice_is_the_same_every_time_and_needs_a_number_of_rows(monkeypatch)
         best_selection(public, "y")
 
 
-def test_an_epsilon_too_small_for_some_leaves_the_others():
-    """Whose noise does not fit is left out; the choice is then no better than chance."""
-    chosen = best_selection(metadata("replace_one", 100, columns=1), "y", None, 1e-250)
-    assert chosen.right < 1.0
+def test_the_least_epsilon_has_a_choice_and_a_smaller_one_is_refused():
+    """The choice is then no better than chance; what no request may give is not tried."""
+    own = metadata("replace_one", 100, columns=1)
+    assert best_selection(own, "y", None, 1e-9).right < 1.0
+    with pytest.raises(InvalidParameterError, match="epsilon must lie in"):
+        best_selection(own, "y", None, 1e-250)
 
 
 CORRELATION = 0.9

@@ -1,7 +1,5 @@
 """What a skeleton of metadata calls its data set: the ledger's key, which unrelated tables must not share."""
 
-from types import SimpleNamespace
-
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -9,6 +7,7 @@ import pytest
 import yaml
 
 from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
 from discreet.workflow import metadata as workflow_metadata
 from discreet.workflow import new_metadata
 
@@ -19,7 +18,7 @@ class Named(Table):
     """A table of a catalog, that is called as it is called."""
 
     def __init__(self, name):
-        super().__init__(SimpleNamespace())
+        super().__init__(Metadata.model_construct(columns={}))
         self._name = name
 
     @property
