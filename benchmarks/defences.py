@@ -123,8 +123,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", metavar="NAME", help="defences whose name holds this; repeatable")
     parser.add_argument("--json", type=Path, help="where the outcomes are written")
-    given = parser.parse_args()
-    chosen = [one for one in DEFENCES if not given.only or any(name in one.name for name in given.only)]
+    arguments = parser.parse_args()
+    wanted = arguments.only
+    chosen = [defence for defence in DEFENCES if not wanted or any(name in defence.name for name in wanted)]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the copy, and the tests that run, go with it
     load_libraries()
     start, outcomes = time.perf_counter(), []
@@ -134,11 +135,11 @@ def main() -> None:
         Path(folder).chmod(0o755)
         trials = Trials(copied_tree(Path(folder)))
         for defence in chosen:
-            outcomes.append(found := trials.without(defence))
-            by = found.noticed_by.removeprefix("tests/") or f"**nothing**: {found.remark}"
-            print(line(found.name, found.file, by, f"{found.seconds:.1f}"), flush=True)
-            if given.json:
-                given.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=2))
+            outcomes.append(outcome := trials.without(defence))
+            by = outcome.noticed_by.removeprefix("tests/") or f"**nothing**: {outcome.remark}"
+            print(line(outcome.name, outcome.file, by, f"{outcome.seconds:.1f}"), flush=True)
+            if arguments.json:
+                arguments.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=2))
     noticed = sum(bool(outcome.noticed_by) for outcome in outcomes)
     print(f"\n{noticed} of {len(outcomes)} noticed, {time.perf_counter() - start:.0f} s in all")
 

@@ -278,7 +278,7 @@ SERVICE = (
     Defence(
         "question as approved, for the worker",
         "service/worker/job.py",
-        "if inquiry.digest != found.question:",
+        "if inquiry.digest != request.question:",
         "if False:",
         ("acceptance/test_service_tampering.py::test_changed_after_approval[sqlite-where its table lies]",),
     ),

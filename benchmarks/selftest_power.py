@@ -34,8 +34,8 @@ def row(fault: Fault, runs: int) -> str:
     """How often a fault is flagged, and by what."""
     part, start = drawn(fault), time.process_time()
     if part is None:
-        found = suite.control(fault)
-        hits, how = (runs if found.is_flagged else 0), "no draw" if not found.n_draws else "NOT REPEATED"
+        control = suite.control(fault)
+        hits, how = (runs if control.is_flagged else 0), "no draw" if not control.n_draws else "NOT REPEATED"
     else:
         with broken(fault):
             evidence = [part() for _ in range(runs)]

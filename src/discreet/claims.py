@@ -109,13 +109,13 @@ def resting_on(paths: Iterable[str]) -> tuple[Claim, ...]:
     'mechanisms/selection.privacy.md'
     """
     names = {claim.path: name for name, claim in shipped().items()}
-    waiting, seen = [names[path] for path in paths if path in names], set[str]()
+    waiting, reached = [names[path] for path in paths if path in names], set[str]()
     while waiting:
         name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
+        if name not in reached:
+            reached.add(name)
             waiting += shipped()[name].rests_on
-    return tuple(sorted((shipped()[name] for name in seen), key=lambda claim: claim.path))
+    return tuple(sorted((shipped()[name] for name in reached), key=lambda claim: claim.path))
 
 
 def of_function(function: str) -> tuple[Claim, ...]:

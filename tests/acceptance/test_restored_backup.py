@@ -66,8 +66,8 @@ def test_no_command_spends_from_an_old_copy(restored, commands, command, named):
     """Whether or not the witness is named, and whatever is asked: nothing is charged, and no row was read."""
     before = restored.ledger.read_bytes()
     witness = ("--witness", "ledger.witness") if named else ()
-    told = restored.run(*commands[command], *witness).refused(8)
-    assert "This ledger is an older copy: spend nothing from it" in told
+    message = restored.run(*commands[command], *witness).refused(8)
+    assert "This ledger is an older copy: spend nothing from it" in message
     assert restored.ledger.read_bytes() == before
     if not named:
         with pytest.raises(VerificationError, match="older copy"):
@@ -118,10 +118,10 @@ def test_no_command_spends_while_a_later_witness_is_away(place, commands, is_nam
     shutil.copy("backup.sqlite", place.ledger)
     witness = ("--witness", "first.witness") if is_named else ()
     for words in commands.values():
-        told = place.run(*words, *witness).refused(4)
-        assert f"{Path('later.witness').absolute()}' is not" in told
+        message = place.run(*words, *witness).refused(4)
+        assert f"{Path('later.witness').absolute()}' is not" in message
     assert place.run("budget", "reconcile", "--release", "first.json", *ledger).code == 0
-    begin = shlex.split(told.partition("go on without it: ")[2])
+    begin = shlex.split(message.partition("go on without it: ")[2])
     assert place.run(*begin[1:]).code == 0
     assert place.spent() == 1
 
@@ -130,9 +130,9 @@ def test_a_witness_brings_the_charges_back(restored):
     """The old copy is refused, the charges return once, and it verifies from then on."""
     witness = ("--witness", "ledger.witness")
     for words in (("verify", *witness), ("verify",), ("show",), ("history",)):
-        told = restored.run("budget", *words)
-        assert (told.code, told.out) == (8, "")
-    assert f"discreet budget reconcile --witness {Path('ledger.witness').absolute()}`" in told.err
+        refusal = restored.run("budget", *words)
+        assert (refusal.code, refusal.out) == (8, "")
+    assert f"discreet budget reconcile --witness {Path('ledger.witness').absolute()}`" in refusal.err
     done = restored.run("budget", "reconcile", *witness)
     assert [line.split()[2:6] for line in done.out.splitlines()[:2]] == [
         ["reconcile", "clinic", "epsilon", "1"],

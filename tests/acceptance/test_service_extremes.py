@@ -24,8 +24,8 @@ def parameters_of(method):
 @pytest.fixture(scope="module")
 def office(tmp_path_factory):
     """An office with a table."""
-    with open_office(tmp_path_factory.mktemp("office"), slot_s=1) as found:
-        yield found
+    with open_office(tmp_path_factory.mktemp("office"), slot_s=1) as opened:
+        yield opened
 
 
 def statuses(office, method):
@@ -39,9 +39,9 @@ def statuses(office, method):
 @pytest.mark.parametrize("method", get_args(MethodName))
 def test_no_extreme_is_a_fault_of_the_service(office, method):
     """Each is priced or refused with a reason."""
-    found = statuses(office, method)
-    assert len(found) >= len(EXTREMES)
-    assert set(found.values()) <= {200, 403, 422}, found
+    codes = statuses(office, method)
+    assert len(codes) >= len(EXTREMES)
+    assert set(codes.values()) <= {200, 403, 422}, codes
 
 
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-9, 1e200, 1e308, 10**400, True, "1e999", [1.0], None])

@@ -131,14 +131,14 @@ def test_an_approval_names_the_exact_text(office):
 
 def test_a_request_is_changed_by_who_made_it_alone(office):
     """Another analyst of the same project reads it, and can neither revise nor withdraw it."""
-    asked = office.ask()
+    request = office.ask()
     members = {"members": ["ann", "abe"]}
     assert office.call("cora", "PUT", "/projects/alpha", json=members).is_success
-    assert office.read(asked, "abe") == office.read(asked)
-    path = f"/requests/{asked['id']}"
+    assert office.read(request, "abe") == office.read(request)
+    path = f"/requests/{request['id']}"
     assert office.call("abe", "PUT", path, json=QUESTION | {"purpose": "mine"}).status_code == 403
     assert office.call("abe", "POST", f"{path}/withdrawal").status_code == 403
-    assert office.read(asked) == asked
+    assert office.read(request) == request
     assert office.call("ann", "POST", f"{path}/withdrawal").json()["state"] == "withdrawn"
 
 

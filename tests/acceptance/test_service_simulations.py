@@ -33,21 +33,21 @@ def office(tmp_path_factory):
     """An office that allows simulations so much that none of them comes to its limits here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))  # what was simulated before is no matter
-        with open_office(tmp_path_factory.mktemp("office"), simulation_s=3600) as found:
-            yield found
+        with open_office(tmp_path_factory.mktemp("office"), simulation_s=3600) as opened:
+            yield opened
 
 
 def simulations(cache):
     """Processes that simulate with a cache, which tells those of one service from all others on this machine."""
-    found = []
+    processes = []
     for folder in Path("/proc").iterdir():
         try:
             words, names = ((folder / file).read_bytes().split(b"\0") for file in ("cmdline", "environ"))
         except OSError:
             continue
         if child.__name__.encode() in words and f"XDG_CACHE_HOME={cache}".encode() in names:
-            found.append(int(folder.name))
-    return set(found)
+            processes.append(int(folder.name))
+    return set(processes)
 
 
 def wait_for(is_so):
@@ -173,6 +173,6 @@ def test_a_simulation_ends_with_its_server():
 )
 def test_extremes_are_answered_or_refused(odd):
     """The ends of every range: an answer or a refusal that callers are told, never a fault of the service."""
-    asked = ExpectIn.model_validate(SMALL | odd)
-    found = child.answer(plans.question_in(METADATA, asked))
-    assert ("value" in found) != (status_of(getattr(errors, found.get("error", ""), Exception)())[0] == 422), found
+    body = ExpectIn.model_validate(SMALL | odd)
+    answer = child.answer(plans.question_in(METADATA, body))
+    assert ("value" in answer) != (status_of(getattr(errors, answer.get("error", ""), Exception)())[0] == 422), answer

@@ -226,41 +226,41 @@ def worked(folder, monkeypatch, **changes):
     usual = loop._begun
 
     def begun(context, process, taken):
-        found = usual(context, process, taken)  # the job waits to be told when its slot ends
+        started = usual(context, process, taken)  # the job waits to be told when its slot ends
         limits.append([resource.prlimit(process.pid, kind) for kind in (resource.RLIMIT_AS, resource.RLIMIT_CORE)])
-        return found
+        return started
 
     with monkeypatch.context() as patch, open_office(folder, slot_s=SHORT_S, **changes) as office:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
         patch.setattr(loop, "REST_S", 0.0)
         patch.setattr(loop, "_begun", begun)
-        asked = office.ask()
-        assert office.approve(asked).status_code == 200
+        request = office.ask()
+        assert office.approve(request).status_code == 200
         loop.work(office.context, once=True)
-        entries = [one.kind for one in office.context.ledger.history("toy")]
-        return office.read(asked), entries, limits[0]
+        entries = [entry.kind for entry in office.context.ledger.history("toy")]
+        return office.read(request), entries, limits[0]
 
 
 def test_a_slow_start_up_costs_nothing_of_the_slot(tmp_path, monkeypatch):
     """The slot's clock starts when the job can: one whose program takes longer to load than the slot is answers."""
-    seen, entries, limits = worked(tmp_path / "new", monkeypatch, memory_mb=4321)
-    assert (seen["state"], seen["code"]) == ("released", None)
+    request, entries, limits = worked(tmp_path / "new", monkeypatch, memory_mb=4321)
+    assert (request["state"], request["code"]) == ("released", None)
     assert entries[-3:] == ["reserve", "touch", "release"]
-    assert seen["ended"] == seen["slot_end"]
+    assert request["ended"] == request["slot_end"]
     assert limits == [(4321 << 20, 4321 << 20), (0, 0)]  # before anything of the table is looked at
 
 
 def test_a_clock_that_runs_during_start_up_is_flagged(tmp_path, monkeypatch):
     """Control: with a slot that begins when the request is taken up, as it was, the same start-up leaves no release."""
     monkeypatch.setattr(queue, "begin", lambda _, taken: taken)
-    seen, entries, _ = worked(tmp_path / "old", monkeypatch)
-    assert (seen["state"], seen["code"]) == ("failed", "not_started")
+    request, entries, _ = worked(tmp_path / "old", monkeypatch)
+    assert (request["state"], request["code"]) == ("failed", "not_started")
     assert "release" not in entries
 
 
 def test_a_job_that_never_starts_costs_nothing(tmp_path, monkeypatch):
     """It is ended after a time that no row decides; its slot begins, and at the end the cost is given back."""
     monkeypatch.setattr(job, "START_S", 1.0)
-    seen, entries, _ = worked(tmp_path / "never", monkeypatch)
-    assert (seen["state"], seen["code"], seen["ended"]) == ("failed", "not_started", seen["slot_end"])
+    request, entries, _ = worked(tmp_path / "never", monkeypatch)
+    assert (request["state"], request["code"], request["ended"]) == ("failed", "not_started", request["slot_end"])
     assert entries[-2:] == ["reserve", "cancel"]

@@ -60,21 +60,21 @@ def office(tmp_path_factory):
     folder = tmp_path_factory.mktemp("office")
     roots = {"tables": "private", "again": "private", "linked-root": "linked-root", "inner": "private/folder"}
     private = {name: folder / path for name, path in roots.items()}
-    with open_office(folder, slot_s=1, private=private) as found:
+    with open_office(folder, slot_s=1, private=private) as opened:
         furnish(folder)
         parts = {
             "metadata": METADATA | {"dataset": "parts"},
             "source": {"data": TABLES | {"path": "folder/part.parquet"}},
         }
-        assert found.call("cora", "POST", "/datasets", json=parts).status_code == 201
-        yield found
+        assert opened.call("cora", "POST", "/datasets", json=parts).status_code == 201
+        yield opened
 
 
 def is_refused_by_text(office, place):
     """What was compared before: the place as it is written. A stand-in of the faulty check."""
     with office.context.database.read() as connection:
         full = {**TABLES, "table": None, **place}
-        return any(one.source["data"] == full for one in datasets.newest(connection))
+        return any(dataset.source["data"] == full for dataset in datasets.newest(connection))
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -90,8 +90,8 @@ def test_another_spelling_is_the_same_table(office, spelling):
 @pytest.mark.parametrize("place", UNCLEAR)
 def test_an_unclear_place_is_refused(office, place):
     """A table of a file that holds one, a path that climbs, an address, and a link, which could be led elsewhere."""
-    given, reason = UNCLEAR[place]
-    refused = office.call("cora", "POST", "/datasets", json=other_place(given))
+    source, reason = UNCLEAR[place]
+    refused = office.call("cora", "POST", "/datasets", json=other_place(source))
     assert refused.status_code == 422, refused.text
     assert reason in refused.text
 
@@ -172,15 +172,17 @@ def test_the_worker_looks_again(tmp_path, change):
         assert office.call("cora", "POST", "/datasets", json=late).status_code == 201
         assert office.call("cora", "PUT", "/datasets/late/budget", json={"epsilon": 1}).status_code == 200
         assert office.call("cora", "PUT", "/datasets/late/allotments/alpha", json={"epsilon": 1}).status_code == 200
-        asked = office.ask(dataset="late")
-        assert office.approve(asked).status_code == 200
+        request = office.ask(dataset="late")
+        assert office.approve(request).status_code == 200
         change(office, tmp_path)
         office.work()
         is_released = change is nothing
-        seen = office.read(asked)
-        assert (seen["state"], seen["code"]) == (("released", None) if is_released else ("failed", "not_its_own_table"))
+        answered = office.read(request)
+        assert (answered["state"], answered["code"]) == (
+            ("released", None) if is_released else ("failed", "not_its_own_table")
+        )
         assert office.context.ledger.account("late").epsilon_spent == (0.5 if is_released else 0)
-        kinds = [one.kind for one in office.context.ledger.history("late")]
+        kinds = [entry.kind for entry in office.context.ledger.history("late")]
         assert ("touch" in kinds) == is_released
 
 

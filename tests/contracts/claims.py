@@ -119,7 +119,7 @@ def texts(path: Path) -> dict[str, str]:
 def is_fresh(path: Path) -> bool:
     """Tell whether nothing that the proof speaks of changed since it was last read, nor the claim itself."""
     fields, lock, now = head(path), locked(path), reach(path).codes
-    is_same = len(lock.codes) == len(now) and any(one == other for one, other in zip(lock.codes, now, strict=True))
+    is_same = len(lock.codes) == len(now) and any(code == other for code, other in zip(lock.codes, now, strict=True))
     is_written = fields["code"] == " ".join(lock.codes) and fields["rests_on"] == _listed(rests_on(path))
     return is_same and is_written and lock.texts == texts(path) and not misstated(path)
 
@@ -237,20 +237,20 @@ def run(arguments: list[str] | None = None) -> None:
     parser.add_argument("--reader", metavar="'NAME DATE'", default="")
     parser.add_argument("--because", default="", metavar="WHY")
     parser.add_argument("--names", action="store_true")
-    asked = parser.parse_args(arguments)
-    for path in chosen(asked.show):
+    options = parser.parse_args(arguments)
+    for path in chosen(options.show):
         print(head(path)["claim"], *changes(path), sep="\n  ")
-    to_read = chosen(asked.read)
+    to_read = chosen(options.read)
     for path in to_read:
-        read_again(path, asked.because, len(to_read) - 1)
+        read_again(path, options.because, len(to_read) - 1)
         print("read", head(path)["claim"])
-    for path in chosen(asked.sign):
-        sign(path, asked.reader, asked.because)
+    for path in chosen(options.sign):
+        sign(path, options.reader, options.because)
         print("signed", head(path)["claim"])
-    for path in claims() if asked.names else ():
+    for path in claims() if options.names else ():
         if is_fresh(path):
             write_names(path)
-    if not (asked.show or asked.read or asked.sign or asked.names):
+    if not (options.show or options.read or options.sign or options.names):
         for path in claims():
             print(f"{head(path)['claim']:26} {state(path)}")
 

@@ -177,8 +177,8 @@ class House:
         if first in module.definitions:
             return f"{module.name}.{dotted}"
         whole = ".".join([module.imports.get(first, first), *([rest] if rest else [])])
-        found = self.resolve(whole)
-        return ".".join([found[0], *found[1]]) if found else whole
+        resolved = self.resolve(whole)
+        return ".".join([resolved[0], *resolved[1]]) if resolved else whole
 
     @cache  # noqa: B019 - a house lives as long as the process
     def is_model(self, name: str) -> bool:
@@ -195,13 +195,13 @@ class House:
     @cached_property
     def subclasses(self) -> dict[str, list[str]]:
         """Every class of ours to the classes that name it as a base."""
-        found: dict[str, list[str]] = {}
+        below: dict[str, list[str]] = {}
         for module in self.modules.values():
             for name in module.definitions:
                 if self.is_class(f"{module.name}.{name}"):
                     for base in self.bases(f"{module.name}.{name}"):
-                        found.setdefault(base, []).append(f"{module.name}.{name}")
-        return found
+                        below.setdefault(base, []).append(f"{module.name}.{name}")
+        return below
 
     @cache  # noqa: B019
     def members(self, name: str) -> tuple[str, ...]:
@@ -223,7 +223,9 @@ class House:
     def taken(self, name: str) -> tuple[tuple[int, str], ...]:
         """Return the places of a function's parameters, each as METHOD NAME."""
         nodes = [node for node in self.statements(name) if isinstance(node, FUNCTIONS)]
-        return tuple((place, f"{node.name} {one}") for node in nodes for place, one in enumerate(parameters(node)))
+        return tuple(
+            (place, f"{node.name} {parameter}") for node in nodes for place, parameter in enumerate(parameters(node))
+        )
 
     def fields(self, name: str) -> list[str]:
         """Return what a class takes when it is made: parameters of `__init__`, or fields, of its bases first."""
@@ -260,22 +262,22 @@ class House:
         stops = {self._start(name): claim for name, claim in (claimed or {}).items()}
         for start in starts:
             stops.pop(start, None)
-        seen: set[str] = set()
-        given = [*starts, *self._given(roots, stops)]
-        waiting = [*given]
+        reached: set[str] = set()
+        entry_points = [*starts, *self._given(roots, stops)]
+        waiting = [*entry_points]
         while waiting:
             name = waiting.pop()
-            if name in seen or name in stops or self.home(name) in self.leave_out:
+            if name in reached or name in stops or self.home(name) in self.leave_out:
                 continue
-            seen.add(name)
+            reached.add(name)
             waiting += self._next(name)
-        met = {stops[name] for name in given if name in stops}
-        return self._fingerprint(starts, seen, stops, met)
+        met = {stops[name] for name in entry_points if name in stops}
+        return self._fingerprint(starts, reached, stops, met)
 
     def _start(self, root: str) -> str:
-        found = self.resolve(root)
-        assert found is not None, f"no definition {root}"
-        return found[0]
+        resolved = self.resolve(root)
+        assert resolved is not None, f"no definition {root}"
+        return resolved[0]
 
     def _given(self, roots: list[str], stops: dict[str, str]) -> Iterator[str]:
         """Subclasses of a claimed class, and of what callers hand in: their objects are made elsewhere."""
@@ -283,12 +285,12 @@ class House:
         takers = {name for root in roots for name in (root, f"{root.rpartition('.')[0]}.__init__")}
         for taker in sorted(takers):
             waiting += sorted(Writer(self, taker).taken())
-        seen: set[str] = set()
+        reached: set[str] = set()
         while waiting:
             name = waiting.pop()
             for below in self.subclasses.get(name, []) if name not in stops else []:
-                if below not in seen:
-                    seen.add(below)
+                if below not in reached:
+                    reached.add(below)
                     waiting.append(below)
                     yield below
 
@@ -305,10 +307,10 @@ class House:
         if module in self.modules and last != BODY and BODY in self.modules[module].definitions:
             yield f"{module}.{BODY}"
 
-    def _fingerprint(self, starts: list[str], seen: set[str], stops: dict[str, str], met: set[str]) -> Reach:
-        names, modules = sorted(seen - self.modules.keys()), seen & self.modules.keys()
-        met |= {stops[link] for name in seen for link in self._next(name) if link in stops}
-        beyond = {link: stops.get(link, "") for name in names for link in self._next(name) if link not in seen}
+    def _fingerprint(self, starts: list[str], reached: set[str], stops: dict[str, str], met: set[str]) -> Reach:
+        names, modules = sorted(reached - self.modules.keys()), reached & self.modules.keys()
+        met |= {stops[link] for name in reached for link in self._next(name) if link in stops}
+        beyond = {link: stops.get(link, "") for name in names for link in self._next(name) if link not in reached}
         codes = []
         for by_name in (True, False):
             graph = _Graph(self, names, modules, beyond, by_name)
@@ -366,8 +368,8 @@ class _Graph:
                 if kind == "attribute" and link in self.members:
                     mentions.setdefault(link, []).append(f"{self.color[name]} {place}")
         attributes = {
-            link: digest(*sorted(found), "are", *sorted(self.color.get(name, "") for name in self.members[link]))
-            for link, found in mentions.items()
+            link: digest(*sorted(uses), "are", *sorted(self.color.get(name, "") for name in self.members[link]))
+            for link, uses in mentions.items()
         }
         self.color = {name: self._refined(name, attributes) for name in self.names}
 

@@ -105,14 +105,14 @@ class Writer:
         elif first in self.module.imports:
             whole = ".".join([self.module.imports[first], *dotted.split(".")[1:]])
         else:
-            known = "builtin" if hasattr(builtins, first) else "free"
-            self.tokens.append(f"{known} {dotted}")
+            kind = "builtin" if hasattr(builtins, first) else "free"
+            self.tokens.append(f"{kind} {dotted}")
             return
-        found = self.house.resolve(whole) if self.house.is_ours(whole) else None
-        if found is None:
+        resolved = self.house.resolve(whole) if self.house.is_ours(whole) else None
+        if resolved is None:
             self.tokens.append(f"other {whole}")
             return
-        target, rest = found
+        target, rest = resolved
         if target in self.house.modules:
             self._link("module", target)
         else:
@@ -125,8 +125,8 @@ class Writer:
         dotted = dotted_name(node)
         if dotted is None or self._local(dotted.partition(".")[0]) is not None:
             return None
-        found = self.house.resolve(self.house.meaning(self.module, dotted))
-        return found[0] if found and not found[1] and found[0] not in self.house.modules else None
+        resolved = self.house.resolve(self.house.meaning(self.module, dotted))
+        return resolved[0] if resolved and not resolved[1] and resolved[0] not in self.house.modules else None
 
     # ---- syntax
 
@@ -181,9 +181,9 @@ class Writer:
         """A registry names a definition by its module and its name."""
         texts = [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
         if len(texts) == len(node.elts) == 2 and texts[0] in self.house.modules:
-            found = self.house.resolve(".".join(texts))
-            if found is not None:
-                self._link("definition", found[0])
+            resolved = self.house.resolve(".".join(texts))
+            if resolved is not None:
+                self._link("definition", resolved[0])
                 return
         self._plain(node)
 
@@ -318,7 +318,7 @@ class Writer:
 
     def _comprehension(self, node: ast.AST) -> None:
         generators: list[ast.comprehension] = node.generators  # type: ignore[attr-defined]
-        self._enter(name for one in generators for name in stored(one.target))
+        self._enter(name for generator in generators for name in stored(generator.target))
         self.tokens.append(type(node).__name__)
         self._write(generators)
         for name, value in ast.iter_fields(node):

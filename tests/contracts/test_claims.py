@@ -143,7 +143,7 @@ def codes_with(name, module, old, new):
 @pytest.mark.parametrize("edit", DECIDES.values(), ids=DECIDES)
 def test_what_decides_a_promise_is_covered(edit):
     """A change of it makes a claim stale, whichever of the two fingerprints is looked at."""
-    assert not any(one == other for one, other in zip(*codes_with(*edit), strict=True))
+    assert not any(code == other for code, other in zip(*codes_with(*edit), strict=True))
 
 
 def test_an_edit_without_a_meaning_changes_no_claim():
@@ -192,9 +192,9 @@ def test_claim_is_attacked(path):
 
 def test_a_test_that_is_not_there_is_seen():
     """Control: another name, another file, nothing at all."""
-    known = head(claims()[0])["tests"].split(", ")[0]
-    wrong = [known + "x", "unit/" + known, "", "none"]
-    assert missing_tests([known, *wrong]) == wrong
+    test = head(claims()[0])["tests"].split(", ")[0]
+    wrong = [test + "x", "unit/" + test, "", "none"]
+    assert missing_tests([test, *wrong]) == wrong
 
 
 def test_who_may_call_a_claim_proved():
@@ -380,7 +380,7 @@ def test_what_was_read_together_says_so(read):
         cached.cache_clear()
     assert tool.locked(path).together == "none"
     tool.run(["--read", "stale", "--because", "The scale is three, and the floor is new."])
-    assert [tool.locked(one).together for one in (path, other)] == ["1 more", "1 more"]
+    assert [tool.locked(claim).together for claim in (path, other)] == ["1 more", "1 more"]
     assert tool.locked(path).since == ("changed  house.noise.SCALE",)
     assert tool.locked(other).since == ("first reading",)
     assert tool.Lock.parse(tool.locked(path).text()) == tool.locked(path)

@@ -100,7 +100,7 @@ PATCHES = {
 
 def beside_imports(tree, tables=()):
     """Statements of a package's own file that are no import, docstring, `__all__`, table or function."""
-    found = []
+    statements = []
     for node in tree.body:
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         is_typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not node.orelse
@@ -111,8 +111,8 @@ def beside_imports(tree, tables=()):
         targets = [ast.unparse(target) for target in node.targets] if isinstance(node, ast.Assign) else []
         is_table = targets and not any(isinstance(part, ast.Call) for part in ast.walk(node.value))
         if not (isinstance(node, (ast.Import, ast.ImportFrom)) or is_text):
-            found += [] if is_table and set(targets) <= {"__all__", *tables} else [ast.unparse(node)]
-    return found
+            statements += [] if is_table and set(targets) <= {"__all__", *tables} else [ast.unparse(node)]
+    return statements
 
 
 def _of_arguments(function):
@@ -168,7 +168,7 @@ def test_nothing_is_replaced_in_another_module(path):
     """No code gives a module, class or function of another file other attributes; the self-test does, to break them."""
     name = path.relative_to(PACKAGE).as_posix()
     if not name.startswith("selftest/"):
-        assert [found for found in patches(ast.parse(path.read_text())) if found not in PATCHES.get(name, ())] == []
+        assert [patch for patch in patches(ast.parse(path.read_text())) if patch not in PATCHES.get(name, ())] == []
 
 
 MONKEYS = (
@@ -215,8 +215,8 @@ def stating(tree):
 def test_only_one_function_states_what_rows_are():
     """That which opens a table for its caller."""
     texts = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in MODULES}
-    found = {(name, call) for name, text in texts.items() if "state(" in text for call in stating(ast.parse(text))}
-    assert found == {("data/sources.py", "opened.state()")}
+    calls = {(name, call) for name, text in texts.items() if "state(" in text for call in stating(ast.parse(text))}
+    assert calls == {("data/sources.py", "opened.state()")}
     assert stating(ast.parse("made = ArraysTable(columns, metadata)\nmade.state()")) == ["made.state()"]
 
 

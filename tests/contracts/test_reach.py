@@ -100,13 +100,13 @@ def code(folder, edits=(), claimed=CLAIMED, sources=SOURCES):
 
 def test_what_is_covered(tmp_path):
     """Functions, constants, classes with bases and methods, registries, modules by name; no further than a claim."""
-    found = House(written(tmp_path), ["house.errors"]).reach(["house.top.claimed"], CLAIMED)
-    assert set(found.definitions) == {
+    reached = House(written(tmp_path), ["house.errors"]).reach(["house.top.claimed"], CLAIMED)
+    assert set(reached.definitions) == {
         *("house.top.claimed", "house.top.HOMES", "house.low.LIMIT", "house.low.shifted", "house.low.half"),
         *("house.low.Base", "house.low.Base.width", "house.low.Box", "house.low.Box.__init__", "house.low.Box.middle"),
         *("house.fast.run", "house.fast.walk", "house.kinds.Circle"),
     }
-    assert found.claims == ("noise",)
+    assert reached.claims == ("noise",)
 
 
 SAME = {
@@ -165,8 +165,8 @@ def test_order_does_not_count_where_it_means_nothing(tmp_path):
     for first, second in (("def half", "def shifted"), ("    def __init__", "    def middle")):
         a, b = swapped.index(first), swapped.index(second)
         ends = [swapped.index("\n\n", start) for start in (a, b)]
-        one, two = swapped[a : ends[0]], swapped[b : ends[1]]
-        swapped = swapped[:a] + two + swapped[ends[0] : b] + one + swapped[ends[1] :]
+        upper, lower = swapped[a : ends[0]], swapped[b : ends[1]]
+        swapped = swapped[:a] + lower + swapped[ends[0] : b] + upper + swapped[ends[1] :]
     assert swapped != SOURCES["low.py"]
     assert code(tmp_path, sources=SOURCES | {"low.py": swapped}) == code(tmp_path)
 
@@ -304,7 +304,7 @@ def test_it_is_the_same_in_every_process(tmp_path):
         "from pathlib import Path; from tests.contracts.reach import House; "
         f"print(House(Path({str(root)!r})).reach(['house.top.claimed']).codes)"
     )
-    found = {
+    fingerprints = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
@@ -315,7 +315,7 @@ def test_it_is_the_same_in_every_process(tmp_path):
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(found) == 1
+    assert len(fingerprints) == 1
 
 
 def test_changed_definitions_are_told_apart(tmp_path):

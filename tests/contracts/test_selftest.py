@@ -43,9 +43,9 @@ def run(*arguments):
 def few(monkeypatch):
     """Checks that take no time: one sound function, and a control."""
     sound = Evidence("f", "pair", "claim", "-", 1.0, 0.0, 0.9, "draws", 10, 0.5)
-    found = [sound, Evidence("g", "pair", "", "-", 1.0, 0.0, 2.0, "replay", 0, is_control=True)]
-    monkeypatch.setattr(suite, "run", lambda *_: iter(found))
-    return found
+    evidence = [sound, Evidence("g", "pair", "", "-", 1.0, 0.0, 2.0, "replay", 0, is_control=True)]
+    monkeypatch.setattr(suite, "run", lambda *_: iter(evidence))
+    return evidence
 
 
 def test_report(few):
@@ -98,38 +98,38 @@ def test_every_check_has_a_fault_that_it_must_see():
 
 
 def _quick():
-    seen = set()
+    checks = set()
     for fault in FAULTS:
-        if fault.check not in SLOW or fault.check not in seen:
+        if fault.check not in SLOW or fault.check not in checks:
             yield fault
-        seen.add(fault.check)
+        checks.add(fault.check)
 
 
 @pytest.mark.parametrize("fault", list(_quick()), ids=lambda fault: fault.name)
 def test_a_fault_is_flagged(fault):
     """By the check that is meant for it."""
-    found = suite.control(fault)
-    assert found.is_control
-    assert found.is_flagged, found
+    evidence = suite.control(fault)
+    assert evidence.is_control
+    assert evidence.is_flagged, evidence
 
 
 @pytest.mark.parametrize("name", sorted({fault.check for fault in FAULTS} - SLOW))
 def test_the_sound_product_is_not(name):
     """By the same checks, where a fault was put in before."""
     for relation in suite.RELATIONS:
-        found = suite.Task(name, relation, 1.0, 1).run()
-        assert all(one.is_as_expected for one in found), words.summary(found)
-        assert all(math.isfinite(one.shown) for one in found)
+        evidence = suite.Task(name, relation, 1.0, 1).run()
+        assert all(each.is_as_expected for each in evidence), words.summary(evidence)
+        assert all(math.isfinite(each.shown) for each in evidence)
 
 
 def test_a_fault_that_cannot_be_put_in_is_no_flag():
     """A control that no longer finds what it breaks is told, and does not pass for one that was flagged."""
-    found = suite.control(replace(FAULTS[0], sound="no such text"))
-    assert found.is_control
-    assert not found.is_flagged
+    evidence = suite.control(replace(FAULTS[0], sound="no such text"))
+    assert evidence.is_control
+    assert not evidence.is_flagged
 
 
 def test_in_processes():
     """A real check and its controls, spread over processes: as they must be, and in words."""
-    found = list(suite.run(suite.tasks(["spherical", "objective"]), 2))
-    assert all(one.is_as_expected for one in found), words.summary(found)
+    evidence = list(suite.run(suite.tasks(["spherical", "objective"]), 2))
+    assert all(each.is_as_expected for each in evidence), words.summary(evidence)

@@ -269,8 +269,8 @@ def test_what_passes_a_table_on_passes_the_object_on(ledger):
 def test_a_table_in_the_middle_of_a_pipeline_is_refused_before_the_charge(ledger):
     """What is selected goes on as a release, so that the next fit reads the same rows and is charged for them."""
     pipeline = make_pipeline(dc.PCLS(n0=40), dc.LinearRegression())
-    given = {"target": "y", "ledger": ledger}
-    on = {f"{step}__{key}": value for step in pipeline.named_steps for key, value in given.items()}
+    options = {"target": "y", "ledger": ledger}
+    on = {f"{step}__{key}": value for step in pipeline.named_steps for key, value in options.items()}
     with pytest.raises(InvalidParameterError, match=r"fit\(table, from_release=release\)"):
         pipeline.fit(opened(), None, **on)
     assert spent(ledger) == 0.0

@@ -90,8 +90,8 @@ def test_everything_is_installed_by_its_digest():
     lines = [line for line in text.splitlines() if line.startswith("\t$(PIP)")]
     assert len(lines) == 4
     for line in lines:
-        given = re.search(r"\$\(INSTALL\) (\S+)$", line)
-        assert line.endswith("--no-deps --force-reinstall dist/*.whl") or f"> {given[1]}\n" in text, line
+        requirements = re.search(r"\$\(INSTALL\) (\S+)$", line)
+        assert line.endswith("--no-deps --force-reinstall dist/*.whl") or f"> {requirements[1]}\n" in text, line
 
 
 def installed_by(text, folder):

@@ -212,8 +212,8 @@ def _wrapped(run: _Run) -> Iterator[None]:
 
 def asked(method: Method, table: Table, target: str, candidates: Sequence[str]) -> Inquiry:
     """A request, priced; its time is left out, as it says nothing of the rows."""
-    found = inquire(method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=STATED)
-    return replace(found, asked_at="")
+    inquiry = inquire(method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=STATED)
+    return replace(inquiry, asked_at="")
 
 
 def record(inquiry: Inquiry, table: Table, seed: int = 0, before: Recording | None = None) -> Recording:

@@ -177,25 +177,25 @@ def _numbers_of(name: str) -> dict[str, Any]:
 def _own(draw: Any, name: str, width: int) -> dict[str, Any]:
     """What a method needs besides, and choices that change its way."""
     if name in SELECTIONS:
-        found: dict[str, Any] = {"max_size": draw(st.sampled_from(SIZES))}
+        parameters: dict[str, Any] = {"max_size": draw(st.sampled_from(SIZES))}
         if draw(st.booleans()) and width > 2:
-            found["forced"] = ("x0",)
+            parameters["forced"] = ("x0",)
         if draw(st.booleans()) and width > 4:
-            found["groups"] = (("x1", "x2"),)
+            parameters["groups"] = (("x1", "x2"),)
         if name != "moments":
-            found["model_penalty"] = draw(st.sampled_from(["auto", "aic", "bic"]))
-            found["mechanism"] = draw(st.sampled_from(["permute_and_flip", "exponential", "laplace"]))
+            parameters["model_penalty"] = draw(st.sampled_from(["auto", "aic", "bic"]))
+            parameters["mechanism"] = draw(st.sampled_from(["permute_and_flip", "exponential", "laplace"]))
             if draw(st.booleans()):
-                found["l1_radius"] = "private"
-            if name == "pcls" and width > 9 and found["max_size"] in (None,) and draw(st.integers(0, 3)):
-                found["max_size"] = 2  # the lazy search has an end, but no bound of its time
+                parameters["l1_radius"] = "private"
+            if name == "pcls" and width > 9 and parameters["max_size"] in (None,) and draw(st.integers(0, 3)):
+                parameters["max_size"] = 2  # the lazy search has an end, but no bound of its time
             if name == "pcpl" or draw(st.booleans()):
-                found["n0"] = draw(st.sampled_from([1, 100, 2**33 - 1]))
+                parameters["n0"] = draw(st.sampled_from([1, 100, 2**33 - 1]))
         else:
-            found |= {"model_penalty": draw(st.sampled_from(["auto", "aic", "bic"])), "fit": draw(st.booleans())}
+            parameters |= {"model_penalty": draw(st.sampled_from(["auto", "aic", "bic"])), "fit": draw(st.booleans())}
         if draw(st.booleans()):
-            found["y_bound"] = "private"
-        return found
+            parameters["y_bound"] = "private"
+        return parameters
     if name in SCREENINGS:
         mechanism = draw(st.sampled_from(["auto", "canonical_lipschitz", "one_shot", "peeling"]))
         return {

@@ -25,9 +25,9 @@ def test_binary_fractions_would_be_flagged():
     assert 10 * Fraction(0.1) != 1
 
 
-def kullback(one, other):
+def kullback(law, other):
     """Divergence of order 1 of two laws given by logarithms."""
-    return float(np.sum(np.exp(one) * (one - other)))
+    return float(np.sum(np.exp(law) * (law - other)))
 
 
 def law(behind, noise):
@@ -44,22 +44,22 @@ def test_an_eighth_for_every_noise_is_flagged(noise):
     assert (lost > rho_of(SelectionEvent(Fraction(1), "gumbel"))[0]) == (noise == "exponential")
 
 
-def delta_of(one, other, epsilon):
+def delta_of(law, other, epsilon):
     """The least delta of a pair of laws at an epsilon."""
-    return sum(max(0.0, p - math.exp(epsilon) * q) for p, q in zip(one, other, strict=True))
+    return sum(max(0.0, p - math.exp(epsilon) * q) for p, q in zip(law, other, strict=True))
 
 
 def test_a_failure_left_out_is_flagged():
     """With the probability of the failure, all is told: a delta without it is exceeded by the pair."""
     share, fails = 1 / (1 + math.exp(-1.0)), float(FAILURE)
-    one = [(1 - fails) * share, (1 - fails) * (1 - share), fails, 0.0]
+    law = [(1 - fails) * share, (1 - fails) * (1 - share), fails, 0.0]
     other = [(1 - fails) * (1 - share), (1 - fails) * share, 0.0, fails]
     pure = LaplaceEvent(Fraction(1))
     for delta in (Fraction(0), FAILURE + Fraction(1, 10**6)):
         whole = guarantee_of(ComposedEvent((pure, FailureEvent(FAILURE))), RELATION, delta)
-        assert delta_of(one, other, float(whole.epsilon)) <= whole.delta * (1 + Fraction(1, 10**12))
+        assert delta_of(law, other, float(whole.epsilon)) <= whole.delta * (1 + Fraction(1, 10**12))
     without = guarantee_of(pure, RELATION, Fraction(1, 10**6))
-    assert delta_of(one, other, float(without.epsilon)) > without.delta
+    assert delta_of(law, other, float(without.epsilon)) > without.delta
 
 
 @pytest.mark.parametrize("rho", ["1e-9", "0.0625", "3"])

@@ -18,9 +18,9 @@ ORDERS = (1.001, 1.5, 2.0, 8.0, 64.0)
 NOISES = {"permute_and_flip": "exponential", "exponential": "gumbel", "laplace": "laplace"}
 
 
-def divergence(one, other, order):
+def divergence(law, other, order):
     """Renyi divergence of two laws given by logarithms."""
-    return float(np.logaddexp.reduce(order * one + (1.0 - order) * other)) / (order - 1.0)
+    return float(np.logaddexp.reduce(order * law + (1.0 - order) * other)) / (order - 1.0)
 
 
 def pair(relation, extra, epsilon=1.0, mechanism="permute_and_flip"):
@@ -29,9 +29,9 @@ def pair(relation, extra, epsilon=1.0, mechanism="permute_and_flip"):
     return *tables, max(table.largest_good() for table in tables)
 
 
-def worst_rate(one, other, wholes):
+def worst_rate(table, neighbor, wholes):
     """The largest divergence of the choices over its order, given the published sum, both ways."""
-    laws = [[np.array([float(p) for p in table.log_choice(whole)]) for table in (one, other)] for whole in wholes]
+    laws = [[np.array([float(p) for p in side.log_choice(whole)]) for side in (table, neighbor)] for whole in wholes]
     return max(divergence(*way, order) / order for p, q in laws for way in ((p, q), (q, p)) for order in ORDERS)
 
 
@@ -46,38 +46,40 @@ def beyond(table, whole):
 @pytest.mark.parametrize("extra", [0, 30, 400])
 def test_what_a_ledger_of_rho_charges_is_enough_on_the_worst_pair(relation, mechanism, extra):
     """Sum and choice within their rho for every published sum of the good set, which fails with at most delta."""
-    one, other, good = pair(relation, extra, 1.0, mechanism)
-    split, event = one.prepared.split, one.prepared.event
+    table, neighbor, good = pair(relation, extra, 1.0, mechanism)
+    split, event = table.prepared.split, table.prepared.event
     squares, choice = rho_of_pure(split.squares), rho_of(SelectionEvent(split.selection, NOISES[mechanism]))[0]
     assert [type(part) for part in event.events] == [LaplaceEvent, SelectionEvent, FailureEvent]
     assert rho_of(event) == (squares + choice, split.delta)
-    guarantee = guarantee_of(event, one.prepared.tuning.metadata.neighboring)
+    guarantee = guarantee_of(event, table.prepared.tuning.metadata.neighboring)
     charge = cost_of(Accounting.ZCDP, guarantee, event)
     assert charge["rho"] * RHO_GRAIN >= squares + choice
     assert charge["failure"] * DELTA_GRAIN >= split.delta
-    assert abs(one.least - other.least) / one.scale <= split.squares  # the sum is pure, so its rho is that of `squares`
-    wholes = [whole for whole in {*probe(one), *probe(other), good} if whole <= good]
-    assert worst_rate(one, other, wholes) <= float(choice)
+    # The sum is pure, so its rho is that of `squares`.
+    assert abs(table.least - neighbor.least) / table.scale <= split.squares
+    wholes = [whole for whole in {*probe(table), *probe(neighbor), good} if whole <= good]
+    assert worst_rate(table, neighbor, wholes) <= float(choice)
     with mpmath.workdps(30):
         assert (
-            max(beyond(one, good), beyond(other, good)) <= mpmath.mpf(split.delta.numerator) / split.delta.denominator
+            max(beyond(table, good), beyond(neighbor, good))
+            <= mpmath.mpf(split.delta.numerator) / split.delta.denominator
         )
 
 
 def test_without_its_failure_the_charge_would_be_too_low():
     """Control: beyond the good set the choice loses more than its rho, so the failure must be charged too."""
-    one, other, good = pair("replace_one", 30)
-    choice = float(rho_of(SelectionEvent(one.prepared.split.selection, "exponential"))[0])
-    step = int(one.scale)
-    assert worst_rate(one, other, [good]) <= choice
-    assert worst_rate(one, other, [good + k * step for k in (20, 60, 200)]) > choice
+    table, neighbor, good = pair("replace_one", 30)
+    choice = float(rho_of(SelectionEvent(table.prepared.split.selection, "exponential"))[0])
+    step = int(table.scale)
+    assert worst_rate(table, neighbor, [good]) <= choice
+    assert worst_rate(table, neighbor, [good + k * step for k in (20, 60, 200)]) > choice
 
 
 def test_the_charge_of_gumbel_noise_would_be_too_low_for_the_others():
     """Control: an eighth of the squared epsilon is exceeded by permute-and-flip."""
-    one, other, good = pair("add_or_remove_one", 400, 0.2)
-    wholes = [whole for whole in {*probe(one), *probe(other), good} if whole <= good]
-    selection = one.prepared.split.selection
-    assert worst_rate(one, other, wholes) <= float(rho_of_pure(selection))
+    table, neighbor, good = pair("add_or_remove_one", 400, 0.2)
+    wholes = [whole for whole in {*probe(table), *probe(neighbor), good} if whole <= good]
+    selection = table.prepared.split.selection
+    assert worst_rate(table, neighbor, wholes) <= float(rho_of_pure(selection))
     exact = SelectionEvent(Fraction(selection), "gumbel")
-    assert worst_rate(one, other, wholes) > float(rho_of(exact)[0])
+    assert worst_rate(table, neighbor, wholes) > float(rho_of(exact)[0])

@@ -55,15 +55,15 @@ def released(monkeypatch=None):
 def test_a_release_names_its_proofs_and_their_readers(monkeypatch):
     """All the way down, as of the claims that ship; a reader who is entered there is named."""
     release = released()
-    paths = [one.claim for one in release.claims]
+    paths = [record.claim for record in release.claims]
     for path in ("methods/pcls", "mechanisms/selection", "data/design", "accounting/compose", "workflow/request"):
         assert f"{path}.privacy.md" in paths
     assert "ledger/ledger.privacy.md" not in paths  # nothing was charged
-    assert all(one.read_by == () for one in release.claims)
+    assert all(record.read_by == () for record in release.claims)
     assert Release.from_json(release.to_json()) == release
     read = {name: Claim(c.path, c.functions, "proved", ("A B",), c.rests_on) for name, c in shipped().items()}
     monkeypatch.setattr(claims, "shipped", lambda: read)
-    assert {(one.status, one.read_by) for one in released().claims} == {("proved", ("A B",))}
+    assert {(record.status, record.read_by) for record in released().claims} == {("proved", ("A B",))}
 
 
 READ = ClaimRecord(claim="methods/pcls.privacy.md", status="proved", read_by=("A B", "C D"))
@@ -85,8 +85,8 @@ def test_reports_say_who_has_read_the_proofs(format, records):
     assert SENTENCES[records] in board
     assert SENTENCES[records] in analyst
     assert "mechanisms/selection.privacy.md" not in board
-    for one in records:
-        assert one.claim in analyst
-        words = f"{one.status}, read by {'nobody but its author' if not one.read_by else 'A B and C D'}"
+    for record in records:
+        assert record.claim in analyst
+        words = f"{record.status}, read by {'nobody but its author' if not record.read_by else 'A B and C D'}"
         assert words in analyst
     assert "written proof" not in render(make(), format, "board")

@@ -37,16 +37,16 @@ def test_files_have_the_users_mode(tmp_path):
 
 def test_a_file_is_private_until_it_is_whole(tmp_path, monkeypatch):
     """Nobody else can reach what is being written, and no thread sees a process without its umask meanwhile."""
-    seen, sync = [], os.fsync
+    modes, sync = [], os.fsync
 
     def look(handle):
-        seen.extend(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir())
+        modes.extend(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir())
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", look)
     monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask is the whole process's"))
     write_whole(tmp_path / "out", "new")
-    assert seen == [0o700]
+    assert modes == [0o700]
 
 
 def test_paths_that_cannot_be_written_are_told_before(tmp_path):

@@ -127,10 +127,10 @@ class _StrictLoader(_Fast):  # type: ignore[misc]
         return "tag:yaml.org,2002:str" if guessed and not _SURE.fullmatch(value) else tag
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen = set[Any]()
+        names = set[Any]()
         for key, _ in node.value:
             name = self.construct_object(key, deep=True)
-            if isinstance(name, Hashable) and name in seen:
+            if isinstance(name, Hashable) and name in names:
                 raise yaml.constructor.ConstructorError(None, None, f"the key {name!r} repeats", node.start_mark)
-            seen |= {name} if isinstance(name, Hashable) else set()
+            names |= {name} if isinstance(name, Hashable) else set()
         return super().construct_mapping(node, deep)

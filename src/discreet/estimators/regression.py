@@ -72,13 +72,13 @@ class _Regression(PrivateEstimator):
         BudgetError
             When the ledger refuses.
         """
-        found = self._answered(X, y, target, candidates, ledger, from_release).fit
-        if found is None:
+        fit = self._answered(X, y, target, candidates, ledger, from_release).fit
+        if fit is None:
             raise ValueError("The release holds no coefficients.")
-        slopes = [term for term in found.coefficients if term.column is not None]
+        slopes = [term for term in fit.coefficients if term.column is not None]
         self.terms_ = tuple(term.name for term in slopes)
         self.coef_ = np.array([term.estimate for term in slopes])
-        self.intercept_ = float(sum(term.estimate for term in found.coefficients if term.column is None))
+        self.intercept_ = float(sum(term.estimate for term in fit.coefficients if term.column is None))
         self.intervals_ = np.array([(term.low, term.high) for term in slopes]).reshape(-1, 2)
         return self
 

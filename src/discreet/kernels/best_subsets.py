@@ -93,9 +93,9 @@ def best_subsets(
     >>> rss.round(6).tolist(), masks.tolist()
     ([[1.0], [0.666667]], [[1], [3]])
     """
-    found = search_subsets(gram, xty, yty, units, always, max_size, n_best)
-    masks = np.array([[mask_of(model.view(np.uint8)) for model in row] for row in found.models], dtype=object)
-    return found.rss, masks
+    search = search_subsets(gram, xty, yty, units, always, max_size, n_best)
+    masks = np.array([[mask_of(model.view(np.uint8)) for model in row] for row in search.models], dtype=object)
+    return search.rss, masks
 
 
 def search_subsets(

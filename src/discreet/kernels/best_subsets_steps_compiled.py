@@ -56,12 +56,12 @@ def stepwise(gram: Floats, xty: Floats, starts: Places, max_size: int) -> tuple[
     d, q = len(starts) - 1, len(xty)
     table = np.block([[gram, xty[:, None]], [xty[None, :], np.ones((1, 1))]])
     width = int(np.diff(starts).max())
-    found = (np.zeros((max_size, 2), np.uint64), np.zeros((max_size, 2), np.uint64))
+    masks = (np.zeros((max_size, 2), np.uint64), np.zeros((max_size, 2), np.uint64))
     for upward in (True, False):
         state = (table.copy(), np.zeros(q, np.bool_), np.zeros(d, np.bool_))
         space = (np.empty((width, width)), np.empty((width, width)), np.empty((width, width)), np.empty((3, width)))
-        _climb(state, starts, max_size, upward, space, found[0 if upward else 1])
-    return found
+        _climb(state, starts, max_size, upward, space, masks[0 if upward else 1])
+    return masks
 
 
 @_compile

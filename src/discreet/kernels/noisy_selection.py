@@ -223,16 +223,16 @@ def best_models(
     best, chosen = empty, np.zeros(d, dtype=np.bool_)
     first, criteria, is_proven = np.zeros((size, d), np.bool_), np.zeros(size), np.zeros(size, np.bool_)
     for n_best in MODELS_OF_SIZE:
-        found = search_subsets(gram, xty, yty, units, always, size, n_best, most_work)
-        values = found.rss / s2 + found.models @ penalties
+        search = search_subsets(gram, xty, yty, units, always, size, n_best, most_work)
+        values = search.rss / s2 + search.models @ penalties
         if n_best == 1:
-            first, criteria, is_proven = found.models[:, 0], values[:, 0], found.is_proven
+            first, criteria, is_proven = search.models[:, 0], values[:, 0], search.is_proven
         row, column = np.unravel_index(int(values.argmin()), values.shape)
         if values[row, column] < best:
-            best, chosen = float(values[row, column]), found.models[row, column]
-        least = found.least / s2 + cheapest  # of a model that is not listed
+            best, chosen = float(values[row, column]), search.models[row, column]
+        least = search.least / s2 + cheapest  # of a model that is not listed
         can_win = least < best * (1.0 - ROUNDING)
-        if np.ptp(penalties) == 0.0 or not can_win.any() or not found.is_proven.all():
+        if np.ptp(penalties) == 0.0 or not can_win.any() or not search.is_proven.all():
             break
     is_open = ~is_proven | can_win
     masks = (0, *(mask_of(model.view(np.uint8)) for model in first))

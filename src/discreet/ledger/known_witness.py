@@ -25,7 +25,7 @@ _BETWEEN = "\0"
 """Between the paths of a note: the only character that no path holds."""
 
 
-def given(witness: str | Path | None) -> Path | None:
+def named(witness: str | Path | None) -> Path | None:
     """Return the witness that whoever opens the ledger names.
 
     Parameters

@@ -91,8 +91,8 @@ def set_allotment(connection: Connection, account: Account, project: str, amount
     InvalidParameterError
         When the ceiling is below what the project spent, or above the cap.
     """
-    asked = numbers(amounts)
-    if asked["epsilon"] > account.epsilon_cap or asked["delta"] > account.delta_cap:
+    allotted = numbers(amounts)
+    if allotted["epsilon"] > account.epsilon_cap or allotted["delta"] > account.delta_cap:
         raise refusals.above_cap(account, amounts)
     of = {"dataset": account.dataset, "project": project}
     cap = _cap(account.accounting, amounts)

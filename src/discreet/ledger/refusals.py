@@ -319,14 +319,14 @@ def _called(dataset: str, project: str | None = None) -> str:
 
 
 def _too_much_of(sums: Account | Allotment, cost: Amounts) -> str:
-    asked = numbers(cost)
+    charge = numbers(cost)
     parts = []
-    for name, fits in rule.conditions(sums.accounting, vars(sums), asked).items():
+    for name, fits in rule.conditions(sums.accounting, vars(sums), charge).items():
         cap, spent = getattr(sums, f"{name}_cap"), getattr(sums, f"{name}_spent")
         word = "delta of failure" if name == "failure" else name
         if not fits:
             parts.append(
-                f"{word}={as_text(asked[name])} is asked, and {as_text(cap - spent)} of {as_text(cap)} is left"
+                f"{word}={as_text(charge[name])} is asked, and {as_text(cap - spent)} of {as_text(cap)} is left"
             )
     return " and ".join(parts)
 
@@ -344,13 +344,13 @@ def _raise(store: Store, sums: Account | Allotment, cost: Amounts) -> str:
 
 def _room(limit: Account | Allotment | None, cost: Amounts, cap: Amounts | None) -> tuple[str, str]:
     """Epsilon and delta of a cap that holds what was lost: the newest that was lost as well, or the sum."""
-    seen = numbers(dict.fromkeys(AMOUNTS) if cap is None else cap)
+    lost_cap = numbers(dict.fromkeys(AMOUNTS) if cap is None else cap)
     if accounting_of(cost) is Accounting.ZCDP:
-        is_enough = cap is not None and (limit is None or seen["epsilon"] > limit.epsilon_cap)
-        return (as_text(seen["epsilon"]), as_text(seen["delta"])) if is_enough else ("E", "D")
+        is_enough = cap is not None and (limit is None or lost_cap["epsilon"] > limit.epsilon_cap)
+        return (as_text(lost_cap["epsilon"]), as_text(lost_cap["delta"])) if is_enough else ("E", "D")
     spent = {} if limit is None else vars(limit)
     needed = {name: spent.get(f"{name}_spent", 0) + part for name, part in numbers(cost).items()}
-    return as_text(max(seen["epsilon"], needed["epsilon"])), as_text(max(seen["delta"], needed["delta"]))
+    return as_text(max(lost_cap["epsilon"], needed["epsilon"])), as_text(max(lost_cap["delta"], needed["delta"]))
 
 
 def _command(store: Store, verb: str, *names: str, epsilon: str, delta: str, accounting: str = "") -> str:

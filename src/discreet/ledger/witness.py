@@ -127,12 +127,12 @@ class Witness:
         except OSError as error:
             raise self._unwritable(error) from None
 
-    def lines(self, known: Callable[[], Container[str]] = tuple) -> list[Line]:
+    def lines(self, known_hashes: Callable[[], Container[str]] = tuple) -> list[Line]:
         """Read all that is whole.
 
         Parameters
         ----------
-        known : callable
+        known_hashes : callable
             Called once the file is read, which may grow meanwhile: hashes of entries whose lines are left out.
 
         Returns
@@ -148,7 +148,7 @@ class Witness:
             When a line is none that a ledger wrote.
         """
         texts = read_text(self.path, "witness").split("\n")
-        left_out, lines = known(), []
+        left_out, lines = known_hashes(), []
         for number, text in enumerate(texts, start=1):
             shown = _HASH.search(text)
             if not text.endswith("}") or (shown is not None and shown[1] in left_out):

@@ -25,15 +25,15 @@ class Witnesses:
         self._store = store
         self._is_named = witness is not None
         self._is_restored = False
-        given = known_witness.given(witness)
+        named = known_witness.named(witness)
         with store.read() as connection:
             self._recorded = known_witness.recorded(connection)
             remembered = known_witness.remembered(store, connection)
-        paths = [path for path in dict.fromkeys([given, self._recorded, *remembered]) if path is not None]
-        self._is_given = given is not None
+        paths = [path for path in dict.fromkeys([named, self._recorded, *remembered]) if path is not None]
+        self._is_given = named is not None
         # What the ledger records may have been moved to where the caller says; nothing says so of the others.
         self._missing = [
-            path for path in remembered if path not in (given, self._recorded) and not Witness(path).holds_lines()
+            path for path in remembered if path not in (named, self._recorded) and not Witness(path).holds_lines()
         ]
         self._all = [Witness(path) for path in paths if path == paths[0] or Witness(path).holds_lines()]
 
@@ -204,7 +204,7 @@ class Witnesses:
             )
 
     def _tell_all(self, witness: Witness) -> None:
-        known = {line.hash for line in witness.lines()}
+        witnessed = {line.hash for line in witness.lines()}
         with self._store.read() as connection:
             lines = lines_since(connection, 0)
-        self.tell([line for line in lines if line.hash not in known])
+        self.tell([line for line in lines if line.hash not in witnessed])

@@ -73,14 +73,14 @@ LEAST_RATIO, MOST_RATIO = 1e-60, 1e60
 """Of one unit to another: powers of them, times the most rows, are finite and normal floats."""
 
 
-def check_ratio(what: str, one: float, other_what: str, other: float) -> None:
+def check_ratio(what: str, size: float, other_what: str, other: float) -> None:
     """Refuse two sizes that no float can hold side by side.
 
     Parameters
     ----------
     what : str
         What the first is.
-    one : float
+    size : float
         Positive.
     other_what : str
         What the second is.
@@ -92,9 +92,9 @@ def check_ratio(what: str, one: float, other_what: str, other: float) -> None:
     InvalidParameterError
         When one is more than 1e60 times the other.
     """
-    if not LEAST_RATIO <= one / other <= MOST_RATIO:
+    if not LEAST_RATIO <= size / other <= MOST_RATIO:
         raise InvalidParameterError(
-            f"{what} must be within a factor of {MOST_RATIO:g} of {other_what}, but they are {one:.3g} and "
+            f"{what} must be within a factor of {MOST_RATIO:g} of {other_what}, but they are {size:.3g} and "
             f"{other:.3g}. "
             "Declare one of them in another unit."
         )

@@ -166,8 +166,8 @@ class Setting:
         else:
             columns = np.ones((1, len(problem.xty)), dtype=np.bool_)
             start = np.zeros(columns.shape, dtype=np.int8)
-            found = solve_on_l1_ball(problem.gram, problem.xty, problem.radius, columns, start, tolerance)
-            value, gap = float(found[0][0]), float(found[1][0])
+            optimum = solve_on_l1_ball(problem.gram, problem.xty, problem.radius, columns, start, tolerance)
+            value, gap = float(optimum[0][0]), float(optimum[1][0])
         if not gap <= tolerance:
             raise ArithmeticError("a score has no certificate")
         return max(problem.yty + value, 0.0)

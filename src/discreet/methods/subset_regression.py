@@ -63,8 +63,8 @@ class SubsetSelection(Method):
         named = isinstance(value, str) and value in ("aic", "auto", "bic")
         if named or (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0):
             return value
-        given = str(value)[:40]
-        raise ValueError(f"model_penalty must be a number of at least 0, aic, bic or auto, but it is {given!r}.")
+        shown = str(value)[:40]
+        raise ValueError(f"model_penalty must be a number of at least 0, aic, bic or auto, but it is {shown!r}.")
 
     @field_validator("models", "groups", mode="before")
     @classmethod

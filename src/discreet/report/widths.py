@@ -46,13 +46,13 @@ def cut(text: str, room: int) -> str:
     """
     if cells(text) <= room:
         return text
-    kept, taken = "", 0
+    start, taken = "", 0
     for mark in text:
         taken += _cells(mark)
         if taken > room - 3:
             break
-        kept += mark
-    return kept + "..."
+        start += mark
+    return start + "..."
 
 
 def squeezed(text: str, room: int) -> str:

@@ -48,12 +48,12 @@ def _sums(epsilon: float) -> tuple[Floats, Floats]:
 def _of_rho(case: str, event: Event, pairs: list[tuple[Floats, Floats]]) -> Evidence:
     """Rho must bound each Renyi divergence over its order."""
     rho = float(rho_of(event)[0])
-    shown = max(_divergence(one, other, order) / order for one, other in pairs for order in ORDERS)
+    shown = max(_divergence(law, other, order) / order for law, other in pairs for order in ORDERS)
     return Evidence(shown=shown, how="law", n_draws=0, **_about(f"{case}, as rho", rho))
 
 
-def _divergence(one: Floats, other: Floats, order: float) -> float:
-    logs = order * np.log(one) + (1.0 - order) * np.log(other)
+def _divergence(law: Floats, other: Floats, order: float) -> float:
+    logs = order * np.log(law) + (1.0 - order) * np.log(other)
     top = float(logs.max())
     return (top + math.log(float(np.exp(logs - top).sum()))) / (order - 1.0)
 

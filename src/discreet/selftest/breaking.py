@@ -91,10 +91,10 @@ def _function(where: str) -> types.FunctionType:
     stored = inspect.getattr_static(reduce(getattr, outer, owner), name)
     if isinstance(stored, property):
         stored = stored.fget
-    found = inspect.unwrap(getattr(stored, "__func__", getattr(stored, "func", stored)))
-    if not isinstance(found, types.FunctionType):
+    function = inspect.unwrap(getattr(stored, "__func__", getattr(stored, "func", stored)))
+    if not isinstance(function, types.FunctionType):
         raise DiscreetError(f"{where} must be a function of Python, to be broken as a control.")
-    return found
+    return function
 
 
 def _recompiled(function: types.FunctionType, source: str) -> types.CodeType:

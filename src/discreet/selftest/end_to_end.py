@@ -54,8 +54,8 @@ def _noise(table: object, rows: Floats, epsilon: float, delta: float) -> Floats:
     noisy = np.concatenate([np.array(record.gram, dtype=np.float64)[upper], record.xty, [record.yty]])
     variance = np.concatenate([np.array(record.gram_variance)[upper], record.xty_variance, [record.yty_variance]])
     paid = variance > 0
-    found: Floats = (noisy - exact)[paid] / np.sqrt(variance[paid])
-    return found
+    noise: Floats = (noisy - exact)[paid] / np.sqrt(variance[paid])
+    return noise
 
 
 CHECKS = (_releases,)

@@ -61,8 +61,8 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
 def _prices(event: ComposedEvent) -> tuple[float, float]:
     """Of the minimizer, and of the noise on the output."""
     kinds = (ObjectivePerturbationEvent, LaplaceEvent)
-    found = [sum((each.epsilon for each in event.events if isinstance(each, kind)), Fraction(0)) for kind in kinds]
-    return float(found[0]), float(found[1])
+    epsilons = [sum((each.epsilon for each in event.events if isinstance(each, kind)), Fraction(0)) for kind in kinds]
+    return float(epsilons[0]), float(epsilons[1])
 
 
 CHECKS = (_objective,)

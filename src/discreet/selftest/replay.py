@@ -136,10 +136,10 @@ of one-shot noise, round by round."""
 def _recorder(run: _Run, mechanism: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(mechanism)
 
-    def reach(*args: Any, **given: Any) -> Any:
-        arguments = dict(signature.bind(*args, **given).arguments)
+    def reach(*args: Any, **kwargs: Any) -> Any:
+        arguments = dict(signature.bind(*args, **kwargs).arguments)
         if not isinstance(arguments.pop("rng"), Tape):  # a simulation on the way, which tells no rows
-            return mechanism(*args, **given)
+            return mechanism(*args, **kwargs)
         return _DOORS[mechanism](run, **arguments)
 
     return reach
@@ -283,7 +283,7 @@ def replayed(
         return Replayed((), "its noise depends on the rows")
     if outcomes[0] != outcomes[1]:
         return Replayed((), "the release depends on the rows beyond its noise")
-    costs = [(one.kind, one.cost(other)) for one, other in zip(first.calls, second.calls, strict=True)]
+    costs = [(call.kind, call.cost(other)) for call, other in zip(first.calls, second.calls, strict=True)]
     charged = [_price(leaf) for leaf in _leaves(event) if not isinstance(leaf, FailureEvent)]
     if [kind for kind, _ in _by_kind(costs)] != [kind for kind, _ in _by_kind(charged)]:
         return Replayed((), "what is done is not what is charged")

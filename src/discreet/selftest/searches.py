@@ -29,8 +29,8 @@ LEAD = 1.6
 
 def _subset_search(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """`noisy_min_subset`, by its list and by its race."""
-    found = [_listed(epsilon), apart(epsilon, effort)]
-    return [*found, divided(effort)] if epsilon == 1.0 else found
+    evidence = [_listed(epsilon), apart(epsilon, effort)]
+    return [*evidence, divided(effort)] if epsilon == 1.0 else evidence
 
 
 def _problem(gram: Any, xty: Any, yty: float, radius: float) -> SubsetProblem:

@@ -94,10 +94,10 @@ def control(fault: Fault, effort: int = 1) -> Evidence:
     """
     try:
         with broken(fault):
-            found = _CHECKS[fault.check](fault.relation, fault.epsilon, effort)
+            evidence = _CHECKS[fault.check](fault.relation, fault.epsilon, effort)
     except DiscreetError as error:
-        found = [Evidence(str(error), "", "", "-", fault.epsilon, 0.0, 0.0, "law", 0)]
-    worst = next((each for each in found if each.is_flagged), found[0])
+        evidence = [Evidence(str(error), "", "", "-", fault.epsilon, 0.0, 0.0, "law", 0)]
+    worst = next((each for each in evidence if each.is_flagged), evidence[0])
     return replace(worst.as_control(fault.name), claim="")
 
 

@@ -39,9 +39,9 @@ class Tape(Source):
         ndarray of uint64, shape (count,)
             The next of those given, then the rest.
         """
-        given = self._words[self._at : self._at + count]
+        words = self._words[self._at : self._at + count]
         self._at += count
-        return np.array(given + [self._rest] * (count - len(given)), dtype=np.uint64)
+        return np.array(words + [self._rest] * (count - len(words)), dtype=np.uint64)
 
 
 def _word(number: float) -> int:

@@ -33,10 +33,10 @@ def caller_is_gone() -> bool:
     return event is not None and event.is_set()
 
 
-def _call_of(given: tuple[object, ...]) -> Request | None:
+def _call_of(arguments: tuple[object, ...]) -> Request | None:
     """Find the call among what a route is given: as itself, or as what a page was visited with."""
-    calls = (one if isinstance(one, Request) else getattr(one, "request", None) for one in given)
-    return next((one for one in calls if isinstance(one, Request)), None)
+    calls = (value if isinstance(value, Request) else getattr(value, "request", None) for value in arguments)
+    return next((call for call in calls if isinstance(call, Request)), None)
 
 
 @asynccontextmanager
@@ -93,9 +93,9 @@ class Apart:
         """
 
         @wraps(route)
-        async def apart(*given: P.args, **named: P.kwargs) -> R:
-            async with _watched(_call_of((*given, *named.values()))):
-                return await to_thread.run_sync(partial(route, *given, **named), limiter=self._here())
+        async def apart(*args: P.args, **kwargs: P.kwargs) -> R:
+            async with _watched(_call_of((*args, *kwargs.values()))):
+                return await to_thread.run_sync(partial(route, *args, **kwargs), limiter=self._here())
 
         return apart  # type: ignore[return-value]  # FastAPI awaits it
 

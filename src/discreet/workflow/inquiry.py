@@ -291,8 +291,8 @@ def _claim_records(prepared: Preparation, outcome: Outcome, reservation: Reserva
     # These two rest on the claims of all methods; those that took part are in the list already.
     kind = type(prepared)
     joins = (f"{kind.__module__}.{kind.__qualname__}.run", "discreet.workflow.request.fulfil")
-    found = {*resting_on(paths), *(claim for function in joins for claim in of_function(function))}
+    claims = {*resting_on(paths), *(claim for function in joins for claim in of_function(function))}
     return tuple(
         ClaimRecord(claim=claim.path, status=claim.status, read_by=claim.readers)
-        for claim in sorted(found, key=lambda claim: claim.path)
+        for claim in sorted(claims, key=lambda claim: claim.path)
     )

@@ -394,9 +394,9 @@ def test_a_sparse_cell_in_many_parts_moves_a_score_as_one_cell_does(kind, places
     X = kind((np.full(100, 6.0), np.zeros(100, dtype=np.int64), np.array(places)), shape=(1, 2))
     assert X.nnz == 100
     dense = pd.DataFrame({"0": [600.0], "1": [0.0], "y": [10.0]})
-    found = scores(SparseTable(X, [10.0], metadata_of()))
-    np.testing.assert_array_equal(found, scores(open_table(dense, metadata_of())))
-    assert abs(found).max() <= GRID**2
+    score = scores(SparseTable(X, [10.0], metadata_of()))
+    np.testing.assert_array_equal(score, scores(open_table(dense, metadata_of())))
+    assert abs(score).max() <= GRID**2
 
 
 def test_sums_that_pass_64_bits_on_the_way_come_back():

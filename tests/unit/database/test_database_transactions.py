@@ -173,11 +173,11 @@ def test_closing_leaves_no_connection_open(tmp_path, open_at, desks):
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 @pytest.mark.parametrize(
-    ("chosen", "kept"),
+    ("chosen", "effective"),
     [("off", "on"), ("local", "on"), ("remote_write", "on"), ("on", "on"), ("remote_apply", "remote_apply")],
 )
 @pytest.mark.parametrize("pooled", [False, True])
-def test_a_writer_waits_for_the_disk(opened, chosen, kept, pooled):
+def test_a_writer_waits_for_the_disk(opened, chosen, effective, pooled):
     """Whatever the database's owner chose, and no less than that; what is read need not wait."""
     with opened().write() as connection:
         name = connection.exec_driver_sql("SELECT current_database()").scalar()
@@ -185,7 +185,7 @@ def test_a_writer_waits_for_the_disk(opened, chosen, kept, pooled):
     database = opened(pooled=pooled)
     for _ in range(2):
         with database.write() as connection:
-            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == kept
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == effective
         with database.read() as connection:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == chosen
 

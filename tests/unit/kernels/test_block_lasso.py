@@ -63,16 +63,16 @@ def test_a_block_that_does_not_converge_says_nothing():
     """Control: on the same rows and price scikit-learn's solver warns, as any thread that undoes a filter would see."""
     cells = slow()
     values = (cells - cells.mean(axis=0)) / cells.std(axis=0)
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with ThreadPoolExecutor(1) as pool:
             pool.submit(Lasso(alpha=1e-6, fit_intercept=False).fit, values[:, :-1], values[:, -1]).result()
-    assert [warning.category for warning in heard] == [ConvergenceWarning]
-    with warnings.catch_warnings(record=True) as heard:
+    assert [warning.category for warning in caught] == [ConvergenceWarning]
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with ThreadPoolExecutor(1) as pool:
             named = pool.submit(named_by_lasso, cells, 3, 1e-6).result()
-    assert heard == []
+    assert caught == []
     assert len(named) == 3
 
 
@@ -90,5 +90,5 @@ def test_coefficients_are_those_of_scikit_learn(alpha):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             expected = Lasso(alpha=alpha, fit_intercept=False, max_iter=20_000).fit(X, y).coef_
-        found = lasso(X, y.copy(), alpha * n, 20_000, 1e-4)
-        assert abs(objective(found) - objective(expected)) <= 2e-4 * float(y @ y) / len(y)
+        coef = lasso(X, y.copy(), alpha * n, 20_000, 1e-4)
+        assert abs(objective(coef) - objective(expected)) <= 2e-4 * float(y @ y) / len(y)

@@ -19,11 +19,11 @@ def wide(d: int, radius: float, design: str = "uniform", times: float = 1.0) -> 
     return SubsetProblem(gram, xty, yty, radius, units, always, stated_tolerance(radius))
 
 
-def listed(one: SubsetProblem, size: int) -> dict[tuple[int, ...], tuple[float, float]]:
+def listed(problem: SubsetProblem, size: int) -> dict[tuple[int, ...], tuple[float, float]]:
     """Score and gap of each model."""
     return {
         tuple(model.tolist()): (score, gap)
-        for members, scores, gaps in small_model_blocks(one, size)
+        for members, scores, gaps in small_model_blocks(problem, size)
         for model, score, gap in zip(members, scores, gaps, strict=True)
     }
 
@@ -32,28 +32,28 @@ def listed(one: SubsetProblem, size: int) -> dict[tuple[int, ...], tuple[float, 
 @pytest.mark.parametrize("radius", [0.3, 2.0])
 def test_every_model_is_there_once_and_solved(d: int, size: int, radius: float) -> None:
     """All models up to the size, each a certified score, and those of a sample what least angle regression finds."""
-    one = wide(d, radius)
-    found = listed(one, size)
-    assert len(found) == sum(math.comb(d, k) for k in range(min(size, d) + 1))
-    assert all(gap <= one.tolerance for _, gap in found.values())
-    rng, models = simulated(3), list(found)
+    problem = wide(d, radius)
+    scores = listed(problem, size)
+    assert len(scores) == sum(math.comb(d, k) for k in range(min(size, d) + 1))
+    assert all(gap <= problem.tolerance for _, gap in scores.values())
+    rng, models = simulated(3), list(scores)
     for at in (0, len(models) - 1, *rng.integers(0, len(models), 40)):
-        columns = np.flatnonzero(one.units[list(models[at])].any(axis=0) | one.always)
-        least = one.yty + optimum_by_path(one.gram[np.ix_(columns, columns)], one.xty[columns], radius)
-        assert least - 1e-8 <= found[models[at]][0] <= least + one.tolerance + 1e-8
+        columns = np.flatnonzero(problem.units[list(models[at])].any(axis=0) | problem.always)
+        least = problem.yty + optimum_by_path(problem.gram[np.ix_(columns, columns)], problem.xty[columns], radius)
+        assert least - 1e-8 <= scores[models[at]][0] <= least + problem.tolerance + 1e-8
 
 
 @pytest.mark.parametrize("design", ["duplicated", "nearly equal", "zero column", "dummies and constant"])
 def test_it_agrees_with_the_tree(design: str) -> None:
     """Where both fit, on dependent columns and with units of several columns."""
-    one = wide(14, 0.8, design, times=MAX_ROWS / 150)
-    units = np.concatenate([one.units[:3] | one.units[3:6], one.units[6:]])
-    one = one._replace(units=units)
-    found = listed(one, 3)
-    tree = {int(m): s for masks, scores, _ in score_blocks(one, 3) for m, s in zip(masks, scores, strict=True)}
-    assert len(tree) == len(found)
-    for model, (score, _) in found.items():
-        assert abs(score - tree[sum(1 << unit for unit in model)]) <= 1.01 * one.tolerance + 1e-5
+    problem = wide(14, 0.8, design, times=MAX_ROWS / 150)
+    units = np.concatenate([problem.units[:3] | problem.units[3:6], problem.units[6:]])
+    problem = problem._replace(units=units)
+    scored = listed(problem, 3)
+    tree = {int(m): s for masks, scores, _ in score_blocks(problem, 3) for m, s in zip(masks, scores, strict=True)}
+    assert len(tree) == len(scored)
+    for model, (score, _) in scored.items():
+        assert abs(score - tree[sum(1 << unit for unit in model)]) <= 1.01 * problem.tolerance + 1e-5
 
 
 def test_bits_of_a_machine_word_are_too_few() -> None:
@@ -64,15 +64,15 @@ def test_bits_of_a_machine_word_are_too_few() -> None:
 
 def test_a_walk_that_does_not_end_is_finished_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the compiled loop leaves without a certificate gets one from the array code."""
-    one, score = wide(20, 0.4), small_models_compiled.score
-    expected = listed(one, 2)
+    problem, score = wide(20, 0.4), small_models_compiled.score
+    expected = listed(problem, 2)
 
     def lost(layout: object, members: object) -> object:
         scores, gaps = score(layout, members)
         return np.zeros_like(scores), np.full_like(gaps, np.inf)
 
     monkeypatch.setattr(small_models_compiled, "score", lost)
-    found = listed(one, 2)
-    for model, (value, gap) in found.items():
-        assert gap <= one.tolerance
-        assert abs(value - expected[model][0]) <= 2 * one.tolerance
+    scored = listed(problem, 2)
+    for model, (value, gap) in scored.items():
+        assert gap <= problem.tolerance
+        assert abs(value - expected[model][0]) <= 2 * problem.tolerance

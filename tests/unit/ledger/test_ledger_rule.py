@@ -79,5 +79,5 @@ def test_the_database_follows_it(accounting, values, nearly):
         table.create(connection)
         connection.execute(insert(table).values(sums))
         conditions = rule.conditions(accounting, table.c, cost)
-        row = connection.execute(select(*(one.label(name) for name, one in conditions.items()))).mappings().one()
+        row = connection.execute(select(*(fits.label(name) for name, fits in conditions.items()))).mappings().one()
     assert dict(row) == rule.conditions(accounting, sums, cost)

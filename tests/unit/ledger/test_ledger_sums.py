@@ -34,9 +34,9 @@ def test_an_account_that_was_changed_spends_nothing(spent, path, tamper, ask, ch
     """Whatever column it is; the entries stay as they are."""
     tamper(path, CHANGES[change])
     head = spent.head
-    asked = {"unit": {"unit": "household"}, "neighboring": {"neighboring": NeighboringRelation.ADD_OR_REMOVE_ONE}}
+    terms = {"unit": {"unit": "household"}, "neighboring": {"neighboring": NeighboringRelation.ADD_OR_REMOVE_ONE}}
     with pytest.raises(VerificationError, match="account of dataset='rand-hie' differs from its entries in") as refused:
-        ask(spent, "0.05", question="next", **asked.get(change, {}))
+        ask(spent, "0.05", question="next", **terms.get(change, {}))
     assert set(change.split(", ")) <= set(str(refused.value).partition(" entries in ")[2].partition(".")[0].split(", "))
     assert spent.head == head
 

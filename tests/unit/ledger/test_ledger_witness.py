@@ -27,7 +27,7 @@ def witness(tmp_path):
 
 
 @pytest.fixture
-def seen(path, witness):
+def witnessed(path, witness):
     """A ledger that a witness sees, with a cap of 1."""
     with Ledger(path, witness=witness) as ledger:
         ledger.grant("rand-hie", 1)
@@ -51,16 +51,16 @@ def lines_of(witness):
     return [json.loads(line) for line in witness.read_text().splitlines()]
 
 
-def test_every_entry_is_seen(seen, witness, ask):
+def test_every_entry_is_seen(witnessed, witness, ask):
     """Each line holds the entry's hash, its amounts in grains and its terms, and only the owner can read it."""
-    seen.allot("rand-hie", "thesis", "0.5")
-    done, back = ask(seen, "0.2", project="thesis"), ask(seen, "0.1")
+    witnessed.allot("rand-hie", "thesis", "0.5")
+    done, back = ask(witnessed, "0.2", project="thesis"), ask(witnessed, "0.1")
     done.touch()
     done.release("text")
     back.cancel()
     found = {line["seq"]: line for line in lines_of(witness)}
     assert {seq: (line["hash"], line["kind"]) for seq, line in found.items()} == {
-        entry.seq: (entry.hash, entry.kind) for entry in seen.history()
+        entry.seq: (entry.hash, entry.kind) for entry in witnessed.history()
     }
     assert found[3] == {
         "seq": 3,
@@ -68,7 +68,7 @@ def test_every_entry_is_seen(seen, witness, ask):
         "kind": "reserve",
         "dataset": "rand-hie",
         "project": "thesis",
-        "request": seen.history()[2].request,
+        "request": witnessed.history()[2].request,
         "unit": "person",
         "neighboring": "replace_one",
         "epsilon": 200_000_000,
@@ -80,21 +80,21 @@ def test_every_entry_is_seen(seen, witness, ask):
     }
     assert [found[seq]["charge_seq"] for seq in (1, 2, 5, 6, 7)] == [None, None, 3, 3, 4]
     assert stat.S_IMODE(witness.stat().st_mode) == 0o600
-    seen.check_witness()
+    witnessed.check_witness()
 
 
-def test_a_line_is_there_before_the_method_returns(seen, witness, ask):
+def test_a_line_is_there_before_the_method_returns(witnessed, witness, ask):
     """Also what recover writes, and nothing for what was refused or undone."""
-    reservation = ask(seen)
-    assert lines_of(witness)[-1]["hash"] == seen.head
+    reservation = ask(witnessed)
+    assert lines_of(witness)[-1]["hash"] == witnessed.head
     reservation.touch()
-    seen.recover(None)
-    assert lines_of(witness)[-1] | {"hash": seen.head, "kind": "lost"} == lines_of(witness)[-1]
+    witnessed.recover(None)
+    assert lines_of(witness)[-1] | {"hash": witnessed.head, "kind": "lost"} == lines_of(witness)[-1]
     before = witness.read_bytes()
     with pytest.raises(BudgetError):
-        ask(seen, 2)
+        ask(witnessed, 2)
     with pytest.raises(ZeroDivisionError):
-        ask(seen, within=lambda connection: 1 // 0)
+        ask(witnessed, within=lambda connection: 1 // 0)
     assert witness.read_bytes() == before
 
 
@@ -107,10 +107,10 @@ def test_a_witness_that_comes_later_is_told_all(ledger, path, witness, ask):
         assert [line["seq"] for line in lines_of(witness)] == [1, 2, 3]
 
 
-def test_a_witness_that_is_missing_is_not_made_anew(seen, path, witness, copied, ask):
+def test_a_witness_that_is_missing_is_not_made_anew(witnessed, path, witness, copied, ask):
     """A witness on a disk that is not there would bless any old copy: empty or missing, it is refused each time."""
     backup = copied(path)
-    ask(seen).touch()
+    ask(witnessed).touch()
     for empty in (witness.unlink, lambda: witness.write_bytes(b"")):
         empty()
         for place in (path, backup, backup):
@@ -118,21 +118,21 @@ def test_a_witness_that_is_missing_is_not_made_anew(seen, path, witness, copied,
                 Ledger(place, witness=witness)
 
 
-def test_a_reservation_that_a_crash_hid_is_told_with_its_step(seen, witness, ask, monkeypatch):
+def test_a_reservation_that_a_crash_hid_is_told_with_its_step(witnessed, witness, ask, monkeypatch):
     """Whoever takes the next step tells the witness of both."""
     with monkeypatch.context() as crash:
         crash.setattr(Witness, "add", lambda _self, _lines: None)
-        entry = ask(seen).entry
+        entry = ask(witnessed).entry
     assert [line["seq"] for line in lines_of(witness)] == [1]
-    seen.reservation(entry).touch()
+    witnessed.reservation(entry).touch()
     assert [(line["seq"], line["kind"]) for line in lines_of(witness)] == [(1, "grant"), (2, "reserve"), (3, "touch")]
 
 
-def test_a_restored_backup_is_refused(seen, path, witness, copied, forgotten, ask):
+def test_a_restored_backup_is_refused(witnessed, path, witness, copied, forgotten, ask):
     """The error names the first entry that is missing, and the command that charges again."""
     backup = copied(path)
-    ask(seen)
-    ask(seen)
+    ask(witnessed)
+    ask(witnessed)
     restored = r"entry 2 is not, of 2 in all\. .*discreet budget reconcile --wit"
     with pytest.raises(VerificationError, match=restored):
         Ledger(backup, witness=witness)
@@ -142,10 +142,10 @@ def test_a_restored_backup_is_refused(seen, path, witness, copied, forgotten, as
             blind.check_witness(witness)
 
 
-def test_a_copy_that_went_on_is_refused(seen, path, witness, copied, forgotten, ask):
+def test_a_copy_that_went_on_is_refused(witnessed, path, witness, copied, forgotten, ask):
     """As many entries as before, or more, do not replace those that are missing."""
     backup = copied(path)
-    ask(seen)
+    ask(witnessed)
     with Ledger(forgotten(backup)) as blind:
         for number in range(3):
             ask(blind, question=f"other {number}")
@@ -153,10 +153,10 @@ def test_a_copy_that_went_on_is_refused(seen, path, witness, copied, forgotten, 
         Ledger(backup, witness=witness)
 
 
-def test_a_copy_put_back_is_known_without_its_witness_being_named(seen, path, witness, copied, ask):
+def test_a_copy_put_back_is_known_without_its_witness_being_named(witnessed, path, witness, copied, ask):
     """The copy records where its witness lies, whoever opens it, and wherever it was put."""
     backup = copied(path)
-    ask(seen)
+    ask(witnessed)
     with pytest.raises(VerificationError, match="an older copy"):
         Ledger(backup)
 
@@ -164,8 +164,8 @@ def test_a_copy_put_back_is_known_without_its_witness_being_named(seen, path, wi
 def test_a_copy_from_before_its_witness_is_known(ledger, path, witness, copied, state, restore, ask):
     """It records no witness; this machine remembers one under its place, and under its first entry."""
     backup, elsewhere = copied(path), copied(path)
-    with Ledger(path, witness=witness, new_witness=True) as seen:
-        ask(seen)
+    with Ledger(path, witness=witness, new_witness=True) as witnessed:
+        ask(witnessed)
     ledger.close()
     restore(path, backup)
     for place in (path, elsewhere):
@@ -176,9 +176,9 @@ def test_a_copy_from_before_its_witness_is_known(ledger, path, witness, copied, 
 
 
 @pytest.mark.parametrize("path", ["sqlite"], indirect=True)
-def test_a_ledger_that_begins_anew_in_its_place_is_refused(seen, path, tmp_path):
+def test_a_ledger_that_begins_anew_in_its_place_is_refused(witnessed, path, tmp_path):
     """It has no entry to be known by, but its place is, however that is written; elsewhere a new ledger is new."""
-    seen.close()
+    witnessed.close()
     (tmp_path / "link").symlink_to(path)
     path.unlink()
     for place in (path, tmp_path / "link"):
@@ -187,7 +187,7 @@ def test_a_ledger_that_begins_anew_in_its_place_is_refused(seen, path, tmp_path)
     Ledger(tmp_path / "elsewhere.sqlite").close()
 
 
-def test_a_witness_that_was_replaced_since_is_no_way_round(seen, path, witness, copied, tmp_path, ask):
+def test_a_witness_that_was_replaced_since_is_no_way_round(witnessed, path, witness, copied, tmp_path, ask):
     """The copy records a witness that saw no more than it, but this machine remembers the later one."""
     backup = copied(path)
     with Ledger(path, witness=tmp_path / "second.witness", new_witness=True) as later:
@@ -196,35 +196,35 @@ def test_a_witness_that_was_replaced_since_is_no_way_round(seen, path, witness, 
         Ledger(backup)
 
 
-def test_a_ledger_that_is_replaced_while_it_is_open_spends_nothing(seen, path, witness, copied, restore, ask):
+def test_a_ledger_that_is_replaced_while_it_is_open_spends_nothing(witnessed, path, witness, copied, restore, ask):
     """Inside the transaction that would charge: also for a step of what was reserved, but caps can be set."""
-    reservation = ask(seen)
+    reservation = ask(witnessed)
     backup = copied(path)
-    ask(seen).touch()
+    ask(witnessed).touch()
     restore(path, backup)
-    for step in (lambda: ask(seen), reservation.touch, reservation.cancel, lambda: seen.recover(None)):
+    for step in (lambda: ask(witnessed), reservation.touch, reservation.cancel, lambda: witnessed.recover(None)):
         with pytest.raises(VerificationError, match="an older copy"):
             step()
-    assert seen.grant("rand-hie", 2).epsilon_cap == 2
-    assert seen.account("rand-hie").epsilon_spent == reservation.account.epsilon_spent
+    assert witnessed.grant("rand-hie", 2).epsilon_cap == 2
+    assert witnessed.account("rand-hie").epsilon_spent == reservation.account.epsilon_spent
 
 
-def test_many_lines_are_looked_at(seen, path, witness, copied, restore, ask, monkeypatch):
+def test_many_lines_are_looked_at(witnessed, path, witness, copied, restore, ask, monkeypatch):
     """More than a look at the end: the ledger is refused however much was written after what it lacks."""
     monkeypatch.setattr("discreet.ledger.witness._NEWEST_BYTES", 900)
     backup = copied(path)
-    ask(seen)
+    ask(witnessed)
     restore(path, backup)
     for number in range(3):
-        seen.grant("rand-hie", 2 + number)
+        witnessed.grant("rand-hie", 2 + number)
     with pytest.raises(VerificationError, match="entry 2 is not, of 1 in all"):
         Ledger(path)
 
 
-def test_a_restored_ledger_spends_once_it_is_reconciled(seen, path, witness, copied, ask):
+def test_a_restored_ledger_spends_once_it_is_reconciled(witnessed, path, witness, copied, ask):
     """Opened to be reconciled it charges nothing before, and then all that was lost."""
     backup = copied(path)
-    ask(seen, "0.2")
+    ask(witnessed, "0.2")
     with Ledger(backup, is_restored=True) as ledger:
         with pytest.raises(VerificationError, match="an older copy"):
             ask(ledger)
@@ -244,9 +244,9 @@ def test_a_witness_that_began_since_is_kept(path, witness, ask):
         assert blind.account("rand-hie").epsilon_spent == 0
 
 
-def test_a_recorded_witness_that_is_missing_is_refused(seen, path, witness, tmp_path, ask):
+def test_a_recorded_witness_that_is_missing_is_refused(witnessed, path, witness, tmp_path, ask):
     """With both remedies: its new place, or a new witness of a ledger that is trusted."""
-    ask(seen)
+    ask(witnessed)
     moved = witness.rename(tmp_path / "moved.witness")
     with pytest.raises(
         BudgetError, match=r"Put it back, or name where it lies with --witness.*discreet budget witness"
@@ -307,7 +307,7 @@ def test_what_is_reconciled_goes_on_without_the_witness_that_is_lost(moved, path
 def note_of_the_last(monkeypatch):
     """For controls: a note holds the witness of whoever opened the ledger last, as if it alone had seen all."""
     remember = known_witness.remember
-    return lambda: monkeypatch.setattr(known_witness, "remember", lambda *given, alone: remember(*given, alone=True))
+    return lambda: monkeypatch.setattr(known_witness, "remember", lambda *args, alone: remember(*args, alone=True))
 
 
 def test_where_what_is_out_of_reach_is_passed_over_an_older_copy_spends(
@@ -326,12 +326,12 @@ def test_where_what_is_out_of_reach_is_passed_over_an_older_copy_spends(
 
 @pytest.mark.parametrize("is_forgotten", [False, True])
 def test_a_witness_that_was_named_once_is_remembered(
-    seen, note_of_the_last, path, witness, copied, restore, tmp_path, ask, is_forgotten
+    witnessed, note_of_the_last, path, witness, copied, restore, tmp_path, ask, is_forgotten
 ):
     """What it alone saw is missed, although the ledger records another; control: a note of the last one forgets it."""
     second, backup = tmp_path / "second.witness", copied(path)
     second.write_bytes(witness.read_bytes())
-    seen.close()
+    witnessed.close()
     if is_forgotten:
         note_of_the_last()
     with Ledger(path, witness=second) as ledger:
@@ -346,11 +346,11 @@ def test_a_witness_that_was_named_once_is_remembered(
             Ledger(path)
 
 
-def test_a_witness_that_is_moved_stops_what_is_open(seen, path, tmp_path, ask):
+def test_a_witness_that_is_moved_stops_what_is_open(witnessed, path, tmp_path, ask):
     """Whoever opened the ledger before would write to the witness that no longer counts."""
     Ledger(path, witness=tmp_path / "second.witness", new_witness=True).close()
     with pytest.raises(BudgetError, match=r"second\.witness' began after this ledger was opened"):
-        ask(seen)
+        ask(witnessed)
 
 
 @pytest.mark.parametrize("is_default", [True, False])
@@ -398,49 +398,49 @@ def test_without_a_witness_there_is_nothing_to_check(ledger):
 
 
 @pytest.mark.parametrize("cut", [1, 9, 60, -2])
-def test_a_torn_line_is_skipped(seen, path, witness, ask, cut):
+def test_a_torn_line_is_skipped(witnessed, path, witness, ask, cut):
     """What a crash cut off belongs to a method that never returned; what follows is whole."""
     whole = witness.read_text()
     line = whole.splitlines()[0]
     witness.write_text(whole + line[:cut])
-    seen.check_witness()
-    ask(seen)
+    witnessed.check_witness()
+    ask(witnessed)
     assert witness.read_text().startswith(f"{whole}{line[:cut]}\n{{")
-    seen.check_witness()
+    witnessed.check_witness()
     with Ledger(path) as other:
         assert other.reconcile(witness) == []
 
 
-def test_a_line_of_zeros_is_skipped(seen, witness, ask):
+def test_a_line_of_zeros_is_skipped(witnessed, witness, ask):
     """A disk may hold the length of what it never wrote."""
     with witness.open("ab") as file:
         file.write(b"\0" * 20)
-    ask(seen)
-    seen.check_witness()
+    ask(witnessed)
+    witnessed.check_witness()
 
 
-def test_a_line_that_lost_its_end_alone_is_whole(seen, witness, ask):
+def test_a_line_that_lost_its_end_alone_is_whole(witnessed, witness, ask):
     """Only its newline was cut off."""
     witness.write_text(witness.read_text().rstrip("\n"))
-    ask(seen)
+    ask(witnessed)
     assert [line["seq"] for line in lines_of(witness)] == [1, 2]
 
 
 @pytest.mark.parametrize("line", ["{}", "[1]}", '{"seq": 1}', "a,b}", '{"seq": "1"}', '{"hash": null, "seq": 1.5}'])
-def test_a_damaged_line_is_refused(seen, witness, line):
+def test_a_damaged_line_is_refused(witnessed, witness, line):
     """A whole line that no ledger wrote is not passed over."""
     witness.write_text(witness.read_text() + line + "\n")
     with pytest.raises(VerificationError, match=r"line 2 of .* is not"):
-        seen.check_witness()
+        witnessed.check_witness()
 
 
-def test_a_file_that_is_none_is_refused(seen, tmp_path):
+def test_a_file_that_is_none_is_refused(witnessed, tmp_path):
     """What cannot be read has a message of its own."""
     with pytest.raises(InvalidParameterError, match="witness file must be readable"):
-        seen.check_witness(tmp_path / "none")
+        witnessed.check_witness(tmp_path / "none")
     (tmp_path / "picture").write_bytes(b"\x89PNG\xff")
     with pytest.raises(InvalidParameterError, match="witness file must be UTF-8"):
-        seen.check_witness(tmp_path / "picture")
+        witnessed.check_witness(tmp_path / "picture")
 
 
 def test_where_no_witness_can_be_nothing_is_opened(path, tmp_path):
@@ -450,36 +450,41 @@ def test_where_no_witness_can_be_nothing_is_opened(path, tmp_path):
             Ledger(path, witness=place)
 
 
-def test_without_its_witness_nothing_is_charged(seen, witness, ask):
+def test_without_its_witness_nothing_is_charged(witnessed, witness, ask):
     """A file that is gone or protected stops every step before the ledger is asked."""
-    reservation = ask(seen)
-    head = seen.head
+    reservation = ask(witnessed)
+    head = witnessed.head
     witness.unlink()
-    for step in (lambda: ask(seen), reservation.touch, lambda: seen.grant("rand-hie", 2), lambda: seen.recover(None)):
+    for step in (
+        lambda: ask(witnessed),
+        reservation.touch,
+        lambda: witnessed.grant("rand-hie", 2),
+        lambda: witnessed.recover(None),
+    ):
         with pytest.raises(BudgetError, match="Nothing is computed without it"):
             step()
-    assert seen.head == head
+    assert witnessed.head == head
     assert not witness.exists()
 
 
-def test_a_witness_that_is_emptied_stops_what_is_open(seen, witness, ask):
+def test_a_witness_that_is_emptied_stops_what_is_open(witnessed, witness, ask):
     """Whatever is written to it next would look like a whole witness."""
-    reservation = ask(seen)
+    reservation = ask(witnessed)
     witness.write_bytes(b"")
-    for step in (lambda: ask(seen), reservation.touch):
+    for step in (lambda: ask(witnessed), reservation.touch):
         with pytest.raises(BudgetError, match="is empty or was not there"):
             step()
-    assert seen.history()[-1].kind == "reserve"
+    assert witnessed.history()[-1].kind == "reserve"
 
 
-def test_a_full_disk_stops_before_a_row_is_read(seen, witness, ask, monkeypatch):
+def test_a_full_disk_stops_before_a_row_is_read(witnessed, witness, ask, monkeypatch):
     """The charge stands, the method raises, and the next line is whole."""
     monkeypatch.setattr(os, "write", lambda handle, data: len(data) // 2)
     with pytest.raises(BudgetError, match="no space left"):
-        ask(seen)
+        ask(witnessed)
     monkeypatch.undo()
-    assert seen.account("rand-hie").epsilon_spent > 0
-    seen.reservation(2).touch()
+    assert witnessed.account("rand-hie").epsilon_spent > 0
+    witnessed.reservation(2).touch()
     assert [line["seq"] for line in lines_of(witness)] == [1, 2, 3]
 
 
@@ -502,16 +507,16 @@ def test_many_write_one_witness(path, witness, ask):
 
 
 @pytest.mark.parametrize("wait", [0, 3, 8])
-def test_killed_from_outside(seen, path, witness, ask, wait):
+def test_killed_from_outside(witnessed, path, witness, ask, wait):
     """Whatever a killed process had said is in its witness, which goes on."""
     command = [sys.executable, __file__, str(path), witness]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = [process.stdout.readline().strip() for _ in range(3 + wait)]
         process.kill()
         said += process.stdout.read().split()
-    seen.check_witness()
-    ask(seen, "0.0001")
-    seen.check_witness()
+    witnessed.check_witness()
+    ask(witnessed, "0.0001")
+    witnessed.check_witness()
     known = {json.loads(line)["hash"] for line in witness.read_text().splitlines() if line.endswith("}")}
     assert set(said) <= known
 

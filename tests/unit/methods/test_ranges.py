@@ -46,7 +46,7 @@ def test_every_real_parameter_has_a_range():
         if annotation is float:
             return not metadata
         inner = get_args(annotation)
-        return any(bare(one, inner[1:] if hasattr(annotation, "__metadata__") else ()) for one in inner[:1] or inner)
+        return any(bare(part, inner[1:] if hasattr(annotation, "__metadata__") else ()) for part in inner[:1] or inner)
 
     for name in METHODS:
         for field, info in type(method_of(name)).model_fields.items():

@@ -17,20 +17,20 @@ def replay(method, pair=PAIR, **options):
 
 def test_sums_and_choices_cost_what_they_move_by():
     """The sum of the target, whose row keeps its own; then the choice, one of whose scores falls by two."""
-    found = replay("sis", n_features_to_select=1, mechanism="one_shot")
-    assert [part.kind for part in found.parts] == ["laplace", "selection"]
-    assert found.parts[0].cost == 0.0
-    assert sum(part.price for part in found.parts) == pytest.approx(1.0)
+    record = replay("sis", n_features_to_select=1, mechanism="one_shot")
+    assert [part.kind for part in record.parts] == ["laplace", "selection"]
+    assert record.parts[0].cost == 0.0
+    assert sum(part.price for part in record.parts) == pytest.approx(1.0)
 
 
 def test_equal_tables_cost_nothing():
     """And every part is there."""
     same = Pair(PAIR.base, PAIR.old, PAIR.old)
     for method, options in (("pcls", {}), ("moments", {"delta": 1e-6}), ("histogram", {"bins": 2})):
-        found = replay(method, same, **options)
-        assert not found.fault
-        assert found.parts
-        assert all(part.cost == 0.0 < part.price for part in found.parts)
+        record = replay(method, same, **options)
+        assert not record.fault
+        assert record.parts
+        assert all(part.cost == 0.0 < part.price for part in record.parts)
 
 
 BY_A_SUM = Fault(

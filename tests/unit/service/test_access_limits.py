@@ -58,9 +58,9 @@ def test_tries_are_counted_for_each_kind(context, monkeypatch, kind, is_limited)
     for name in TRIES:
         monkeypatch.setitem(entry.MOST_FAILURES, name, 3 if is_limited and name == kind else NO_LIMIT)
     before, refused, others = TRIES[kind]
-    assert [outcome(context, *one, password="wrong") for one in before] == ["wrong"] * 3  # noqa: S106
+    assert [outcome(context, *attempt, password="wrong") for attempt in before] == ["wrong"] * 3  # noqa: S106
     assert outcome(context, *refused) == ("too many" if is_limited else "in")
-    assert [outcome(context, *one) for one in others] == ["in"] * len(others)
+    assert [outcome(context, *attempt) for attempt in others] == ["in"] * len(others)
 
 
 class Counting:
@@ -100,7 +100,7 @@ def test_a_name_that_is_not_there_takes_the_same_work(context, monkeypatch):
 def test_a_shortcut_for_unknown_names_is_flagged(context, monkeypatch):
     """Control: where a name without a hash is refused at once, the works differ."""
     usual = secrecy.fits
-    monkeypatch.setattr(entry, "fits", lambda password, kept: kept is not None and usual(password, kept))
+    monkeypatch.setattr(entry, "fits", lambda password, stored: stored is not None and usual(password, stored))
     works = [work_of(context, monkeypatch, name) for name in NAMES]
     assert [len(work) for work in works] == [1, 0, 0, 0]
 

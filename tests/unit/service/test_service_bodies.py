@@ -16,7 +16,7 @@ def refused(body: type[BaseModel]) -> set[str]:
     """Fields that a body refuses as unknown."""
     with pytest.raises(ValidationError) as error:
         body.model_validate({"": None, **FIELDS})
-    return {str(one["loc"][0]) for one in error.value.errors() if one["type"] == "extra_forbidden"}
+    return {str(problem["loc"][0]) for problem in error.value.errors() if problem["type"] == "extra_forbidden"}
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)

@@ -13,8 +13,8 @@ from discreet.service.store.schema import sessions, users
 @pytest.fixture
 def office(tmp_path):
     """An office with its people and their keys."""
-    with open_office(tmp_path) as found:
-        yield found
+    with open_office(tmp_path) as opened:
+        yield opened
 
 
 def changed(office, statement):

@@ -21,12 +21,12 @@ ALWAYS = {
 def office(tmp_path, monkeypatch):
     """An office with a released request R."""
     monkeypatch.setattr(job, "time", SimpleNamespace(sleep=lambda _: None))  # nothing here is about slots
-    with open_office(tmp_path, slot_s=60) as found:
-        asked = found.ask()
-        assert found.approve(asked).is_success
-        found.answer()
-        found.keys["R"] = asked["id"]
-        yield found
+    with open_office(tmp_path, slot_s=60) as opened:
+        request = opened.ask()
+        assert opened.approve(request).is_success
+        opened.answer()
+        opened.keys["R"] = request["id"]
+        yield opened
 
 
 def policy(answer):

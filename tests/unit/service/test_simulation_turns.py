@@ -58,13 +58,13 @@ class Crowd:
 
 
 @contextmanager
-def crowd(*given):
+def crowd(*limits):
     """A crowd that is gone at the end."""
-    found = Crowd(Turns(*given))
+    callers = Crowd(Turns(*limits))
     try:
-        yield found
+        yield callers
     finally:
-        found.close()
+        callers.close()
 
 
 def wait_for(is_so):

@@ -41,46 +41,46 @@ ONE_RELATION = ["clinic.people", "Clinic.People", '"clinic"."people"', "clinic.\
 
 def in_database(url, path="clinic.people"):
     """A table of a database."""
-    (found,) = tables_at({"r": url}, {"data": {"root": "r", "path": path, "table": None}})
-    return found
+    (identity,) = tables_at({"r": url}, {"data": {"root": "r", "path": path, "table": None}})
+    return identity
 
 
 def in_folder(root, path, table=None):
     """A table in a folder."""
-    (found,) = tables_at({"r": root}, {"data": {"root": "r", "path": path, "table": table}, "targets": None})
-    return found
+    (identity,) = tables_at({"r": root}, {"data": {"root": "r", "path": path, "table": table}, "targets": None})
+    return identity
 
 
 @pytest.mark.parametrize("urls", [ONE_DATABASE, ON_THIS_MACHINE], ids=["afar", "here"])
 def test_addresses_of_one_database(urls):
     """User, case, dots, the default port, options, another name for this machine: none makes it another database."""
-    assert all(in_database(one).shares(in_database(other)) for one, other in product(urls, urls))
-    assert not any(in_database(one) == in_database(other) for one, other in pairwise(urls))
+    assert all(in_database(url).shares(in_database(other)) for url, other in product(urls, urls))
+    assert not any(in_database(url) == in_database(other) for url, other in pairwise(urls))
 
 
 def test_addresses_of_several_databases():
     """Control: another name, port or host is another database, and another schema or name another table."""
     alone = [*ONE_DATABASE[:1], *ON_THIS_MACHINE[:1], *OTHERS]
-    for i, one in enumerate(alone):
-        assert [in_database(one).shares(in_database(other)) for other in alone] == [i == j for j in range(len(alone))]
+    for i, url in enumerate(alone):
+        assert [in_database(url).shares(in_database(other)) for other in alone] == [i == j for j in range(len(alone))]
     first = in_database(ONE_DATABASE[0])
     assert not any(first.shares(in_database(ONE_DATABASE[0], path)) for path in ("clinic.staff", "public.people"))
 
 
 def test_names_of_one_relation():
     """Quotes and case are how a name is written."""
-    found = [in_database(ONE_DATABASE[0], path) for path in ONE_RELATION]
-    assert all(one.shares(other) for one, other in product(found, found))
+    tables = [in_database(ONE_DATABASE[0], path) for path in ONE_RELATION]
+    assert all(table.shares(other) for table, other in product(tables, tables))
 
 
 def test_tables_of_database_files(tmp_path):
     """Two tables of one file are two; the only one has no name or its own; another kind of file has one table."""
     for ending in ("duckdb", "sqlite", "db"):
-        one, same, other, only = (in_folder(tmp_path, f"a.{ending}", name) for name in ("x", '"X"', "y", None))
-        assert one.shares(same)
-        assert only.shares(one)
-        assert one.shares(only)
-        assert not one.shares(other)
+        table, same, other, only = (in_folder(tmp_path, f"a.{ending}", name) for name in ("x", '"X"', "y", None))
+        assert table.shares(same)
+        assert only.shares(table)
+        assert table.shares(only)
+        assert not table.shares(other)
     assert in_folder(tmp_path, "a.parquet", "x").shares(in_folder(tmp_path, "a.parquet", "y"))
 
 

@@ -54,18 +54,18 @@ def test_what_costs_more_than_was_reserved_reads_no_row(tmp_path, accounting):
 @pytest.mark.parametrize("accounting", ["basic", "zcdp"])
 def test_rows_are_read_once_the_ledger_says_so(tmp_path, accounting):
     """Whoever stops the process while it reads cannot have the cost back: it stands before the first batch."""
-    seen = []
+    states = []
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         ledger.grant("toy", 3, 1e-5, accounting=accounting)
         reservation = reserve(asked(0.5), ledger)
 
         class Watched(FrameTable):
             def batches(self, columns):
-                seen.append((ledger.state(reservation.entry), float(ledger.account("toy").epsilon_spent)))
+                states.append((ledger.state(reservation.entry), float(ledger.account("toy").epsilon_spent)))
                 return super().batches(columns)
 
         fulfil(asked(0.5), table(Watched), reservation)
-    assert set(seen) == {("touched", 0.5)}
+    assert set(states) == {("touched", 0.5)}
 
 
 def test_a_dearer_version_is_refused(tmp_path, monkeypatch):

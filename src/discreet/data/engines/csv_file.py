@@ -137,8 +137,8 @@ def _cells(records: Records, delimiter: int, places: Places, n_wanted: int) -> p
     np.cumsum(sizes, out=offsets[1:])
     text = np.empty(offsets[-1], dtype=np.uint8)
     copy_cells(data, begins.ravel(), sizes.ravel(), is_mixed.ravel(), offsets, text)
-    known = np.packbits(sizes.ravel() > 0, bitorder="little")
-    return pa.StringArray.from_buffers(sizes.size, *(pa.py_buffer(part) for part in (offsets, text, known)))
+    validity = np.packbits(sizes.ravel() > 0, bitorder="little")
+    return pa.StringArray.from_buffers(sizes.size, *(pa.py_buffer(part) for part in (offsets, text, validity)))
 
 
 def _is_text(cells: pa.StringArray) -> bool:

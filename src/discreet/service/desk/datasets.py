@@ -87,7 +87,7 @@ def register(context: Context, who: Principal, given: DatasetIn, name: str | Non
     source = {kind: _plain(context, place) for kind, place in source.items()}
     slot_s = given.slot_s or context.settings.slot_s
     with context.database.read() as connection:  # files may be slow to look at: not while others wait to write
-        taken = {one.locator: _tables_of(context, one) for one in datasets.tables_taken(connection)}
+        taken = {dataset.locator: _tables_of(context, dataset) for dataset in datasets.tables_taken(connection)}
     with context.database.write() as connection:
         hold(connection, dataset_rows)
         _check_name(connection, metadata.dataset)
@@ -126,7 +126,7 @@ def _tables_of(context: Context, dataset: Dataset) -> list[Identity]:
 
 
 def _check_name(connection: Connection, name: str) -> None:
-    names = {one.name for one in datasets.newest(connection)}
+    names = {dataset.name for dataset in datasets.newest(connection)}
     alike = [other for other in sorted(names) if folded(other) == folded(name)]
     if alike and name not in alike:
         raise ConflictError(
@@ -142,7 +142,7 @@ def _check_tables(
     own = tables_at(context.settings.private, source)
     for other in datasets.tables_taken(connection):
         theirs = taken.get(other.locator) or _tables_of(context, other)
-        if other.name != name and any(one.shares(table) for one in own for table in theirs):
+        if other.name != name and any(table.shares(other_table) for table in own for other_table in theirs):
             raise ConflictError(
                 f"One table must have one budget, so one name, but this one, or a part of it, is registered as "
                 f"{other.name!r}. Register a further version of that one."

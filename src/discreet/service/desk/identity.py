@@ -139,15 +139,15 @@ def _files(path: Path) -> frozenset[tuple[int, int]]:
     """What tells files from all others, of a file or of all below a folder; none where nobody may look."""
     folders = os.walk(path) if path.is_dir() else ()
     paths = [path, *(Path(folder, name) for folder, _, names in folders for name in names)]
-    seen = set[tuple[int, int]]()
-    for one in paths:
+    inodes = set[tuple[int, int]]()
+    for file in paths:
         try:
-            found = one.stat()
+            status = file.stat()
         except OSError:
             continue
-        if stat.S_ISREG(found.st_mode):
-            seen.add((found.st_dev, found.st_ino))
-    return frozenset(seen)
+        if stat.S_ISREG(status.st_mode):
+            inodes.add((status.st_dev, status.st_ino))
+    return frozenset(inodes)
 
 
 def _server(url: str) -> tuple[frozenset[tuple[str, str]], str]:
@@ -197,9 +197,9 @@ def check_servers(own: Identity, others: list[Identity]) -> bool:
     InvalidParameterError
         When a server that has a table of this name cannot be asked.
     """
-    in_databases = [one for one in others if isinstance(one, InDatabase)]
+    in_databases = [other for other in others if isinstance(other, InDatabase)]
     if not isinstance(own, InDatabase) or not in_databases:
         return False
     relatives = {folded(name) for name in workflow.database_relatives(own.url, own.table)} | {own.relation}
-    urls = {one.url for one in in_databases if one.relation in relatives}
+    urls = {other.url for other in in_databases if other.relation in relatives}
     return bool(urls) and workflow.database_server(own.url) in map(workflow.database_server, urls)

@@ -160,13 +160,13 @@ def private_source(roots: Roots, place: dict[str, Any]) -> tuple[Path | str, str
     root = check_private(roots, place)
     if isinstance(root, str):
         return root, place["path"]
-    found = located({place["root"]: root}, place)
-    if found != root.resolve() / place["path"]:
+    location = located({place["root"]: root}, place)
+    if location != root.resolve() / place["path"]:
         raise InvalidParameterError(
             f"path must name a private table itself, but {place['path'][:100]!r} leads over a link, which could lead "
             "elsewhere tomorrow. Name the file or folder that it leads to."
         )
-    return found, place["table"]
+    return location, place["table"]
 
 
 def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:

@@ -60,7 +60,7 @@ def expected(context: Context, who: Principal, asked: ExpectIn) -> dict[str, Any
     return found.record(question)
 
 
-def expect(context: Context, who: Principal, asked: ExpectIn) -> tuple[workflow.Question, workflow.Expectation]:
+def expect(context: Context, who: Principal, body: ExpectIn) -> tuple[workflow.Question, workflow.Expectation]:
     """Return how well selections can be expected to do on a table like the one declared.
 
     Parameters
@@ -69,7 +69,7 @@ def expect(context: Context, who: Principal, asked: ExpectIn) -> tuple[workflow.
         The service.
     who : Principal
         Who asks.
-    asked : ExpectIn
+    body : ExpectIn
         What is supposed.
 
     Returns
@@ -88,22 +88,22 @@ def expect(context: Context, who: Principal, asked: ExpectIn) -> tuple[workflow.
     -----
     Cost: seconds, in another process.
     """
-    dataset = sight.open_dataset(context, who, asked.dataset)
-    given = question_in(dataset.metadata, asked)
-    question = question_of(given)
-    columns = len(question.metadata.columns) if asked.candidates is None else len(asked.candidates) + 1
-    check_cells(asked.n_rows or question.metadata.n_rows or 0, columns)
-    return question, context.simulations.expect(who.name, given, caller_is_gone)
+    dataset = sight.open_dataset(context, who, body.dataset)
+    fields = question_in(dataset.metadata, body)
+    question = question_of(fields)
+    columns = len(question.metadata.columns) if body.candidates is None else len(body.candidates) + 1
+    check_cells(body.n_rows or question.metadata.n_rows or 0, columns)
+    return question, context.simulations.expect(who.name, fields, caller_is_gone)
 
 
-def question_in(metadata: dict[str, Any], asked: ExpectIn) -> dict[str, Any]:
+def question_in(metadata: dict[str, Any], body: ExpectIn) -> dict[str, Any]:
     """Return a question as a process that simulates reads it.
 
     Parameters
     ----------
     metadata : dict
         Of the data set.
-    asked : ExpectIn
+    body : ExpectIn
         What is supposed.
 
     Returns
@@ -111,13 +111,13 @@ def question_in(metadata: dict[str, Any], asked: ExpectIn) -> dict[str, Any]:
     dict
         Fields of `workflow.Question`, for JSON.
     """
-    supposed = {"r_squared": asked.r_squared, "n_true": asked.n_true, "correlation": asked.correlation}
+    supposed = {"r_squared": body.r_squared, "n_true": body.n_true, "correlation": body.correlation}
     return {
         "metadata": metadata,
-        "target": asked.target,
-        "candidates": asked.candidates,
-        "delta": asked.delta,
-        "n_rows": [] if asked.n_rows is None else [asked.n_rows],
+        "target": body.target,
+        "candidates": body.candidates,
+        "delta": body.delta,
+        "n_rows": [] if body.n_rows is None else [body.n_rows],
         "supposed": {name: value for name, value in supposed.items() if value is not None},
-        "epsilons": list(workflow.EPSILONS if asked.epsilons is None else asked.epsilons),
+        "epsilons": list(workflow.EPSILONS if body.epsilons is None else body.epsilons),
     }

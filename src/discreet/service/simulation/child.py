@@ -21,12 +21,12 @@ _NICE = 10
 """Others, who wait for an answer of milliseconds, come first."""
 
 
-def question_of(given: dict[str, Any]) -> workflow.Question:
+def question_of(fields: dict[str, Any]) -> workflow.Question:
     """Return a question from its JSON.
 
     Parameters
     ----------
-    given : dict
+    fields : dict
         Fields of `workflow.Question`.
 
     Returns
@@ -34,18 +34,18 @@ def question_of(given: dict[str, Any]) -> workflow.Question:
     Question
         With its metadata read.
     """
-    listed = {name: tuple(given[name]) for name in ("epsilons", "n_rows")}
-    candidates = None if given["candidates"] is None else tuple(given["candidates"])
-    metadata = workflow.Metadata.from_value(given["metadata"])
-    return workflow.Question(**{**given, **listed, "metadata": metadata, "candidates": candidates})
+    listed = {name: tuple(fields[name]) for name in ("epsilons", "n_rows")}
+    candidates = None if fields["candidates"] is None else tuple(fields["candidates"])
+    metadata = workflow.Metadata.from_value(fields["metadata"])
+    return workflow.Question(**{**fields, **listed, "metadata": metadata, "candidates": candidates})
 
 
-def answer(given: dict[str, Any]) -> dict[str, Any]:
+def answer(fields: dict[str, Any]) -> dict[str, Any]:
     """Simulate, and word what came of it.
 
     Parameters
     ----------
-    given : dict
+    fields : dict
         The question.
 
     Returns
@@ -54,7 +54,7 @@ def answer(given: dict[str, Any]) -> dict[str, Any]:
         `value`, or the `error` and its `text`: all of it from public facts.
     """
     try:
-        return {"value": asdict(workflow.expect(question_of(given)))}
+        return {"value": asdict(workflow.expect(question_of(fields)))}
     except DiscreetError as error:
         return {"error": type(error).__name__, "text": str(error)}
     except MemoryError:
@@ -77,10 +77,10 @@ def _follow() -> None:
 
 def main() -> None:
     """Read the question, answer it."""
-    given = json.loads(sys.stdin.readline())
+    task = json.loads(sys.stdin.readline())
     threading.Thread(target=_follow, daemon=True).start()
-    _limit(**given["limits"])
-    print(json.dumps(answer(given["question"])))
+    _limit(**task["limits"])
+    print(json.dumps(answer(task["question"])))
 
 
 if __name__ == "__main__":

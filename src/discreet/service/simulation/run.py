@@ -71,14 +71,14 @@ class Simulations:
         self._answers: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def expect(self, who: str, given: dict[str, Any], is_gone: Gone) -> workflow.Expectation:
+    def expect(self, who: str, question: dict[str, Any], is_gone: Gone) -> workflow.Expectation:
         """Simulate how well selections do, or remember it.
 
         Parameters
         ----------
         who : str
             Whose turn it takes.
-        given : dict
+        question : dict
             The question, as `child.question_of` reads it.
         is_gone : callable
             Whether the caller has left.
@@ -97,14 +97,14 @@ class Simulations:
         ConflictError
             When the caller has left.
         """
-        key = canonical_sha256(given)
+        key = canonical_sha256(question)
         with self._lock:
-            known = self._answers.get(key)
-        if known is None:
+            answer = self._answers.get(key)
+        if answer is None:
             with self._turns.turn(who, _SLOW * self._limits.cpu_s, is_gone):
-                known = _read(_answered(given, self._limits, is_gone), self._limits)
-            self._keep(key, known)
-        return workflow.Expectation.from_value(known)
+                answer = _read(_answered(question, self._limits, is_gone), self._limits)
+            self._keep(key, answer)
+        return workflow.Expectation.from_value(answer)
 
     def _keep(self, key: str, value: dict[str, Any]) -> None:
         with self._lock:
@@ -113,7 +113,7 @@ class Simulations:
                 self._answers.popitem(last=False)
 
 
-def _answered(given: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str, Any]:
+def _answered(question: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str, Any]:
     """What a process says to a question, before it takes too long or nobody listens."""
     until = time.monotonic() + _SLOW * limits.cpu_s
     with tempfile.TemporaryFile() as out:  # a pipe would have to be emptied meanwhile
@@ -127,7 +127,7 @@ def _answered(given: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str,
         )
         with process:
             try:
-                _tell(process, {"question": given, "limits": vars(limits)})
+                _tell(process, {"question": question, "limits": vars(limits)})
                 while process.poll() is None:
                     if is_gone():
                         raise ConflictError("A simulation must be waited for, but its caller has left.")
@@ -153,18 +153,18 @@ def _worded(code: int, said: bytes) -> dict[str, Any]:
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"error": child.TIME, "text": ""}
     with suppress(ValueError):
-        found = json.loads(said)
-        if isinstance(found, dict):
-            return found
+        answer = json.loads(said)
+        if isinstance(answer, dict):
+            return answer
     # A library that gets no memory may end the process as it likes.
     return {"error": child.MEMORY if code < 0 else "", "text": ""}
 
 
-def _read(found: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    if "value" in found:
-        value: dict[str, Any] = found["value"]
+def _read(answer: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    if "value" in answer:
+        value: dict[str, Any] = answer["value"]
         return value
-    kind, text = str(found["error"]), str(found["text"])
+    kind, text = str(answer["error"]), str(answer["text"])
     if kind in (child.TIME, child.MEMORY):
         most = f"{limits.cpu_s} s" if kind == child.TIME else f"{limits.memory_mb} MB"
         raise InvalidParameterError(

@@ -75,7 +75,7 @@ class Turns:
                 self._changed.notify_all()
 
     def _wait(self, who: str, until: float, is_gone: Callable[[], bool]) -> None:
-        if len(self._waiting) >= self._most or sum(one.who == who for one in self._waiting) >= self._most_each:
+        if len(self._waiting) >= self._most or sum(call.who == who for call in self._waiting) >= self._most_each:
             raise TooManyRequestsError(
                 f"At most {self._most_each} simulations of one account, and {self._most} in all, may wait for their "
                 "turn, and so many do. Ask again later, or use `discreet plan` on your machine."
@@ -100,7 +100,7 @@ class Turns:
 
     def _next(self) -> _Waiting | None:
         """The call whose turn begins now, if one may begin."""
-        able = [one for one in self._waiting if one.who not in self._running]
+        able = [call for call in self._waiting if call.who not in self._running]
         if not able or len(self._running) >= self._at_once:
             return None
-        return min(able, key=lambda one: (self._served.get(one.who, 0), one.number))
+        return min(able, key=lambda call: (self._served.get(call.who, 0), call.number))

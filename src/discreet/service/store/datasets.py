@@ -114,7 +114,7 @@ def tables_taken(connection: Connection) -> list[Dataset]:
         In a transaction.
     """
     charged = select(requests.c.dataset, requests.c.version).where(requests.c.entry.is_not(None)).distinct()
-    pairs = {(one.name, one.version) for one in newest(connection)} | {
+    pairs = {(dataset.name, dataset.version) for dataset in newest(connection)} | {
         tuple(row) for row in connection.execute(charged)
     }
     rows = connection.execute(select(datasets)).mappings()

@@ -198,20 +198,20 @@ def run(context: Context, id_: str, begin: Begin = lambda taken: taken) -> None:
         When something does not fit before a row was read: the worker gives the cost back.
     """
     with context.database.read() as connection:
-        found = requests.find(connection, id_)
+        request = requests.find(connection, id_)
         decision = decisions.find(connection, id_)
-    if not _is_as_approved(context, found, decision):
+    if not _is_as_approved(context, request, decision):
         raise ConflictError(f"A request must be as it was approved, but id={id_} is not.")
     with context.database.read() as connection:
-        dataset = datasets.find(connection, found.dataset, found.version)
-    inquiry = inquire(context, dataset, found.content)
-    if inquiry.digest != found.question:
+        dataset = datasets.find(connection, request.dataset, request.version)
+    inquiry = inquire(context, dataset, request.content)
+    if inquiry.digest != request.question:
         raise ConflictError(f"A request must mean what it meant when it was approved, but id={id_} does not.")
-    found = begin(found)
+    request = begin(request)
     _check_unshared(context, dataset)
     table = _opened(context, inquiry, dataset.source)
     workflow.check_table(inquiry, table, charged=True)
-    workflow.fulfil(inquiry, table, context.ledger.reservation(int(str(found.entry))), delivery=AtSlotEnd(found))
+    workflow.fulfil(inquiry, table, context.ledger.reservation(int(str(request.entry))), delivery=AtSlotEnd(request))
 
 
 def _is_as_approved(context: Context, found: Request, decision: Decision | None) -> bool:
@@ -231,8 +231,8 @@ def _check_unshared(context: Context, dataset: Dataset) -> None:
             except InvalidParameterError:  # such as a link that stands there since
                 raise SharedTableError from None
     with context.database.read() as connection:
-        taken = [one for one in datasets.tables_taken(connection) if one.name != dataset.name]
-    others = [table for one in taken for table in tables_at(roots, one.source)]
+        taken = [version for version in datasets.tables_taken(connection) if version.name != dataset.name]
+    others = [table for version in taken for table in tables_at(roots, version.source)]
     for own in tables_at(roots, dataset.source):
         if any(own.shares(other) for other in others) or check_servers(own, others):
             raise SharedTableError

@@ -113,11 +113,11 @@ def _run(context: Context, taken: Request) -> tuple[Request, str, str]:
 def _begun(context: Context, process: subprocess.Popen[bytes], taken: Request) -> tuple[Request, bool]:
     """The request in its slot, which begins when the job is ready: what it needs for that, no row decides."""
     until = time.monotonic() + job.START_S
-    heard = None
-    while heard is None and time.monotonic() < until:
-        heard = _heard(process, min(_RENEW_S, until - time.monotonic()))
+    message = None
+    while message is None and time.monotonic() < until:
+        message = _heard(process, min(_RENEW_S, until - time.monotonic()))
         taken = queue.begin(context, taken)
-    return taken, heard is not None
+    return taken, message is not None
 
 
 def _heard(process: subprocess.Popen[bytes], within_s: float) -> bytes | None:

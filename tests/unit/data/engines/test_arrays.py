@@ -167,9 +167,9 @@ def test_copies_that_share_their_buffers_are_flagged(kind, monkeypatch):
     for module in (frame, own_memory):
         monkeypatch.setattr(module, "own_frame", lambda shared: shared.clone())
     monkeypatch.setattr(sparse, "own_arrow", lambda shared: shared)
-    found = rewritten(kind, open_table)
-    assert found["y"] == [0.0] * 3
-    assert kind in SPARSE or found == dict.fromkeys("aby", [0.0] * 3)
+    columns = rewritten(kind, open_table)
+    assert columns["y"] == [0.0] * 3
+    assert kind in SPARSE or columns == dict.fromkeys("aby", [0.0] * 3)
 
 
 LONG = Metadata.from_value(

@@ -179,9 +179,9 @@ class Counted(io.FileIO):
     n_bytes = 0
 
     def read(self, size=-1):
-        given = super().read(size)
-        Counted.n_bytes += len(given)
-        return given
+        data = super().read(size)
+        Counted.n_bytes += len(data)
+        return data
 
 
 def test_no_byte_is_read_more_than_twice(tmp_path, monkeypatch):

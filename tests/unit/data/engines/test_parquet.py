@@ -81,9 +81,9 @@ class Watched(io.BytesIO):
     @override
     def read(self, size: int | None = -1) -> bytes:
         start = self.tell()
-        given = super().read(size)
-        self.ranges.append((start, start + len(given)))
-        return given
+        data = super().read(size)
+        self.ranges.append((start, start + len(data)))
+        return data
 
 
 class WatchedFiles:
