@@ -345,12 +345,12 @@ ROWS = (
         "contribution bound across batches",
         "data/engine.py",
         """\
-                for keys, cells in found:
+                for keys, cells in blocks:
                     rows.add(keys, cells)
             yield rows
 """,
         """\
-                for keys, cells in found:
+                for keys, cells in blocks:
                     rows.add(keys, cells)
                     yield rows
                     rows = UnitRows(design.n_columns)

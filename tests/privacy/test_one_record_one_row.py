@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.data import engine
+from discreet.data.batch_sizes import MANY_COLUMNS
 from discreet.data.columns import NumericColumn, half_width
 from discreet.data.design import Design, grid_cells
 from discreet.data.engines.frame import FrameTable
@@ -47,7 +48,7 @@ def table_of(rows, n_more=0):
 
 STORAGES = {
     "csv": to_csv,
-    "wide csv": lambda table, folder: to_csv(table_of(rows_of(table), engine.MANY_COLUMNS), folder),
+    "wide csv": lambda table, folder: to_csv(table_of(rows_of(table), MANY_COLUMNS), folder),
     "parquet": to_parquet,
     "arrow": to_arrow_file,
     "duckdb": to_duckdb,

@@ -9,7 +9,7 @@ import typer
 from discreet import report as reports
 from discreet import workflow
 from discreet.cli.console import number, progress, result, say
-from discreet.cli.spend import summary
+from discreet.cli.release_text import summary
 from discreet.files import write_whole
 from discreet.report.words import count
 from discreet.workflow import demo as example

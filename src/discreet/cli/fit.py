@@ -9,7 +9,7 @@ import typer
 from discreet import workflow
 from discreet.cli.asked import Asked, sharing
 from discreet.cli.console import given_options
-from discreet.cli.spend import (
+from discreet.cli.options import (
     Book,
     Data,
     DryRun,
@@ -22,11 +22,10 @@ from discreet.cli.spend import (
     Targets,
     Witness,
     Yes,
-    deliver,
     names,
     number_or_word,
-    spend,
 )
+from discreet.cli.spend import deliver, spend
 from discreet.errors import InvalidParameterError
 from discreet.files import writable
 from discreet.release import MomentsRecord, Release

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import as_json, result, say
+from discreet.cli.options import names
 from discreet.cli.remote_look import in_words, show_budget
 from discreet.cli.remote_send import DatasetName, Id, Json, Yes, service
-from discreet.cli.spend import confirmed, interactive, names
+from discreet.cli.spend import confirmed, interactive
 
 if TYPE_CHECKING:
     from discreet.client import RemoteRequest

@@ -7,9 +7,9 @@ import typer
 import yaml
 
 from discreet.cli.console import as_json, number, result, say
+from discreet.cli.options import How, Quiet
 from discreet.cli.remote_send import DatasetName, Id, Json, hand_over, service, state_in_words
 from discreet.cli.report import FORMATS
-from discreet.cli.spend import How, Quiet
 from discreet.errors import InvalidParameterError
 from discreet.files import writable, write_whole
 

@@ -13,7 +13,9 @@ from rich.console import Console
 
 from discreet.cli.asked import Asked
 from discreet.cli.console import as_json, number, result, say
-from discreet.cli.spend import How, confirmed, cost, deliver, interactive, show_plan
+from discreet.cli.dry_run_text import cost, show_plan
+from discreet.cli.options import How
+from discreet.cli.spend import confirmed, deliver, interactive
 from discreet.errors import ServiceError, WaitingError
 from discreet.files import writable
 

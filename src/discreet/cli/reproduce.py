@@ -7,7 +7,7 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import as_json, progress, result, say
-from discreet.cli.spend import Quiet
+from discreet.cli.options import Quiet
 from discreet.errors import InvalidParameterError
 from discreet.report.studies import study_markdown
 from discreet.report.study import Findings, Study

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from discreet import workflow
-from discreet.cli.spend import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Targets, Witness, Yes, spend
+from discreet.cli.options import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Targets, Witness, Yes
+from discreet.cli.spend import spend
 
 EXAMPLE = """\b
 Example of PLAN.yaml:

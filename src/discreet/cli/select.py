@@ -9,7 +9,7 @@ import typer
 from discreet import workflow
 from discreet.cli.asked import Asked, sharing
 from discreet.cli.console import progress, say
-from discreet.cli.spend import (
+from discreet.cli.options import (
     Book,
     Data,
     DryRun,
@@ -24,8 +24,8 @@ from discreet.cli.spend import (
     Yes,
     names,
     number_or_word,
-    spend,
 )
+from discreet.cli.spend import spend
 from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
 from discreet.errors import InvalidParameterError
 from discreet.files import read_text

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.console import as_json, progress, result, say
-from discreet.cli.spend import Quiet
+from discreet.cli.options import Quiet
 from discreet.errors import InvalidParameterError, VerificationError
 
 EXAMPLE = """\b

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.data.batch_sizes import BATCH_ROWS, BYTES_A_KEY, CUT_GROUP, GROUP, UNIT_BYTES
 from discreet.data.design import Cells, Design, RowMap
 from discreet.data.engines.each import Progress, each
 from discreet.data.header import require, require_all, shown
@@ -25,22 +26,6 @@ from discreet.kernels.unit_cuts import kept_products, kept_sum
 from discreet.release import STATED, UNSTATED, RowsOrigin
 
 Integers = npt.NDArray[np.int64]
-
-BATCH_ROWS = 2**16
-BATCH_CELLS = 2**22
-"""The most cells of a batch, where columns are many."""
-MANY_COLUMNS = 200
-"""More than this are read other than a few are: what is slow for each column is done for all at once."""
-GROUP = 1024
-"""Columns that are scored in one pass over a table's rows."""
-WIDE_GROUP = 2**15
-"""The same where a pass reads all columns, whichever are asked for."""
-CUT_GROUP = 128
-"""The same where rows must be kept until all those of a unit are known."""
-UNIT_BYTES = 2**28
-"""Of encoded rows that are kept at once until those of a unit are known."""
-BYTES_A_KEY = 24
-"""Of an identifier and the place of its row, about."""
 
 
 class Table(ABC):
@@ -296,8 +281,8 @@ class Table(ABC):
         for part in range(n_parts):
             rows = UnitRows(design.n_columns)
             task = partial(owned_rows, design=design, part=part, n_parts=n_parts)
-            with closing(each(self.streams(columns), task)) as found:
-                for keys, cells in found:
+            with closing(each(self.streams(columns), task)) as blocks:
+                for keys, cells in blocks:
                     rows.add(keys, cells)
             yield rows
 
@@ -400,26 +385,9 @@ class Table(ABC):
             The sum in units of 1 / 32767, and the number of rows: both private. With a `unit_id`, of at most
             ``rows_per_unit`` rows of one unit.
         """
-        found = self.map_reduce(design.group(0, 0), _sum_and_count, np.zeros(2, dtype=np.int64), of_units=kept_sum)
-        return int(found[0]), int(found[1])
-
-
-def rows_a_batch(most: int, n_columns: int) -> int:
-    """Return the rows of a batch: fewer where columns are many.
-
-    Parameters
-    ----------
-    most : int
-        Rows of a batch of few columns.
-    n_columns : int
-        Number of columns.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
-    return max(1, min(most, BATCH_CELLS // max(n_columns, 1)))
+        start = np.zeros(2, dtype=np.int64)
+        total, n_rows = self.map_reduce(design.group(0, 0), _sum_and_count, start, of_units=kept_sum)
+        return int(total), int(n_rows)
 
 
 def _sum_and_count(cells: Cells) -> Integers:

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from typing_extensions import override
 
+from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.columns import Codes, code_of
 from discreet.data.design import Cells, numbers
-from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.engine import Table
 from discreet.data.engines.each import WORKERS, Progress
 from discreet.data.header import require
 from discreet.data.metadata import Metadata

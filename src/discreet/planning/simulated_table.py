@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from typing_extensions import override
 
+from discreet.data.batch_sizes import BATCH_ROWS
 from discreet.data.design import Cells, Design, RowMap
-from discreet.data.engine import BATCH_ROWS, Integers
+from discreet.data.engine import Integers
 from discreet.data.engines.each import Progress
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import either
 
-from discreet.data import engine, long_table, people, value_keys
+from discreet.data import batch_sizes, engine, long_table, people, value_keys
 from discreet.data.columns import Codes
 from discreet.data.design import Design
 from discreet.data.engine import Table
@@ -159,7 +159,7 @@ def test_scores_are_the_same_integers(table):
 @pytest.mark.parametrize(("batch", "group"), either([(50, 3)], [(7, 1), (1000, 13), (2**16, 1000)]))
 def test_blocks_do_not_matter(table, batch, group, monkeypatch):
     """Nor do the size of batches, of groups and of what is kept at once."""
-    monkeypatch.setattr(engine, "BATCH_CELLS", batch)
+    monkeypatch.setattr(batch_sizes, "BATCH_CELLS", batch)
     monkeypatch.setattr(engine, "GROUP", group)
     monkeypatch.setattr(long_table, "CHUNK_ROWS", batch)
     monkeypatch.setattr(value_keys, "MOST_KEYS", 700 + group)

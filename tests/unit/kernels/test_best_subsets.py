@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from discreet.kernels import best_subsets_compiled
 from discreet.kernels.best_subsets import best_subsets, search_subsets
+from discreet.kernels.best_subsets_node_compiled import drop, refresh
 from discreet.kernels.best_subsets_steps_compiled import stepwise
 
 # R version 4.2.2 Patched (2022-11-10 r83330), package leaps 3.1, on the same numbers written with 17 digits:
@@ -245,16 +246,14 @@ def test_bounds_come_from_the_updated_inverse_as_from_a_new_one(design, lost, mo
     def node(model, unit):
         place, n = np.zeros(len(unit), np.int64), len(unit)
         inverse, coef, first, rise = np.zeros((8, 8)), np.zeros(8), np.zeros(8), np.zeros(n)
-        rss = best_subsets_compiled._refresh(
-            problem, np.array([model, 0], np.uint64), unit, n, place, inverse, coef, first, rise, work, small
-        )
+        rss = refresh(problem, np.array([model, 0], np.uint64), unit, n, place, inverse, coef, first, rise, work, small)
         return rss, place, inverse, coef, first, rise
 
     rss, place, inverse, coef, first, rise = node(255, np.arange(8))
     unit, new_coef, new_rise = np.arange(1, 8), np.zeros(8), np.zeros(7)
     parent = (problem[2], inverse, coef, first * (1e9 if lost == "always" else 0.0), 0, 1)
-    kept = best_subsets_compiled._drop(parent, unit, place[1:], 7, new_coef, new_rise, small)
-    assert kept == (lost == "never")
+    is_exact = drop(parent, unit, place[1:], 7, new_coef, new_rise, small)
+    assert is_exact == (lost == "never")
     expected = node(254, unit)
     assert rss + rise[0] == pytest.approx(expected[0], rel=1e-6)
     assert new_rise == pytest.approx(expected[5], rel=1e-4, abs=1e-9)

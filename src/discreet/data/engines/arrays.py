@@ -10,7 +10,8 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.array_names import names_of
-from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
+from discreet.data.engine import Table
 from discreet.data.engines.frame import column_of
 from discreet.data.engines.own_memory import own_column
 from discreet.data.metadata import Metadata

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, WIDE_GROUP, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, WIDE_GROUP, rows_a_batch
 from discreet.data.engines.file_table import FileTable
 from discreet.data.engines.text_cells import checked
 

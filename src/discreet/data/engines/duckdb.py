@@ -6,7 +6,7 @@ import duckdb
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.engines.file_table import FileTable, choose_table, quoted
 
 LOCK = """

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, WIDE_GROUP, Table, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, WIDE_GROUP, rows_a_batch
+from discreet.data.engine import Table
 from discreet.data.engines.frame import column_of
 from discreet.data.engines.text_cells import checked, text_or_none
 from discreet.data.metadata import Metadata

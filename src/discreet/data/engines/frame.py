@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, MANY_COLUMNS, Table, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, MANY_COLUMNS, rows_a_batch
+from discreet.data.engine import Table
 from discreet.data.engines.own_memory import own_frame
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError

@@ -8,7 +8,8 @@ import narwhals as nw
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
+from discreet.data.engine import Table
 from discreet.data.engines.file_table import quoted
 from discreet.data.engines.frame import FrameTable, kind_of
 from discreet.data.metadata import Metadata

@@ -7,7 +7,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from discreet.data.engine import BATCH_ROWS
+from discreet.data.batch_sizes import BATCH_ROWS
 
 
 def own_frame(frame: "nw.DataFrame[Any]") -> "nw.DataFrame[Any]":

@@ -17,7 +17,8 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
+from discreet.data.engine import Table
 from discreet.data.engines.each import MOST_WORKERS
 from discreet.data.engines.parquet_files import constants_of, files_at, public_address
 from discreet.data.engines.text_cells import checked

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from typing_extensions import override
 
+from discreet.data.batch_sizes import WIDE_GROUP
 from discreet.data.design import Cells, RowMap
-from discreet.data.engine import WIDE_GROUP, Table
+from discreet.data.engine import Table
 from discreet.data.engines import spark_worker as worker
 from discreet.data.engines.each import Progress, heard
 from discreet.data.engines.spark_session import SCHEME, Jobs, asked, check_workers

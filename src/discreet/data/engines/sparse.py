@@ -11,7 +11,8 @@ import scipy.sparse
 from typing_extensions import override
 
 from discreet.data.array_names import names_of
-from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
+from discreet.data.engine import Table
 from discreet.data.engines.each import Progress
 from discreet.data.engines.frame import column_of
 from discreet.data.engines.own_memory import own_arrow

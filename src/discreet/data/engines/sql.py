@@ -5,7 +5,8 @@ from collections.abc import Generator, Iterator, Sequence
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.engine import BATCH_ROWS, Table, rows_a_batch
+from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
+from discreet.data.engine import Table
 from discreet.data.engines.file_table import quoted
 from discreet.data.engines.sql_catalog import relation
 from discreet.data.engines.sql_session import Address, Session, session

@@ -1,0 +1,114 @@
+"""What a request would cost and the noise that it would have, as text."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.cli.console import as_json, number, result
+from discreet.cli.release_text import n_models
+from discreet.release import NoiseRecord, StepRecord, TwinRecord
+from discreet.report.words import count
+
+
+def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRecord] = ()) -> None:
+    """Print what a request would cost.
+
+    Parameters
+    ----------
+    record : mapping
+        The plan, of the schema ``discreet/plan@1``.
+    json_ : bool
+        As JSON.
+    expected : sequence of TwinRecord
+        What errors to expect, where they were simulated.
+    """
+    if json_:
+        errors = {"expected_errors": [error.model_dump(mode="json") for error in expected]} if expected else {}
+        as_json(**{**record, **errors})
+        return
+    noise, parameters, among = NoiseRecord.model_validate(record["noise"]), record["parameters"], record["candidates"]
+    number_of_models = n_models(noise)
+    kind = "estimates" if "measure" in parameters else "models"
+    models = f", {count(number_of_models)} {kind}" if number_of_models else ""
+    n_candidates = among["count"] if isinstance(among, Mapping) else len(among)
+    lines = [
+        f"Plan for {record['target']} on {count(n_candidates)} candidates{models}",
+        f"  cost         {cost(record)}",
+    ]
+    for step in map(StepRecord.model_validate, record["steps"]):
+        lines.append(f"    {step.name:<24} {_price(step.event)}, noise of scale {number(step.noise.scale)}")
+    lines += [
+        f"  mechanism    {noise.mechanism} ({noise.noise} noise of scale {number(noise.scale)})",
+        f"  sensitivity  {number(noise.sensitivity)} = {noise.formula}",
+    ]
+    shown = {
+        "n_features_to_select": "selected",
+        "y_center": "y center",
+        "y_bound": "y bound (r)",
+        "l1_radius": "R",
+        "model_penalty": "penalty",
+        "contrast": "contrast",
+        "measure": "buys",
+        "n_points": "points",
+        "sizes": "sizes",
+        "n_cells": "cells",
+    }
+    stated = {word: parameters[key] for key, word in shown.items() if parameters.get(key) not in (None, [])}
+    lines += [f"  {word:<12} {_plain(value)}" for word, value in stated.items()]
+    if record["method"] == "sis":
+        lines.append(f"  stands out   {_standing_out(noise, parameters['n_features_to_select'])}")
+    lines.append(f"  numerics     {noise.numerics}")
+    opened = "No private data were opened" if "public" in parameters else "No data were opened"
+    result("\n".join([*lines, *_expected(expected), f"{opened} and nothing was spent."]))
+
+
+def cost(record: Mapping[str, Any]) -> str:
+    """Return what a plan says that it would spend.
+
+    Parameters
+    ----------
+    record : mapping
+        The plan, of the schema ``discreet/plan@1``.
+
+    Returns
+    -------
+    str
+        In a few words.
+    """
+    spent = record["cost"]
+    if spent is None:
+        return "no guarantee"
+    delta = f", delta {number(spent['delta'])}" if spent["delta"] else ""
+    return f"epsilon {number(spent['epsilon'])}{delta}, {record['neighboring']}"
+
+
+def _standing_out(noise: NoiseRecord, n_selected: int) -> str:
+    """About what a column needs to be chosen: the noise that the last one chosen, or the set of them, must beat."""
+    rivals = (noise.n_candidates or 1) / (n_selected if noise.mechanism == "one_shot" else 1)
+    lead = count(math.ceil(noise.scale * max(math.log(rivals), 1.0)))
+    return f"a column whose score is about {lead} above others; a row adds 1 at most, and most add far less"
+
+
+def _expected(errors: Sequence[TwinRecord]) -> list[str]:
+    """What errors to expect, a line for each number of points."""
+    if not errors:
+        return []
+    names = [each.name + ("" if each.n_points is None else f", {count(each.n_points)} points") for each in errors]
+    width = max(map(len, names))
+    lines = [
+        f"    {name:<{width}}  {100 * each.error:>5.2f} %  ({100 * each.low:.2f} to {100 * each.high:.2f})"
+        for name, each in zip(names, errors, strict=True)
+    ]
+    return ["  expected error of predictions, of the target's range, simulated on the public records:", *lines]
+
+
+def _price(event: dict[str, Any]) -> str:
+    if "rho" in event:
+        return f"rho {number(event['rho'])}"
+    return f"epsilon {number(event['epsilon'])}" if "epsilon" in event else f"delta {number(event.get('delta', 0))}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_plain, value))
+    return number(value) if isinstance(value, (int, float)) else str(value)

@@ -1,0 +1,84 @@
+"""Options of the commands that answer a request, and how names and numbers in them are read."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Data = Annotated[
+    str | None,
+    typer.Option(help="CSV, Parquet, Arrow, DuckDB or SQLite file, folder of Parquet, s3://, postgresql://, spark:..."),
+]
+Targets = Annotated[
+    str | None, typer.Option(help="Of a table with a value a row: the file with a row for each person and the target.")
+]
+Of = Annotated[str | None, typer.Option(help="Which table of a database.")]
+Book = Annotated[str | None, typer.Option(help="Ledger file. Default: in the user's data folder.")]
+Witness = Annotated[Path | None, typer.Option(help="The ledger's witness. Default: the one that it records.")]
+Out = Annotated[Path | None, typer.Option(help="Write the release here (JSON).")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Draw again, and pay again, what was answered before.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cost and noise; open no data, spend nothing.")]
+Json = Annotated[bool, typer.Option("--json", help="The release, or the plan, as JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")]
+
+
+@dataclass(frozen=True)
+class How:
+    """The options that every command that spends has."""
+
+    data: str | None
+    table: str | None
+    ledger: str | None
+    out: Path | None
+    fresh: bool
+    dry_run: bool
+    json: bool
+    yes: bool
+    quiet: bool
+    targets: str | None = None
+    weighted: Path | None = None
+    witness: Path | None = None
+
+    def outputs(self) -> list[Path]:
+        """Return the files that will be written."""
+        return [path for path in (self.out, self.weighted) if path is not None]
+
+
+def names(texts: list[str] | None) -> tuple[str, ...] | None:
+    """Split COL,COL; a name with a comma stands in double quotes.
+
+    Parameters
+    ----------
+    texts : list of str or None
+        As the options were given.
+
+    Returns
+    -------
+    tuple of str or None
+        The names; None when nothing was given.
+    """
+    if not texts:
+        return None
+    return tuple(name for row in csv.reader(texts, skipinitialspace=True, strict=False) for name in row if name)
+
+
+def number_or_word(text: str | None) -> Any:
+    """Return an option that takes a number or a word.
+
+    Parameters
+    ----------
+    text : str or None
+        As it was given.
+
+    Returns
+    -------
+    float, str or None
+        The number, else the word.
+    """
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text

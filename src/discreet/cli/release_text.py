@@ -1,0 +1,95 @@
+"""A release as a few lines of text: the answer first, then what it cost."""
+
+from discreet import report as reports
+from discreet.cli.console import number
+from discreet.release import NoiseRecord, Release
+from discreet.report.words import count
+
+SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
+"""Mechanisms that do not choose among models."""
+
+
+def summary(release: Release) -> str:
+    """Return a release in a few lines.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    str
+        The answer first, then what it cost.
+    """
+    lines = []
+    if release.fit is None or release.method == "run":
+        chosen = ", ".join(release.selected) or "no column"
+        lines.append(f"Selected for {release.request['target']}: {chosen}")
+        among, models = count(reports.n_candidates(release)), n_models(release.noise)
+        lines.append(f"  one of {count(models)} models of {among} candidates" if models else f"  of {among} candidates")
+    if release.hybrid is not None:
+        lines += estimated(release)
+    if release.fit is not None:
+        lines.append(reports.coefficient_table(release))
+    promise = release.guarantee
+    if promise is None:
+        lines.append("  NOT PRIVATE: no guarantee, for study. It must not leave.")
+    else:
+        lines.append(
+            f"  epsilon {number(promise.epsilon)}, delta {number(promise.delta)}, {promise.neighboring}, "
+            f"per {promise.unit}"
+        )
+    charge = release.provenance.ledger
+    if release.provenance.derived_from is not None:
+        lines.append("  computed from an earlier release, without the rows: nothing further was spent")
+    elif charge is not None:
+        spent = f"{number(charge.epsilon_spent)} of {number(charge.epsilon_cap)}"
+        if charge.rho_spent is not None and charge.rho_cap is not None:
+            spent = f"rho {charge.rho_spent:.3g} of {charge.rho_cap:.3g}"
+        lines.append(f"  {spent} spent for {release.provenance.dataset} (ledger entry {charge.entry})")
+    return "\n".join(lines)
+
+
+def estimated(release: Release) -> list[str]:
+    """Return what an estimate is and what it rests on, in a few lines.
+
+    Parameters
+    ----------
+    release : Release
+        Of an estimate on public records, or on a histogram.
+
+    Returns
+    -------
+    list of str
+        Before its coefficients.
+    """
+    request, hybrid, fit = release.request, release.hybrid, release.fit
+    what = f"Estimate for {request['target']}, {fit.family} contrast" if fit is not None else "Estimate"
+    if hybrid is None or hybrid.points is None:
+        cells = request["parameters"].get("n_cells")
+        return [what, f"  from noisy counts of {count(int(cells))} cells" if cells else "  from noisy counts of cells"]
+    points, lines = hybrid.points, [what]
+    chosen = [candidate.name for candidate in hybrid.candidates if candidate.chosen]
+    if chosen:
+        lines.append(f"  chosen: {chosen[0]}, one of {count(len(hybrid.candidates))} estimates")
+    weighted = sum(weight > 0 for weight in points.weights)
+    among = f"{count(points.n_points)} distinct public points ({count(points.n_records)} records)"
+    lines.append(f"  {count(weighted)} of {among} carry weights" if weighted else f"  no weights on the {among}")
+    return lines
+
+
+def n_models(noise: NoiseRecord) -> int | None:
+    """Return among how many models or estimates a mechanism chooses.
+
+    Parameters
+    ----------
+    noise : NoiseRecord
+        Of the choice.
+
+    Returns
+    -------
+    int or None
+        None for a mechanism that does not choose among them.
+    """
+    return None if noise.mechanism in SCREENINGS else noise.n_candidates
