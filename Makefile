@@ -37,8 +37,7 @@ lint: $(VENV)/wheel
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/numpydoc lint $$(find src -name '*.py' -not -path '*/cli/*' -not -path '*/service/api/*' \
-	  -not -path '*/service/pages/*')
+	$(BIN)/numpydoc lint $$($(BIN)/python -m tests.contracts.docstrings)
 
 docs: $(VENV)/wheel
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

@@ -40,15 +40,7 @@ class Claim:
 def head(text: str) -> dict[str, str]:
     """Return the fields at the head of a claim.
 
-    Parameters
-    ----------
-    text : str
-        The file's text.
-
-    Returns
-    -------
-    dict of str
-        By name; empty when the text has no head.
+    By name; empty when the text has no head.
     """
     block = re.match(r"```\n(.*?)\n```\n", text, re.DOTALL)
     pairs = (line.partition(":") for line in block.group(1).splitlines()) if block else ()
@@ -58,15 +50,7 @@ def head(text: str) -> dict[str, str]:
 def readers(fields: dict[str, str]) -> tuple[str, ...]:
     """Return who has read proof against code, as the field `read_by` names them.
 
-    Parameters
-    ----------
-    fields : dict of str
-        A head.
-
-    Returns
-    -------
-    tuple of str
-        Names without their dates; empty for `nobody`.
+    Names without their dates; empty for `nobody`.
     """
     return tuple(re.findall(r"([^,]+?) \d{4}-\d{2}-\d{2}(?:, |$)", fields["read_by"]))
 
@@ -75,10 +59,7 @@ def readers(fields: dict[str, str]) -> tuple[str, ...]:
 def shipped() -> dict[str, Claim]:
     """Return every claim of this version by its name.
 
-    Returns
-    -------
-    dict of Claim
-        By the field `claim` of their heads.
+    By the field `claim` of their heads.
     """
     claims = {}
     for file in sorted(ROOT.rglob("*.privacy.md")):
@@ -93,15 +74,7 @@ def shipped() -> dict[str, Claim]:
 def resting_on(paths: Iterable[str]) -> tuple[Claim, ...]:
     """Return some claims and all that they rest on, through any number of steps.
 
-    Parameters
-    ----------
-    paths : iterable of str
-        Their files, such as ``methods/pcls.privacy.md``; what names none is passed over.
-
-    Returns
-    -------
-    tuple of Claim
-        In the order of their files.
+    In the order of their files.
 
     Examples
     --------
@@ -121,14 +94,6 @@ def resting_on(paths: Iterable[str]) -> tuple[Claim, ...]:
 def of_function(function: str) -> tuple[Claim, ...]:
     """Return the claim of a function, as long as it has one.
 
-    Parameters
-    ----------
-    function : str
-        Its name with its module.
-
-    Returns
-    -------
-    tuple of Claim
-        One, or none.
+    One, or none.
     """
     return tuple(claim for claim in shipped().values() if function in claim.functions)

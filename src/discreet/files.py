@@ -10,22 +10,7 @@ from discreet.errors import InvalidParameterError
 def read_text(path: str | Path, what: str) -> str:
     """Read a small public file, with a clear error.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    what : str
-        What the file is, for messages.
-
-    Returns
-    -------
-    str
-        Its text.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it cannot be read as UTF-8 text.
+    Its text.
     """
     try:
         return Path(path).read_text(encoding="utf-8")
@@ -39,18 +24,7 @@ def read_text(path: str | Path, what: str) -> str:
 
 
 def writable(path: str | Path) -> None:
-    """Refuse a path that could not be written, before anything is spent on what would stand there.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file to be.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is a folder, or its folder does not exist or cannot be written.
-    """
+    """Refuse a path that could not be written, before anything is spent on what would stand there."""
     target = Path(path)
     try:
         other = target.exists() and not target.is_file()
@@ -66,22 +40,7 @@ def writable(path: str | Path) -> None:
 def write_whole(path: str | Path, content: str | bytes) -> Path:
     """Write a file whole or not at all: beside it first, then renamed over it.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; an existing one is replaced.
-    content : str or bytes
-        All of it.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the folder does not exist or cannot be written.
+    The file written.
     """
     writable(path)
     target = Path(path)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import discreet
+from tests.contracts.docstrings import SECTION, inner_functions_with_sections
 
 PACKAGE = Path(discreet.__file__).parent
 REPOSITORY = Path(__file__).parents[2]
@@ -291,3 +292,9 @@ def test_constraints_pin_names_versions_and_digests_alone():
     """A constraint is NAME==VERSION and the digests of its files: no address, no path, no local build."""
     part = r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+( \\\n    --hash=sha256:[0-9a-f]{64})+(\n    # needs [a-z0-9 -]+)?\n"
     assert re.fullmatch(f"({part})+", (REPOSITORY / "constraints.txt").read_text())
+
+
+def test_sections_of_docstrings_stand_where_they_are_due():
+    """In what people call and what a proof cites; elsewhere one to three lines say what name and types do not."""
+    assert not inner_functions_with_sections()
+    assert SECTION.search("Return a sum.\n\n    Parameters\n    ----------\n    x : int")

@@ -46,15 +46,7 @@ class Asked:
 def sharing(*groups: Callable[..., Any]) -> Callable[[Command], Command]:
     """Give a command the options of other functions, after those of its own that it needs.
 
-    Parameters
-    ----------
-    *groups : callable
-        Each has options, and makes something of them. The command gets what they make as its first arguments.
-
-    Returns
-    -------
-    callable
-        Decorates the command.
+    Decorates the command.
     """
 
     def decorate(command: Command) -> Command:

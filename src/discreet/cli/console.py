@@ -18,58 +18,23 @@ Told = Callable[[str, int, int | None], None]
 
 
 def say(text: str, quiet: bool = False) -> None:
-    """Print words for people.
-
-    Parameters
-    ----------
-    text : str
-        One or more lines.
-    quiet : bool
-        Say nothing.
-    """
+    """Print words for people."""
     if not quiet:
         typer.echo(text, err=True)
 
 
 def result(text: str) -> None:
-    """Print a result.
-
-    Parameters
-    ----------
-    text : str
-        Without its final newline.
-    """
+    """Print a result."""
     typer.echo(text.rstrip("\n"))
 
 
 def as_json(schema: str, **fields: Any) -> None:
-    """Print a result as versioned JSON.
-
-    Parameters
-    ----------
-    schema : str
-        Such as "discreet/plan@1".
-    **fields : Any
-        What JSON can hold.
-    """
+    """Print a result as versioned JSON."""
     result(json.dumps({"schema": schema, **fields}, indent=2, ensure_ascii=False))
 
 
 def spare(out: Path, *read: str | Path | None) -> None:
-    """Refuse to write over a file that the command reads or charges.
-
-    Parameters
-    ----------
-    out : Path
-        The file to be written.
-    *read : str, Path or None
-        The others; what is no file is no matter.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is one of them.
-    """
+    """Refuse to write over a file that the command reads or charges."""
     if out.is_file() and any(path is not None and os.path.isfile(path) and out.samefile(path) for path in read):
         raise InvalidParameterError(
             f"The output must not replace what is read, but {out} is read. Choose another path."
@@ -77,18 +42,7 @@ def spare(out: Path, *read: str | Path | None) -> None:
 
 
 def differ(*paths: Path | None) -> None:
-    """Refuse to write two outputs to one file.
-
-    Parameters
-    ----------
-    *paths : Path or None
-        Files to be written.
-
-    Raises
-    ------
-    InvalidParameterError
-        When two are one.
-    """
+    """Refuse to write two outputs to one file."""
     given = [path.resolve() for path in paths if path is not None]
     if len(set(given)) < len(given):
         raise InvalidParameterError("Each output must have a file of its own, but two are one. Choose another path.")
@@ -97,15 +51,7 @@ def differ(*paths: Path | None) -> None:
 def given_options(context: typer.Context) -> Iterator[tuple[str, Any, str]]:
     """Tell what was asked for on the command line itself, defaults left aside.
 
-    Parameters
-    ----------
-    context : typer.Context
-        Of the command.
-
-    Yields
-    ------
-    tuple of str, Any, str
-        Name of the parameter, its value, and the option as it was written.
+    Name of the parameter, its value, and the option as it was written.
     """
     for option in context.command.params:
         name, value = str(option.name), context.params.get(str(option.name))
@@ -117,15 +63,7 @@ def given_options(context: typer.Context) -> Iterator[tuple[str, Any, str]]:
 def number(value: Any) -> str:
     """Return a number as people write it.
 
-    Parameters
-    ----------
-    value : float or Fraction
-        Any finite number.
-
-    Returns
-    -------
-    str
-        At most nine significant digits.
+    At most nine significant digits.
 
     Examples
     --------
@@ -139,15 +77,7 @@ def number(value: Any) -> str:
 def progress(quiet: bool) -> Iterator[Told | None]:
     """Show bars for work whose length is public, on a terminal alone.
 
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-
-    Yields
-    ------
-    callable or None
-        Told what is being done, how much more is done, and how much there is.
+    Told what is being done, how much more is done, and how much there is.
     """
     if quiet or not sys.stderr.isatty():
         yield None

@@ -11,17 +11,7 @@ from discreet.report.words import count
 
 
 def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRecord] = ()) -> None:
-    """Print what a request would cost.
-
-    Parameters
-    ----------
-    record : mapping
-        The plan, of the schema ``discreet/plan@1``.
-    json_ : bool
-        As JSON.
-    expected : sequence of TwinRecord
-        What errors to expect, where they were simulated.
-    """
+    """Print what a request would cost."""
     if json_:
         errors = {"expected_errors": [error.model_dump(mode="json") for error in expected]} if expected else {}
         as_json(**{**record, **errors})
@@ -65,15 +55,7 @@ def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRec
 def cost(record: Mapping[str, Any]) -> str:
     """Return what a plan says that it would spend.
 
-    Parameters
-    ----------
-    record : mapping
-        The plan, of the schema ``discreet/plan@1``.
-
-    Returns
-    -------
-    str
-        In a few words.
+    In a few words.
     """
     spent = record["cost"]
     if spent is None:

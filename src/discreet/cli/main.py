@@ -100,15 +100,7 @@ def _command() -> Callable[..., int | None]:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code; never a traceback.
 
-    Parameters
-    ----------
-    arguments : list of str, optional
-        Default: those of the process.
-
-    Returns
-    -------
-    int
-        As `EXIT_CODES` says; 130 when interrupted.
+    As `EXIT_CODES` says; 130 when interrupted.
     """
     try:
         code = int(_command()(arguments, standalone_mode=False) or 0)

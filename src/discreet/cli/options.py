@@ -50,15 +50,7 @@ class How:
 def names(texts: list[str] | None) -> tuple[str, ...] | None:
     """Split COL,COL; a name with a comma stands in double quotes.
 
-    Parameters
-    ----------
-    texts : list of str or None
-        As the options were given.
-
-    Returns
-    -------
-    tuple of str or None
-        The names; None when nothing was given.
+    The names; None when nothing was given.
     """
     if not texts:
         return None
@@ -68,15 +60,7 @@ def names(texts: list[str] | None) -> tuple[str, ...] | None:
 def number_or_word(text: str | None) -> Any:
     """Return an option that takes a number or a word.
 
-    Parameters
-    ----------
-    text : str or None
-        As it was given.
-
-    Returns
-    -------
-    float, str or None
-        The number, else the word.
+    The number, else the word.
     """
     try:
         return None if text is None else float(text)

@@ -21,15 +21,7 @@ Rows = list[dict[str, Any]]
 def scenario_names(n_scenarios: int) -> list[str]:
     """Return the names of scenarios.
 
-    Parameters
-    ----------
-    n_scenarios : int
-        How many there are.
-
-    Returns
-    -------
-    list of str
-        A letter each.
+    A letter each.
     """
     return [chr(ord("A") + place) for place in range(n_scenarios)]
 
@@ -37,15 +29,7 @@ def scenario_names(n_scenarios: int) -> list[str]:
 def scenario_table(supposed: dict[str, Any]) -> list[str]:
     """Return a row a scenario.
 
-    Parameters
-    ----------
-    supposed : dict
-        Of an expectation.
-
-    Returns
-    -------
-    list of str
-        What differs, and the effects as far as there is room.
+    What differs, and the effects as far as there is room.
     """
     has_correlation = "like" not in supposed
     head = ["  scenario", "times", *(["correlation"] if has_correlation else []), "R²", "noise sd"]
@@ -68,19 +52,7 @@ def scenario_table(supposed: dict[str, Any]) -> list[str]:
 def curve(epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
     """Return a row a method, a column an epsilon; best first.
 
-    Parameters
-    ----------
-    epsilons : tuple of float
-        The columns.
-    rows : list of dict
-        Figures of one number of rows.
-    title : str
-        What is added to the heading.
-
-    Returns
-    -------
-    list of str
-        Chances of the right columns; of several scenarios their mean, and the worst in brackets.
+    Chances of the right columns; of several scenarios their mean, and the worst in brackets.
     """
     known: dict[str, dict[float, Rows]] = {}
     for row in rows:
@@ -104,23 +76,7 @@ def curve(epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
 def comparison(found: workflow.Expectation, rows: Rows, epsilon: float, title: str, full: bool) -> list[list[str]]:
     """Return the comparison of the methods at one epsilon, the best mean overlap first.
 
-    Parameters
-    ----------
-    found : Expectation
-        Tells what the methods cost.
-    rows : list of dict
-        Figures of one number of rows, at that epsilon.
-    epsilon : float
-        In nats.
-    title : str
-        What is added to the heading.
-    full : bool
-        Of several scenarios, also what the selected columns explain.
-
-    Returns
-    -------
-    list of list of str
-        A table for one scenario; for several, one for each measure.
+    A table for one scenario; for several, one for each measure.
     """
     names = list(dict.fromkeys(row["scenario"] for row in rows))
     if len(names) < 2:
@@ -153,24 +109,7 @@ def _one_comparison(found: workflow.Expectation, rows: Rows, epsilon: float, tit
 
 
 def needed(goal: tuple[str, float], found: workflow.Expectation, rows: Rows, title: str) -> list[str]:
-    """Return the epsilon that each method needs, least first.
-
-    Parameters
-    ----------
-    goal : tuple of str and float
-        A measure and what it must reach.
-    found : Expectation
-        Names the methods.
-    rows : list of dict
-        Figures of one number of rows.
-    title : str
-        What is added to the heading.
-
-    Returns
-    -------
-    list of str
-        Of several scenarios, the epsilon of each and the largest.
-    """
+    """Return the epsilon that each method needs, least first."""
     measure, wanted = goal
     names = [one["scenario"] for one in found.supposed["scenarios"]]
     if len(names) > 1:
@@ -204,19 +143,7 @@ def _needed_of_all(
 def fits(epsilons: Sequence[float], rows: Rows, title: str) -> list[str]:
     """Return how sharp a fit of the right columns is, a row an epsilon.
 
-    Parameters
-    ----------
-    epsilons : sequence of float
-        The rows.
-    rows : list of dict
-        Fits of one number of rows.
-    title : str
-        What is added to the heading.
-
-    Returns
-    -------
-    list of str
-        None where there is no fit; of several scenarios mean and worst.
+    None where there is no fit; of several scenarios mean and worst.
     """
     if not rows:
         return []
@@ -253,17 +180,7 @@ def _most(rows: Rows, name: str) -> float:
 def aligned(table: list[list[str]], title: str) -> list[str]:
     """Return names to the left, figures to the right, within the width of a terminal.
 
-    Parameters
-    ----------
-    table : list of list of str
-        The head first; names in the first column.
-    title : str
-        What is added to the head's name.
-
-    Returns
-    -------
-    list of str
-        With a rule under the head.
+    With a rule under the head.
     """
     head = [table[0][0] + title, *table[0][1:]]
     rows = [[visible(cell) for cell in row] for row in [head, *table[1:]]]

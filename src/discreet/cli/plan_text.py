@@ -20,19 +20,7 @@ SIGNS = {">=": "at least", "<=": "at most"}
 def shown(question: workflow.Question, found: workflow.Expectation, compare: bool) -> list[str]:
     """Return the lines of a plan.
 
-    Parameters
-    ----------
-    question : Question
-        What was asked.
-    found : Expectation
-        What was simulated.
-    compare : bool
-        Whether one epsilon is shown in full, and no curve.
-
-    Returns
-    -------
-    list of str
-        At most 100 columns wide.
+    At most 100 columns wide.
     """
     lines = scenario_lines(found.supposed)
     for n_rows in found.supposed["n_rows"]:
@@ -57,17 +45,7 @@ def shown(question: workflow.Question, found: workflow.Expectation, compare: boo
 def page(question: workflow.Question, found: workflow.Expectation) -> str:
     """Return a plan as a page with pictures.
 
-    Parameters
-    ----------
-    question : Question
-        What was asked.
-    found : Expectation
-        What was simulated.
-
-    Returns
-    -------
-    str
-        HTML that needs nothing else.
+    HTML that needs nothing else.
     """
     lines = scenario_lines(found.supposed)
     several = len(found.supposed["scenarios"]) > 1  # then a table of its own has the rest
@@ -81,15 +59,7 @@ def page(question: workflow.Question, found: workflow.Expectation) -> str:
 def scenario_lines(supposed: dict[str, Any]) -> list[str]:
     """Return what is supposed, in words, so that nobody takes it for the truth.
 
-    Parameters
-    ----------
-    supposed : dict
-        Of an expectation.
-
-    Returns
-    -------
-    list of str
-        A few lines; of several scenarios a table.
+    A few lines; of several scenarios a table.
     """
     rows = " or ".join(count(n) for n in supposed["n_rows"])
     scenarios, like = supposed["scenarios"], supposed.get("like")
@@ -121,17 +91,7 @@ def scenario_lines(supposed: dict[str, Any]) -> list[str]:
 def note_lines(question: workflow.Question, found: workflow.Expectation) -> list[str]:
     """Return what the figures mean, and what theory says.
 
-    Parameters
-    ----------
-    question : Question
-        What was asked.
-    found : Expectation
-        What was simulated.
-
-    Returns
-    -------
-    list of str
-        A note each, however long.
+    A note each, however long.
     """
     notes = []
     if question.goal is None:

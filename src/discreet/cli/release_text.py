@@ -12,15 +12,7 @@ SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
 def summary(release: Release) -> str:
     """Return a release in a few lines.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    str
-        The answer first, then what it cost.
+    The answer first, then what it cost.
     """
     lines = []
     if release.fit is None or release.method == "run":
@@ -54,15 +46,7 @@ def summary(release: Release) -> str:
 def estimated(release: Release) -> list[str]:
     """Return what an estimate is and what it rests on, in a few lines.
 
-    Parameters
-    ----------
-    release : Release
-        Of an estimate on public records, or on a histogram.
-
-    Returns
-    -------
-    list of str
-        Before its coefficients.
+    Before its coefficients.
     """
     request, hybrid, fit = release.request, release.hybrid, release.fit
     what = f"Estimate for {request['target']}, {fit.family} contrast" if fit is not None else "Estimate"
@@ -82,14 +66,6 @@ def estimated(release: Release) -> list[str]:
 def n_models(noise: NoiseRecord) -> int | None:
     """Return among how many models or estimates a mechanism chooses.
 
-    Parameters
-    ----------
-    noise : NoiseRecord
-        Of the choice.
-
-    Returns
-    -------
-    int or None
-        None for a mechanism that does not choose among them.
+    None for a mechanism that does not choose among them.
     """
     return None if noise.mechanism in SCREENINGS else noise.n_candidates

@@ -28,27 +28,7 @@ def spend(
 ) -> Release | None:
     """Plan a request, or answer it and hand over the release.
 
-    Parameters
-    ----------
-    method : Method
-        The parameters.
-    metadata : Path
-        What is public about the table.
-    target : str
-        The response.
-    candidates : sequence of str or None
-        Columns that may be selected, or that the model has.
-    how : How
-        The common options.
-    *reads : str, Path or None
-        Further files that the command reads.
-    chosen : dict, optional
-        How the method was chosen.
-
-    Returns
-    -------
-    Release or None
-        None for a plan.
+    None for a plan.
     """
     public = workflow.Metadata.read(metadata)
     if how.dry_run:
@@ -91,15 +71,7 @@ def spend(
 
 
 def deliver(release: Release, how: How) -> None:
-    """Print a release, and write it where it was asked for.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-    how : How
-        The common options.
-    """
+    """Print a release, and write it where it was asked for."""
     try:
         if how.out is not None:
             release.save(how.out)
@@ -122,13 +94,7 @@ def _ask(plan: workflow.Plan, account: workflow.Account | None) -> None:
 
 
 def confirmed() -> None:
-    """Ask whether to go on.
-
-    Raises
-    ------
-    Abort
-        Unless the answer is yes.
-    """
+    """Ask whether to go on."""
     typer.echo("Go on? [y/N]: ", nl=False, err=True)  # typer.confirm writes to standard output too
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise typer.Abort
@@ -137,9 +103,6 @@ def confirmed() -> None:
 def interactive() -> bool:
     """Tell whether somebody could answer a question.
 
-    Returns
-    -------
-    bool
-        Both ends are a terminal.
+    Both ends are a terminal.
     """
     return sys.stdin.isatty() and sys.stderr.isatty()

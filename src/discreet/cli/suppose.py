@@ -50,30 +50,7 @@ def supposed(
 ) -> dict[str, Any]:
     """Return what is supposed by name, what is not said left out.
 
-    Parameters
-    ----------
-    effect : list of str or None
-        COL=SIZE.
-    n_true : int or None
-        Columns that matter.
-    r_squared : str or None
-        Numbers, a scenario each.
-    noise_sd : float or None
-        In the target's unit.
-    correlation, times : str or None
-        Numbers, a scenario each.
-    like : Path or None
-        A public table, which the metadata must declare.
-
-    Returns
-    -------
-    dict
-        As `workflow.Question` takes it.
-
-    Raises
-    ------
-    InvalidParameterError
-        When an option cannot be read, or two of them contradict.
+    As `workflow.Question` takes it.
     """
     effects = _effects(effect)
     if effects is not None and n_true is not None:
@@ -93,22 +70,7 @@ def supposed(
 def numbers_of(text: str | None, option: str, example: str) -> tuple[float, ...] | None:
     """Return a list of numbers, each once.
 
-    Parameters
-    ----------
-    text : str or None
-        As it was given.
-    option, example : str
-        For the error.
-
-    Returns
-    -------
-    tuple of float or None
-        None where nothing was given.
-
-    Raises
-    ------
-    InvalidParameterError
-        When one is no number.
+    None where nothing was given.
     """
     if text is None:
         return None

@@ -12,22 +12,7 @@ _KEY = re.compile(r"[!-~]{1,200}")
 def checked_url(url: str, *, insecure: bool = False) -> str:
     """Return the address of a service without its final slash, if a key may be sent there.
 
-    Parameters
-    ----------
-    url : str
-        Such as "https://statistics.example.org".
-    insecure : bool
-        Also over HTTP to another machine: whoever is on the way reads the key and all releases.
-
-    Returns
-    -------
-    str
-        To put paths after.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is no address, or not a safe one.
+    To put paths after.
 
     Examples
     --------
@@ -48,15 +33,7 @@ def checked_url(url: str, *, insecure: bool = False) -> str:
 def is_here(host: str) -> bool:
     """Tell whether a host is this machine.
 
-    Parameters
-    ----------
-    host : str
-        A name or an address.
-
-    Returns
-    -------
-    bool
-        No name but localhost is trusted to be.
+    No name but localhost is trusted to be.
     """
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -67,20 +44,7 @@ def is_here(host: str) -> bool:
 def checked_key(key: str) -> str:
     """Return a key as it can be sent.
 
-    Parameters
-    ----------
-    key : str
-        As a person or a file gave it.
-
-    Returns
-    -------
-    str
-        Without blanks around it.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it can be none; the message does not hold it.
+    Without blanks around it.
     """
     found = key.strip()
     if not _KEY.fullmatch(found):

@@ -22,26 +22,7 @@ class Asking(Reading):
         candidates: Sequence[str] | None = None,
         **parameters: Any,
     ) -> dict[str, Any]:
-        """Return what a request would cost and its noise; nothing is spent.
-
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-        target : str
-            The response.
-        method : str
-            As `ask` takes it.
-        candidates : sequence of str, optional
-            Columns that may be selected, or that the model has.
-        **parameters : Any
-            Of the method, such as epsilon.
-
-        Returns
-        -------
-        dict
-            Of the schema ``discreet/plan@1``.
-        """
+        """Return what a request would cost and its noise; nothing is spent."""
         body = _question(dataset, target, method, candidates, parameters)
         found: dict[str, Any] = self._post("plans", body=body, repeatable=True)
         return found
@@ -49,24 +30,7 @@ class Asking(Reading):
     def expect(
         self, dataset: str, *, target: str, candidates: Sequence[str] | None = None, **supposed: Any
     ) -> dict[str, Any]:
-        """Return how well selections can be expected to do, simulated by the service from public facts.
-
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-        target : str
-            The response.
-        candidates : sequence of str, optional
-            Columns that may be selected.
-        **supposed : Any
-            epsilons, delta, n_rows, r_squared, n_true, correlation.
-
-        Returns
-        -------
-        dict
-            Of the schema ``discreet/expectation@1``. Takes seconds.
-        """
+        """Return how well selections can be expected to do, simulated by the service from public facts."""
         body = {"dataset": dataset, "target": target, "candidates": _listed(candidates), **supposed}
         found: dict[str, Any] = self._post("expectations", body=body, repeatable=True)
         return found
@@ -85,29 +49,7 @@ class Asking(Reading):
     ) -> RemoteRequest:
         """Make a request and do not wait. It is charged when a curator approves it.
 
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-        target : str
-            The response.
-        method : str
-            pcls, pcpl, moments, sis, two-stage, linear, logistic, poisson, run, hybrid, public-subset or histogram.
-        candidates : sequence of str, optional
-            Columns that may be selected, or that the model has.
-        project : str, optional
-            Yours that pays; may be left out when you have one.
-        purpose : str
-            Why, for who decides.
-        chosen : mapping, optional
-            How the method was chosen, from public facts.
-        **parameters : Any
-            Of the method, such as epsilon.
-
-        Returns
-        -------
-        RemoteRequest
-            Waiting; or released, when the same question was answered before.
+        Waiting; or released, when the same question was answered before.
         """
         body = _question(dataset, target, method, candidates, parameters)
         body |= {"project": project or self._project(), "purpose": purpose, "chosen": chosen}
@@ -127,30 +69,7 @@ class Asking(Reading):
     ) -> Release:
         """Ask which variables belong in the regression of a target, and wait for the release.
 
-        Parameters
-        ----------
-        dataset, target, method : str
-            As `ask` takes them.
-        candidates : sequence of str, optional
-            Columns that may be selected.
-        project, purpose : str, optional
-            As `ask` takes them.
-        wait : bool or float
-            True: as long as it takes; False: only for what was answered before; or a number of seconds.
-        **parameters : Any
-            Of the method, such as epsilon.
-
-        Returns
-        -------
-        Release
-            As the service's ledger recorded it.
-
-        Raises
-        ------
-        WaitingError
-            When there is none yet; its text holds the id for `wait`. Nothing is lost.
-        PolicyError
-            When a curator rejected it.
+        As the service's ledger recorded it.
         """
         asked = self.ask(
             dataset,
@@ -174,75 +93,25 @@ class Asking(Reading):
     ) -> Release:
         """Ask for the coefficients of a regression, and wait for the release.
 
-        Parameters
-        ----------
-        dataset, target : str
-            As `ask` takes them.
-        columns : sequence of str
-            Of the model.
-        family : {"linear", "logistic", "poisson"}
-            Of the response.
-        **options : Any
-            project, purpose and wait, as `select` takes them; and parameters, such as epsilon and delta.
-
-        Returns
-        -------
-        Release
-            With coefficients.
+        With coefficients.
         """
         return self.select(dataset, target=target, method=family, candidates=columns, **options)
 
     def run(self, dataset: str, *, target: str, **options: Any) -> Release:
-        """Ask for several steps as one priced unit, and wait for the release.
-
-        Parameters
-        ----------
-        dataset, target : str
-            As `ask` takes them.
-        **options : Any
-            project, purpose, candidates and wait, as `select` takes them; epsilon and delta of all steps; and the steps
-            screen, select and fit, each a dict with its method or family and parameters.
-
-        Returns
-        -------
-        Release
-            Of all steps.
-        """
+        """Ask for several steps as one priced unit, and wait for the release."""
         return self.select(dataset, target=target, method="run", **options)
 
     def hybrid(self, dataset: str, *, target: str, method: str = "public-subset", **options: Any) -> Release:
         """Ask for an estimate on the data set's public records that the private rows weight, and wait for it.
 
-        Parameters
-        ----------
-        dataset, target : str
-            As `ask` takes them.
-        method : {"public-subset", "hybrid", "histogram"}
-            The best of several estimates, one estimate, or private rows alone in the cells of a grid.
-        **options : Any
-            project, purpose, candidates and wait, as `select` takes them; and parameters, such as epsilon.
-
-        Returns
-        -------
-        Release
-            With an estimate.
+        With an estimate.
         """
         return self.select(dataset, target=target, method=method, **options)
 
     def revise(self, id: str, **changes: Any) -> RemoteRequest:
         """Change the text of a request of yours that waits; whoever approves must read it again.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-        **changes : Any
-            Of its content: method, target, candidates, parameters (a dict, all of them), project, purpose or chosen.
-
-        Returns
-        -------
-        RemoteRequest
-            As it stands.
+        As it stands.
         """
         body = {**self._request(self._get("requests", id)).content, **changes}
         return self._request(self._put("requests", id, body=body))
@@ -250,15 +119,7 @@ class Asking(Reading):
     def withdraw(self, id: str) -> RemoteRequest:
         """Take back a request of yours that does not run yet; nothing stays charged.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-
-        Returns
-        -------
-        RemoteRequest
-            As it stands.
+        As it stands.
         """
         return self._request(self._post("requests", id, "withdrawal"))
 

@@ -95,35 +95,7 @@ class Connection:
         once: str | None = None,
         repeatable: bool | None = None,
     ) -> Answer:
-        """Make a call, some times over if it does not get through.
-
-        Parameters
-        ----------
-        method : str
-            Of HTTP.
-        path : str
-            Below /v1, its parts quoted.
-        body : Any
-            To be sent as JSON; None for no body.
-        query : mapping, optional
-            Arguments; those that are None are left out.
-        once : str, optional
-            Idempotency key: the service does the same call once, however often it comes.
-        repeatable : bool, optional
-            Whether doing it twice does no harm; default what HTTP says of the method.
-
-        Returns
-        -------
-        Answer
-            Of a call that was done.
-
-        Raises
-        ------
-        DiscreetError
-            What the service answered, as the error of its kind.
-        ServiceError
-            When nobody answers, or not as a service does.
-        """
+        """Make a call, some times over if it does not get through."""
         again = repeatable if repeatable is not None else method != "POST" or once is not None
         request = self._request(method, path, body, query, once)
         for tried in range(1, MOST_TRIES + 1):

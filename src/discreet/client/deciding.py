@@ -26,25 +26,7 @@ class Deciding(Caller):
     ) -> dict[str, Any]:
         """Register a data set; no table is opened.
 
-        Parameters
-        ----------
-        metadata : Metadata, dict, str or Path
-            What is public about the table, or its file.
-        data : str
-            Where the table lies at the service: ROOT/PATH, ROOT a folder that the service file names.
-        table : str, optional
-            Which table of a database file.
-        targets, public : str, optional
-            Likewise, of a table with a row a person, and of the public table that the metadata declare.
-        slot_s : int, optional
-            Length of a request's slot, in seconds. Default: the service's.
-        version_of : str, optional
-            The data set that this is a further version of: with the same budget.
-
-        Returns
-        -------
-        dict
-            The data set as it is shown.
+        The data set as it is shown.
         """
         if isinstance(metadata, (str, Path)):
             metadata = Metadata.read(metadata)
@@ -59,21 +41,7 @@ class Deciding(Caller):
     def grant(self, dataset: str, epsilon: float, delta: float = 0.0, accounting: str | None = None) -> dict[str, Any]:
         """Set a data set's cap, for its lifetime.
 
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-        epsilon : float
-            In nats.
-        delta : float
-            In [0, 1).
-        accounting : {"basic", "zcdp"}, optional
-            What adds up; fixed once something is spent.
-
-        Returns
-        -------
-        dict
-            The budget.
+        The budget.
         """
         body = {"epsilon": epsilon, "delta": delta, "accounting": accounting}
         budget: dict[str, Any] = self._put("datasets", dataset, "budget", body=body)
@@ -82,19 +50,7 @@ class Deciding(Caller):
     def allot(self, dataset: str, project: str, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
         """Give a project a part of a data set's cap, and with it the right to ask.
 
-        Parameters
-        ----------
-        dataset, project : str
-            Whose cap, and for whom.
-        epsilon : float
-            The most that the project may spend, in nats.
-        delta : float
-            In [0, 1).
-
-        Returns
-        -------
-        dict
-            The budget.
+        The budget.
         """
         body = {"epsilon": epsilon, "delta": delta}
         budget: dict[str, Any] = self._put("datasets", dataset, "allotments", project, body=body)
@@ -103,80 +59,35 @@ class Deciding(Caller):
     def approve(self, id: str, comment: str = "", *, sha256: str | None = None) -> RemoteRequest:
         """Approve the exact text of a request: its cost is reserved, and it is queued.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-        comment : str
-            Why.
-        sha256 : str, optional
-            Digest of the text that you have read. Default: of the text as it stands.
-
-        Returns
-        -------
-        RemoteRequest
-            Approved; or released, when the same question was answered meanwhile.
+        Approved; or released, when the same question was answered meanwhile.
         """
         return self._decide(id, "approval", comment, sha256)
 
     def reject(self, id: str, comment: str = "", *, sha256: str | None = None) -> RemoteRequest:
         """Reject a request; nothing is charged.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-        comment : str
-            Why.
-        sha256 : str, optional
-            Digest of the text that you have read. Default: of the text as it stands.
-
-        Returns
-        -------
-        RemoteRequest
-            As it stands.
+        As it stands.
         """
         return self._decide(id, "rejection", comment, sha256)
 
     def failure(self, id: str) -> str:
         """Return where a computation failed.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-
-        Returns
-        -------
-        str
-            Kinds of errors and places in the code; no cell.
+        Kinds of errors and places in the code; no cell.
         """
         return str(self._get("requests", id, "failure").get("detail", ""))
 
     def projects(self) -> dict[str, list[str]]:
         """Return projects with their members: analysts see their own.
 
-        Returns
-        -------
-        dict of str to list of str
-            By name.
+        By name.
         """
         return {one["name"]: list(one["members"]) for one in self._get("projects")}
 
     def members(self, project: str, names: Sequence[str]) -> list[str]:
         """Make a project, or change who belongs to it.
 
-        Parameters
-        ----------
-        project : str
-            Its name.
-        names : sequence of str
-            All its members from now on.
-
-        Returns
-        -------
-        list of str
-            As they stand.
+        As they stand.
         """
         if isinstance(names, str):
             raise InvalidParameterError(f"Members must be a list of names, but names={names!r}. Give [{names!r}].")

@@ -11,10 +11,7 @@ class Keeping(Caller):
     def me(self) -> dict[str, Any]:
         """Return who you are to the service.
 
-        Returns
-        -------
-        dict
-            name, role and projects.
+        name, role and projects.
         """
         found: dict[str, Any] = self._get("me")
         return found
@@ -22,10 +19,7 @@ class Keeping(Caller):
     def users(self) -> list[dict[str, Any]]:
         """Return all accounts.
 
-        Returns
-        -------
-        list of dict
-            By name.
+        By name.
         """
         found: list[dict[str, Any]] = self._get("users")
         return found
@@ -35,23 +29,7 @@ class Keeping(Caller):
     ) -> dict[str, Any]:
         """Make an account.
 
-        Parameters
-        ----------
-        name : str
-            What it signs in with.
-        role : {"analyst", "curator", "auditor", "admin"}
-            What it may do.
-        shown : str
-            The person's name.
-        password : str, optional
-            At least 12 characters. Without one, nor a subject, one is made and returned this once.
-        subject : str, optional
-            What single sign-on calls the person.
-
-        Returns
-        -------
-        dict
-            The account.
+        The account.
         """
         body = {"name": name, "role": role, "shown": shown, "password": password, "subject": subject}
         made: dict[str, Any] = self._post("users", body=body)
@@ -62,21 +40,7 @@ class Keeping(Caller):
     ) -> dict[str, Any]:
         """Change an account: its sessions end; a disabled one loses its keys.
 
-        Parameters
-        ----------
-        name : str
-            The account.
-        disabled : bool, optional
-            Whether it may no longer sign in.
-        role : str, optional
-            Its new role.
-        password : str, optional
-            Its new password.
-
-        Returns
-        -------
-        dict
-            The account.
+        The account.
         """
         given = {"disabled": disabled, "role": role, "password": password}
         body = {field: value for field, value in given.items() if value is not None}
@@ -86,10 +50,7 @@ class Keeping(Caller):
     def keys(self) -> list[dict[str, Any]]:
         """Return your keys without the keys themselves; an admin's are everybody's.
 
-        Returns
-        -------
-        list of dict
-            The newest first.
+        The newest first.
         """
         found: list[dict[str, Any]] = self._get("keys")
         return found
@@ -97,17 +58,7 @@ class Keeping(Caller):
     def make_key(self, label: str, days: int = 90) -> dict[str, Any]:
         """Make a key of your own.
 
-        Parameters
-        ----------
-        label : str
-            What it is for.
-        days : int
-            How long it is valid.
-
-        Returns
-        -------
-        dict
-            With the key itself as `key`, this once.
+        With the key itself as `key`, this once.
         """
         made: dict[str, Any] = self._post("keys", body={"label": label, "days": days})
         return made
@@ -115,15 +66,7 @@ class Keeping(Caller):
     def revoke_key(self, id: str) -> dict[str, Any]:
         """Revoke a key of your own; an admin may revoke any.
 
-        Parameters
-        ----------
-        id : str
-            Its public part.
-
-        Returns
-        -------
-        dict
-            As it stands.
+        As it stands.
         """
         found: dict[str, Any] = self._read(self._connection.call("DELETE", self._path("keys", id)))
         return found
@@ -131,30 +74,14 @@ class Keeping(Caller):
     def audit(self, limit: int | None = 50) -> list[dict[str, Any]]:
         """Return who did what, the newest first.
 
-        Parameters
-        ----------
-        limit : int or None
-            At most so many; None for all.
-
-        Returns
-        -------
-        list of dict
-            Lines of the audit.
+        Lines of the audit.
         """
         return list(self._pages("audit", limit=limit))
 
     def verify(self) -> dict[str, Any]:
         """Have the ledger's chain, accounts and releases recomputed and compared, also with its witness.
 
-        Returns
-        -------
-        dict
-            What was checked, and the head.
-
-        Raises
-        ------
-        VerificationError
-            At the first entry that does not fit.
+        What was checked, and the head.
         """
         found: dict[str, Any] = self._post("verification", repeatable=True)
         return found
@@ -162,10 +89,7 @@ class Keeping(Caller):
     def health(self) -> dict[str, str]:
         """Return whether the service can answer.
 
-        Returns
-        -------
-        dict
-            Its status.
+        Its status.
         """
         found: dict[str, str] = self._get("health")
         return found

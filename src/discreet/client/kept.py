@@ -37,20 +37,7 @@ class Login:
 def keep(login: Login) -> Path:
     """Keep a login, in the place of an earlier one.
 
-    Parameters
-    ----------
-    login : Login
-        Address and key.
-
-    Returns
-    -------
-    Path
-        The file, which its owner alone can read.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it cannot be written.
+    The file, which its owner alone can read.
     """
     path = _file()
     beside = path.with_name(f".{path.name}.new")
@@ -73,17 +60,7 @@ def keep(login: Login) -> Path:
 def kept() -> Login:
     """Return the login that is kept, or that the environment names.
 
-    Returns
-    -------
-    Login
-        Address and key.
-
-    Raises
-    ------
-    NotSignedInError
-        When there is none.
-    InvalidParameterError
-        When the file is broken, or others may read it.
+    Address and key.
     """
     url, key = os.environ.get(URL_ENVIRONMENT), os.environ.get(KEY_ENVIRONMENT)
     if url and key:
@@ -108,10 +85,7 @@ def kept() -> Login:
 def forget() -> bool:
     """Forget the login that is kept.
 
-    Returns
-    -------
-    bool
-        Whether there was one.
+    Whether there was one.
     """
     path = _file()
     was = path.exists()

@@ -48,17 +48,7 @@ MOST_TEXT = 2000
 def error_of(value: Any, status: int) -> DiscreetError:
     """Return the error that a service answered with.
 
-    Parameters
-    ----------
-    value : Any
-        The answer's body, read as JSON.
-    status : int
-        Of HTTP.
-
-    Returns
-    -------
-    DiscreetError
-        With the service's own text.
+    With the service's own text.
     """
     if not isinstance(value, Mapping) or not isinstance(value.get("detail"), str):
         return ServiceError(f"A service must say what is wrong, but it answered {status} without. Ask who runs it.")

@@ -21,41 +21,19 @@ class Reading(Caller):
     def datasets(self) -> list[dict[str, Any]]:
         """Return the data sets that are open to you.
 
-        Returns
-        -------
-        list of dict
-            The newest version of each.
+        The newest version of each.
         """
         found: list[dict[str, Any]] = self._get("datasets")
         return found
 
     def metadata(self, dataset: str) -> Metadata:
-        """Return what is public about a data set, for plans on this machine.
-
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-
-        Returns
-        -------
-        Metadata
-            Of its newest version.
-        """
+        """Return what is public about a data set, for plans on this machine."""
         return Metadata.from_value(self._get("datasets", dataset)["metadata"])
 
     def budget(self, dataset: str) -> dict[str, Any]:
         """Return what a data set may spend in its lifetime, and has spent.
 
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-
-        Returns
-        -------
-        dict
-            With the allotments of your projects.
+        With the allotments of your projects.
         """
         found: dict[str, Any] = self._get("datasets", dataset, "budget")
         return found
@@ -63,32 +41,14 @@ class Reading(Caller):
     def history(self, dataset: str, limit: int | None = 50) -> list[dict[str, Any]]:
         """Return the ledger's entries of a data set, the newest first.
 
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-        limit : int or None
-            At most so many; None for all.
-
-        Returns
-        -------
-        list of dict
-            Entries.
+        Entries.
         """
         return list(self._pages("datasets", dataset, "history", limit=limit))
 
     def request(self, id: str) -> RemoteRequest:
         """Return a request as it stands.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-
-        Returns
-        -------
-        RemoteRequest
-            Yours or of your projects; all for curators and auditors.
+        Yours or of your projects; all for curators and auditors.
         """
         return self._request(self._get("requests", id))
 
@@ -97,17 +57,7 @@ class Reading(Caller):
     ) -> list[RemoteRequest]:
         """Return the requests that are open to you, the newest first.
 
-        Parameters
-        ----------
-        dataset, state : str, optional
-            Only these.
-        limit : int or None
-            At most so many; None for all.
-
-        Returns
-        -------
-        list of RemoteRequest
-            As they stand.
+        As they stand.
         """
         return [self._request(one) for one in self._pages("requests", limit=limit, dataset=dataset, state=state)]
 
@@ -116,67 +66,21 @@ class Reading(Caller):
     ) -> Release:
         """Wait until a request has an outcome.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-        timeout_s : float, optional
-            At most so many seconds. Default: as long as it takes.
-        told : callable, optional
-            Given the request at each look.
-
-        Returns
-        -------
-        Release
-            As the service's ledger recorded it.
-
-        Raises
-        ------
-        WaitingError
-            When there is no outcome yet. Nothing is lost: wait again.
-        PolicyError
-            When a curator rejected it.
-        ComputationFailedError
-            When the computation ended without a result.
+        As the service's ledger recorded it.
         """
         return self._outcome(self.request(id), timeout_s, told)
 
     def release(self, id: str) -> Release:
         """Return the release of a request.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-
-        Returns
-        -------
-        Release
-            As the service's ledger recorded it.
-
-        Raises
-        ------
-        ConflictError
-            When it is not released.
+        As the service's ledger recorded it.
         """
         return Release.from_json(self._report(id, "json", "board").decode())
 
     def report(self, id: str, format: Form = "html", audience: Audience = "board") -> str | bytes:
         """Return the report of a request that was released.
 
-        Parameters
-        ----------
-        id : str
-            The request.
-        format : {"html", "pdf", "markdown", "text", "csv", "json"}
-            Its form.
-        audience : {"board", "analyst", "participant"}
-            For those who decide, or with every detail.
-
-        Returns
-        -------
-        str or bytes
-            Bytes for a PDF.
+        Bytes for a PDF.
         """
         if format not in get_args(Form):
             raise InvalidParameterError(f"format must be one of {', '.join(get_args(Form))}, but format={format!r}.")

@@ -141,15 +141,7 @@ _FAILURES: dict[str | None, tuple[type[DiscreetError], str]] = {
 def error_of_outcome(request: RemoteRequest) -> DiscreetError:
     """Return why a request has no release.
 
-    Parameters
-    ----------
-    request : RemoteRequest
-        Not released.
-
-    Returns
-    -------
-    DiscreetError
-        WaitingError while one may still come.
+    WaitingError while one may still come.
     """
     if request.is_open:
         return WaitingError(f"A request must be released to be read, but id={request.id} is {request.state}.")

@@ -10,24 +10,7 @@ from discreet.errors import MetadataError
 def names_of(metadata: Metadata, target: str, n_features: int) -> Sequence[str]:
     """Return the names of an array's columns.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        What is public about them.
-    target : str
-        The response, which is none of them.
-    n_features : int
-        Number of columns.
-
-    Returns
-    -------
-    sequence of str
-        The listed columns but the target, then the unlisted features: by their names, or as numbers from 0.
-
-    Raises
-    ------
-    MetadataError
-        When the metadata declare another number of columns.
+    The listed columns but the target, then the unlisted features: by their names, or as numbers from 0.
     """
     own = [name for name in metadata.columns if name != target]
     further: Sequence[str] = ()

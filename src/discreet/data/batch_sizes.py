@@ -20,16 +20,6 @@ BYTES_A_KEY = 24
 def rows_a_batch(most: int, n_columns: int) -> int:
     """Return the rows of a batch: fewer where columns are many.
 
-    Parameters
-    ----------
-    most : int
-        Rows of a batch of few columns.
-    n_columns : int
-        Number of columns.
-
-    Returns
-    -------
-    int
-        At least 1.
+    At least 1.
     """
     return max(1, min(most, BATCH_CELLS // max(n_columns, 1)))

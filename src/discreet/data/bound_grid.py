@@ -20,10 +20,7 @@ OCTAVES = (-20, 40)
 def bound_grid() -> Floats:
     """Return the points where a bound may lie: zero, and the powers of the fourth root of two, of both signs.
 
-    Returns
-    -------
-    ndarray of float
-        Increasing.
+    Increasing.
 
     Examples
     --------
@@ -69,15 +66,9 @@ class BoundMap:
     def encode(self, batch: pa.RecordBatch) -> Cells:
         """Return the places of a batch of rows.
 
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-            Holds `columns`, of whatever type.
+        For each column the grid's last point not above the cell, then its first point not below.
 
-        Returns
-        -------
-        ndarray of int16, shape (n_rows, n_columns)
-            For each column the grid's last point not above the cell, then its first point not below.
+        Returns shape (n_rows, n_columns).
         """
         grid = bound_grid()
         cells = np.full((batch.num_rows, self.n_columns), -1, dtype=np.int16, order="F")
@@ -95,15 +86,9 @@ class BoundMap:
     def count(self, cells: Cells) -> Integers:
         """Return how many cells each point of the grid took.
 
-        Parameters
-        ----------
-        cells : ndarray of int16, shape (n_rows, n_columns)
-            What `encode` returned.
+        Missing cells left out.
 
-        Returns
-        -------
-        ndarray of int64, shape (n_columns, n_points)
-            Missing cells left out.
+        Shapes: cells (n_rows, n_columns); returns (n_columns, n_points).
         """
         n_points = len(bound_grid())
         found = [np.bincount(column[column >= 0], minlength=n_points) for column in cells.T]

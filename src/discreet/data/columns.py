@@ -153,15 +153,7 @@ class Codes(Sequence[str]):
 def code_of(name: str) -> int:
     """Return the number that a name is, -1 for any other name.
 
-    Parameters
-    ----------
-    name : str
-        A name.
-
-    Returns
-    -------
-    int
-        A whole number of at most ten digits, written without zeros before it.
+    A whole number of at most ten digits, written without zeros before it.
 
     Examples
     --------
@@ -177,15 +169,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 def has_control(name: str) -> bool:
     r"""Tell whether a column's name holds a control character, which ends lines and texts where others read it.
 
-    Parameters
-    ----------
-    name : str
-        The name.
-
-    Returns
-    -------
-    bool
-        True for NUL, line breaks, tabs and their like.
+    True for NUL, line breaks, tabs and their like.
 
     Examples
     --------
@@ -247,10 +231,7 @@ class Features(NumericColumn):
     def listed(self) -> Sequence[str] | None:
         """Return all names, where they are public without a table's header.
 
-        Returns
-        -------
-        sequence of str or None
-            The names, or the numbers from 0 where only their count is given.
+        The names, or the numbers from 0 where only their count is given.
         """
         if self.names is not None:
             return self.names
@@ -259,17 +240,7 @@ class Features(NumericColumn):
     def holds(self, name: str, is_long: bool) -> bool:
         """Tell whether a name is one of the features.
 
-        Parameters
-        ----------
-        name : str
-            The name.
-        is_long : bool
-            Whether the table has one value a row, so that features without names are numbers.
-
-        Returns
-        -------
-        bool
-            True for a feature.
+        True for a feature.
         """
         if self.names is not None:
             return name in self.places
@@ -322,15 +293,7 @@ class PublicTwin(BaseModel):
 def how_to_declare(column: NumericColumn | CategoryColumn) -> str:
     """Return what a column lacks, and how to declare it.
 
-    Parameters
-    ----------
-    column : NumericColumn or CategoryColumn
-        Without bounds or levels.
-
-    Returns
-    -------
-    str
-        The end of a sentence.
+    The end of a sentence.
     """
     if isinstance(column, CategoryColumn):
         return "levels. Declare them, such as `levels: [a, b]`, with their `source`; never read them from the rows."
@@ -348,15 +311,7 @@ def how_to_declare(column: NumericColumn | CategoryColumn) -> str:
 def half_width(column: NumericColumn) -> tuple[float, float]:
     """Return the center and the half width of a declared column, in its unit.
 
-    Parameters
-    ----------
-    column : NumericColumn
-        A column with bounds.
-
-    Returns
-    -------
-    tuple of float
-        Center and half width; the half width is positive and finite.
+    Center and half width; the half width is positive and finite.
     """
     if column.lower is None or column.upper is None:
         raise MetadataError(f"A numeric column must have public {how_to_declare(column)}")

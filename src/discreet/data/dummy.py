@@ -19,28 +19,8 @@ Words = Callable[[int], NDArray[np.uint64]]
 def dummy_table(metadata: Metadata, n_rows: int, words: Words) -> pa.Table:
     """Draw a fake table: every column uniform within what is declared, and independent of the others.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        The declared shape. Every column must have bounds or levels.
-    n_rows : int
-        Number of rows, at least 1.
-    words : callable
-        Gives that many uniform uint64 words, such as ``Source().words``.
-
-    Returns
-    -------
-    pyarrow.Table
-        The unit's column first, if there is one, as int64; then integer columns as int64, real ones as
-        double, categories as string.
-
-    Raises
-    ------
-    InvalidParameterError
-        When `n_rows` is less than 1.
-    MetadataError
-        When a column is not declared, or declared so that no value fits; when it is not said how many features there
-        are, or how to name them; when there is a `layout`.
+    The unit's column first, if there is one, as int64; then integer columns as int64, real ones as double, categories
+    as string.
 
     Examples
     --------

@@ -30,15 +30,7 @@ amount, a code, an address of a house or of mail, a text."""
 def may_be_row(names: Sequence[str]) -> bool:
     """Tell whether the first line of a file may be a person's row instead of the columns' names.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The cells of that line.
-
-    Returns
-    -------
-    bool
-        True where one is empty, repeats or looks like a value. A row of words alone looks as names do.
+    True where one is empty, repeats or looks like a value. A row of words alone looks as names do.
 
     Examples
     --------
@@ -50,20 +42,7 @@ def may_be_row(names: Sequence[str]) -> bool:
 
 
 def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
-    """Refuse a table that lacks columns, or whose storage cannot hold numbers or text.
-
-    Parameters
-    ----------
-    header : sequence of (str, str)
-        Names and storage types.
-    columns : sequence of str
-        What must be there, once.
-
-    Raises
-    ------
-    DataMismatchError
-        From the header alone.
-    """
+    """Refuse a table that lacks columns, or whose storage cannot hold numbers or text."""
     kinds = dict(header)
     names = Counter(name for name, _ in header)
     for name in columns:
@@ -82,20 +61,7 @@ def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
 
 
 def require_all(header: Sequence[tuple[str, str]], declared: Sequence[str]) -> None:
-    """Refuse a table in memory that lacks a declared column, whether or not it will be read.
-
-    Parameters
-    ----------
-    header : sequence of (str, str)
-        Names and storage types.
-    declared : sequence of str
-        All columns that the metadata list.
-
-    Raises
-    ------
-    DataMismatchError
-        From the header alone.
-    """
+    """Refuse a table in memory that lacks a declared column, whether or not it will be read."""
     names = {name for name, _ in header}
     missing = [shown(name) for name in declared if name not in names]
     if missing:
@@ -121,14 +87,6 @@ def _nearly(name: str, names: Sequence[str]) -> str:
 def shown(name: str) -> str:
     """Return a column's name on one line.
 
-    Parameters
-    ----------
-    name : str
-        From a header.
-
-    Returns
-    -------
-    str
-        Control characters escaped, cut at 60.
+    Control characters escaped, cut at 60.
     """
     return repr(name[:60])

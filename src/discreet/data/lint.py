@@ -59,15 +59,7 @@ class Finding:
 def lint(metadata: Metadata) -> list[Finding]:
     """List what is missing from metadata, or looks wrong in it.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        The metadata; nothing else is looked at.
-
-    Returns
-    -------
-    list of Finding
-        The table's findings, then each column's in the order of the metadata; empty when all is well.
+    The table's findings, then each column's in the order of the metadata; empty when all is well.
 
     Examples
     --------
@@ -92,15 +84,7 @@ def lint(metadata: Metadata) -> list[Finding]:
 def printable(text: str) -> str:
     r"""Return text as one line that is safe to print, cut at 80 characters.
 
-    Parameters
-    ----------
-    text : str
-        Any text, such as a column's name.
-
-    Returns
-    -------
-    str
-        The text, with whatever does not print as an escape.
+    The text, with whatever does not print as an escape.
 
     Examples
     --------
@@ -114,15 +98,7 @@ def printable(text: str) -> str:
 def column_place(name: str) -> str:
     """Return the place of a column, for a finding.
 
-    Parameters
-    ----------
-    name : str
-        The column's name.
-
-    Returns
-    -------
-    str
-        Such as ``columns.age``.
+    Such as ``columns.age``.
     """
     return f"columns.{printable(name)}"
 

@@ -31,19 +31,8 @@ class People:
     def of(cls, blocks: Iterable[tuple[pa.Array, npt.NDArray[np.int16]]], as_text: bool) -> "tuple[People, Integers]":
         """Return the people of a table with a row for each, and their target.
 
-        Parameters
-        ----------
-        blocks : iterable of (pyarrow.Array, ndarray of int16)
-            Identifiers, and the target's integers.
-        as_text : bool
-            Whether identifiers are compared as text.
-
-        Returns
-        -------
-        People
-            Without rows that have no identifier.
-        ndarray of int64
-            The target's integer of each; where there are several, the least.
+        Returns (1) without rows that have no identifier; (2) the target's integer of each; where there are several,
+        the least.
         """
         kind = pa.large_string() if as_text else pa.int64()
         keys, cells = [pa.array([], kind)], [pa.array([], pa.int16())]
@@ -76,15 +65,7 @@ class People:
     def places(self, keys: pa.Array) -> Places:
         """Return the place of the person of each identifier.
 
-        Parameters
-        ----------
-        keys : pyarrow.Array
-            As `keys_of` returns them.
-
-        Returns
-        -------
-        ndarray of int32
-            -1 for nobody.
+        -1 for nobody.
         """
         if self._by_number is None:
             return places_in(keys, self.keys)
@@ -98,17 +79,7 @@ class People:
 def places_in(values: pa.Array, known: pa.Array) -> Places:
     """Return where values stand in a list.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        What is looked for.
-    known : pyarrow.Array
-        The list, of the same type, nothing twice.
-
-    Returns
-    -------
-    ndarray of int32
-        -1 for what is not in it.
+    -1 for what is not in it.
     """
     found = pc.fill_null(pc.index_in(values, value_set=known, skip_nulls=True), -1)
     result: Places = found.to_numpy(zero_copy_only=False).astype(np.int32)
@@ -118,19 +89,8 @@ def places_in(values: pa.Array, known: pa.Array) -> Places:
 def one_row_each(batches: Iterable[pa.RecordBatch], as_text: bool) -> tuple[People, list[pa.Array]]:
     """Return the people of a table, and one of each one's rows.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-        Identifiers first, then other columns, of whatever types.
-    as_text : bool
-        Whether identifiers are compared as text.
-
-    Returns
-    -------
-    People
-        Without rows that have no identifier.
-    list of pyarrow.Array
-        The other columns; of a person's several rows, the first by their cells' text.
+    Returns (1) without rows that have no identifier; (2) the other columns; of a person's several rows, the first by
+    their cells' text.
     """
     kind = pa.large_string() if as_text else pa.int64()
     keys: list[pa.Array] = [pa.array([], kind)]

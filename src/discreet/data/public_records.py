@@ -62,17 +62,7 @@ class PublicPoints:
     def weighted(self, places: Sequence[int], weights: Sequence[float]) -> pa.Table:
         """Return public records with the weights that a release gave them, in their own units.
 
-        Parameters
-        ----------
-        places : sequence of int
-            Of the points.
-        weights : sequence of float
-            Rows that each stands for.
-
-        Returns
-        -------
-        pyarrow.Table
-            The columns, and `weight`; with an underscore where a column has that name.
+        The columns, and `weight`; with an underscore where a column has that name.
         """
         name = "weight"
         while name in self.rows.column_names:
@@ -133,22 +123,7 @@ class PublicRecords:
             )
 
     def check_beside(self, private: Table, charged: bool) -> None:
-        """Refuse a public table that nobody declared public, or that is the private one.
-
-        Parameters
-        ----------
-        private : Table
-            Its rows are not read.
-        charged : bool
-            Whether a ledger is to be charged.
-
-        Raises
-        ------
-        PolicyError
-            When both are one file.
-        MetadataError
-            When the metadata do not say which file is public, though they stand for a table that a ledger knows.
-        """
+        """Refuse a public table that nobody declared public, or that is the private one."""
         if self.path is not None and private.holds_file(self.path):
             raise PolicyError(
                 "The private and the public table must be two, but one file is given as both. Give the private one as "
@@ -166,26 +141,7 @@ class PublicRecords:
     def points(self, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> PublicPoints:
         """Return the distinct points of some columns, on the public ranges.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            Of the private table: types, levels, and bounds where they are declared.
-        target : str
-            Numeric.
-        candidates : sequence of str or None
-            The other columns; default all listed ones.
-
-        Returns
-        -------
-        PublicPoints
-            Kept for the next time.
-
-        Raises
-        ------
-        MetadataError
-            When a column is not declared.
-        DataMismatchError
-            When the public table lacks one, or has a level that is not declared, or fewer than two points.
+        Kept for the next time.
         """
         self._check_declared(metadata)
         names = tuple(n for n in metadata.columns if n != target) if candidates is None else tuple(candidates)

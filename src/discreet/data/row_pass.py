@@ -49,33 +49,11 @@ class RowPass:
         return (*self.design.columns, *(() if self.cut is None else (self.cut.unit_id,)))
 
     def of_batch(self, batch: pa.RecordBatch) -> Integers:
-        """Return the sum over a batch of a table without a cut by unit.
-
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-            Holds `columns`.
-
-        Returns
-        -------
-        ndarray of int64
-            Of the shape of `start`.
-        """
+        """Return the sum over a batch of a table without a cut by unit."""
         return self.work(self.design.encode(batch))
 
     def of_units(self, rows: UnitRows) -> Integers:
-        """Return the sum over the rows of whole units, each cut to what may remain of it.
-
-        Parameters
-        ----------
-        rows : UnitRows
-            All rows of these units.
-
-        Returns
-        -------
-        ndarray of int64
-            Of the shape of `start`.
-        """
+        """Return the sum over the rows of whole units, each cut to what may remain of it."""
         if self.cut is None:
             return self.start.copy()
         if self.cut.of_units is not None:
@@ -89,21 +67,9 @@ class RowPass:
 def owned_rows(batch: pa.RecordBatch, design: RowMap, part: int = 0, n_parts: int = 1) -> tuple[pa.Array, Cells]:
     """Return the owners of rows, and the rows encoded.
 
-    Parameters
-    ----------
-    batch : pyarrow.RecordBatch
-        The design's columns, and last the unit's.
-    design : RowMap
-        The row map.
-    part, n_parts : int
-        Which part of all units; rows of others, and of nobody, are left out.
+    Returns (1) identifiers; (2) encoded rows.
 
-    Returns
-    -------
-    pyarrow.Array
-        Identifiers.
-    ndarray of int16, shape (n, n_columns)
-        Encoded rows.
+    Returns shape (n, n_columns).
     """
     width = batch.num_columns - 1
     owners, rows = batch.column(width), batch.select(range(width))

@@ -42,15 +42,7 @@ class Scales:
     def of(cls, columns: Sequence[NumericColumn]) -> "Scales":
         """Return the scales of declared columns.
 
-        Parameters
-        ----------
-        columns : sequence of NumericColumn
-            With bounds.
-
-        Returns
-        -------
-        Scales
-            In the columns' order.
+        In the columns' order.
         """
         middle, half = np.array([half_width(column) for column in columns]).reshape(-1, 2).T
         return cls(
@@ -65,30 +57,14 @@ class Scales:
     def part(self, start: int, stop: int) -> "Scales":
         """Return the scales of some of the features.
 
-        Parameters
-        ----------
-        start, stop : int
-            From which and before which.
-
-        Returns
-        -------
-        Scales
-            Itself where all features are alike.
+        Itself where all features are alike.
         """
         return self.at(slice(start, stop))
 
     def at(self, place: slice | npt.NDArray[np.int64]) -> "Scales":
         """Return the scales of the features at some places.
 
-        Parameters
-        ----------
-        place : slice or ndarray of int
-            Which ones, perhaps some more than once.
-
-        Returns
-        -------
-        Scales
-            Itself where all features are alike.
+        Itself where all features are alike.
         """
         if len(self.lower) == 1:
             return self
@@ -99,15 +75,9 @@ class Scales:
     def cells(self, values: Floats) -> Floats:
         """Return integers on the grid, as floats: what the row map of a regression makes of the same cells.
 
-        Parameters
-        ----------
-        values : ndarray of float, shape (..., n_features)
-            Cells in their unit, NaN where missing.
+        Whole numbers in [-32767, 32767].
 
-        Returns
-        -------
-        ndarray of float
-            Whole numbers in [-32767, 32767].
+        Shapes: values (..., n_features).
         """
         if self.strict.any():
             beyond = self.strict & ((values < self.lower) | (values > self.upper))
@@ -126,15 +96,9 @@ class Scales:
 def matrix_of(columns: Sequence[pa.Array]) -> Floats:
     """Return columns as numbers, those of one storage type at once: there may be thousands.
 
-    Parameters
-    ----------
-    columns : sequence of pyarrow.Array
-        Of any types and one length.
+    NaN where a cell is missing, not finite or not a number; never an error.
 
-    Returns
-    -------
-    ndarray of float64, shape (n_columns, n_rows)
-        NaN where a cell is missing, not finite or not a number; never an error.
+    Returns shape (n_columns, n_rows).
     """
     found = np.empty((len(columns), len(columns[0]) if columns else 0))
     kinds: dict[Any, list[int]] = {}

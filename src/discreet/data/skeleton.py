@@ -57,30 +57,7 @@ def skeleton(
 ) -> str:
     """Write metadata with blanks for what only the owner of the data knows.
 
-    Parameters
-    ----------
-    header : sequence of (str, str)
-        Each column's name and storage type, as DuckDB prints it. No row is looked at.
-    dataset : str
-        The key in the ledger.
-    unit : str
-        Who is protected.
-    neighboring : NeighboringRelation or str
-        The relation; by default the number of rows is private.
-    n_rows : int or None
-        The public number of rows, under ``replace_one`` only.
-
-    Returns
-    -------
-    str
-        YAML that `Metadata.from_text` reads as it stands; `lint` lists what is still blank.
-
-    Raises
-    ------
-    MetadataError
-        When names repeat, when no column can be used, or when an argument does not fit the schema.
-    InvalidParameterError
-        When the relation is not known.
+    YAML that `Metadata.from_text` reads as it stands; `lint` lists what is still blank.
 
     Examples
     --------

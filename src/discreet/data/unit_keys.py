@@ -14,17 +14,7 @@ from discreet.kernels.unit_cuts import mixed
 def keys_of(values: pa.Array, as_text: bool) -> pa.Array:
     """Return identifiers in one form, whatever the storage.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Of any type.
-    as_text : bool
-        Whether they become text; else they are whole numbers.
-
-    Returns
-    -------
-    pyarrow.Array
-        Text or int64; null where there is none.
+    Text or int64; null where there is none.
     """
     return unit_keys(values).cast(pa.large_string()) if as_text else values.cast(pa.int64())
 
@@ -32,15 +22,7 @@ def keys_of(values: pa.Array, as_text: bool) -> pa.Array:
 def is_whole(kind: pa.DataType) -> bool:
     """Tell whether identifiers of a storage type are compared as numbers, which is fast; all others are as text.
 
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        The type.
-
-    Returns
-    -------
-    bool
-        True for integers that 64 bits with a sign hold.
+    True for integers that 64 bits with a sign hold.
     """
     return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
 
@@ -48,15 +30,7 @@ def is_whole(kind: pa.DataType) -> bool:
 def unit_keys(values: pa.Array) -> pa.Array:
     """Return identifiers as text that is the same whatever the storage: the numbers 7 and 7.0 are one unit, and "7".
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Identifiers of any type.
-
-    Returns
-    -------
-    pyarrow.Array
-        Text; null for a missing identifier.
+    Text; null for a missing identifier.
     """
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
@@ -94,17 +68,7 @@ def _real_keys(found: npt.NDArray[np.float64]) -> pa.Array:
 def parts_of(keys: pa.Array, n_parts: int) -> npt.NDArray[np.int64]:
     """Return in which part of all units each identifier's unit is.
 
-    Parameters
-    ----------
-    keys : pyarrow.Array
-        As `keys_of` returns them, none of them null.
-    n_parts : int
-        Number of parts, of about the same size.
-
-    Returns
-    -------
-    ndarray of int64
-        From 0 to before n_parts: by a public hash, so that the rows of a unit are in one part.
+    From 0 to before n_parts: by a public hash, so that the rows of a unit are in one part.
     """
     if pa.types.is_integer(keys.type):
         words = mixed(keys.to_numpy(zero_copy_only=False).view(np.uint64))

@@ -17,17 +17,7 @@ LEAST_KEYS = 2**16
 def passes_of(n_values: int | None, n_people: int, n_features: int) -> Iterator[tuple[int, int, int, int]]:
     """Return the passes over the values: no more is kept at once than fits the memory, and a key fits its word.
 
-    Parameters
-    ----------
-    n_values : int or None
-        Number of values, where it is stated.
-    n_people, n_features : int
-        Number of people and of features.
-
-    Yields
-    ------
-    tuple of int
-        First feature, number of features, part, number of parts.
+    First feature, number of features, part, number of parts.
     """
     bits = 64 - CELL_BITS - n_people.bit_length()
     width = min(n_features, 2**bits)
@@ -59,15 +49,7 @@ class ValueKeys:
         self._used = 0
 
     def add(self, person: npt.NDArray[np.int32], feature: npt.NDArray[np.int32], cell: npt.NDArray[np.int16]) -> None:
-        """Add values.
-
-        Parameters
-        ----------
-        person, feature : ndarray of int32
-            Places; -1 for nobody and for none, which count for nothing.
-        cell : ndarray of int16
-            Integers on the grid.
-        """
+        """Add values."""
         for start in range(0, len(person), LEAST_KEYS):
             some = slice(start, start + LEAST_KEYS)
             keys = packed(person[some], feature[some], cell[some], self._bits, self._part, self._n_parts)
@@ -87,17 +69,7 @@ class ValueKeys:
             self._keys = more
 
     def add_to(self, total: Integers, response: Integers, zero: int) -> None:
-        """Add up what the values change against a table of zeros.
-
-        Parameters
-        ----------
-        total : ndarray of int64
-            Sum of each feature; added to.
-        response : ndarray of int64
-            The target's integer of each person.
-        zero : int
-            The integer of the value 0.
-        """
+        """Add up what the values change against a table of zeros."""
         keys = self._keys[: self._used]
         keys.sort()
         add_firsts(keys, self._bits, response, zero, total)
@@ -105,10 +77,7 @@ class ValueKeys:
     def found(self) -> tuple[Integers, Integers, Integers]:
         """Return the values, each pair of feature and person once.
 
-        Returns
-        -------
-        tuple of ndarray of int64
-            Feature, person, and integer on the grid.
+        Feature, person, and integer on the grid.
         """
         keys = self._keys[: self._used]
         keys.sort()

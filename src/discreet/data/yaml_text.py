@@ -19,27 +19,8 @@ MOST_DEPTH = 50
 def parse_text(text: str, name: str = "metadata", what: str = "Metadata") -> Any:
     """Return the value that a YAML or JSON text holds, whatever its schema.
 
-    Parameters
-    ----------
-    text : str
-        YAML or JSON.
-    name : str
-        How messages call the text.
-    what : str
-        What the text holds, for messages.
+    Dictionaries, lists and scalars.
 
-    Returns
-    -------
-    Any
-        Dictionaries, lists and scalars.
-
-    Raises
-    ------
-    MetadataError
-        When the text is neither, repeats a key, uses aliases, or is longer or nested more deeply than any metadata.
-
-    Notes
-    -----
     Cost: linear in the text's length, about 2 s for a megabyte.
     Words are read as they are written: ``yes``, ``010``, ``12:30`` and ``2020-01-31`` are text, so that
     ``levels: [yes, no]`` are the levels "yes" and "no".
@@ -64,15 +45,7 @@ def parse_text(text: str, name: str = "metadata", what: str = "Metadata") -> Any
 def yaml_text(value: Any) -> str:
     """Return a value as YAML text that reads back exactly.
 
-    Parameters
-    ----------
-    value : Any
-        Dictionaries, lists and scalars.
-
-    Returns
-    -------
-    str
-        YAML, keys in their order.
+    YAML, keys in their order.
     """
     return yaml.dump(value, Dumper=_ExactDumper, sort_keys=False, allow_unicode=True, width=100)
 

@@ -24,13 +24,7 @@ SELECT
 
 
 def prepare_sqlite(connection: sqlite3.Connection) -> None:
-    """Have SQLite wait for the disk at each commit; a connection keeps no such setting from an earlier one.
-
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        A new one, outside a transaction.
-    """
+    """Have SQLite wait for the disk at each commit; a connection keeps no such setting from an earlier one."""
     # FULL is not enough without a write-ahead log: if the machine dies, the removal of the journal is undone, and the
     # journal then undoes the commit.
     connection.execute("PRAGMA synchronous=EXTRA")
@@ -39,17 +33,7 @@ def prepare_sqlite(connection: sqlite3.Connection) -> None:
 def make_durable(connection: Connection, tables: Sequence[str]) -> str | None:
     """Have the transaction under way wait for the disk when it commits.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a writing transaction.
-    tables : sequence of str
-        What it may write.
-
-    Returns
-    -------
-    str or None
-        Why that cannot be, in a few words with the remedy.
+    Why that cannot be, in a few words with the remedy.
     """
     return _sqlite_problem(connection) if connection.dialect.name == "sqlite" else _server_problem(connection, tables)
 

@@ -41,22 +41,7 @@ class Location:
 def resolve(location: str | Path, unreachable: Unreachable) -> Location:
     """Find out where a database is, and that it can be there.
 
-    Parameters
-    ----------
-    location : str or Path
-        A path, or an SQLAlchemy URL of SQLite or PostgreSQL.
-    unreachable : callable
-        Makes the error.
-
-    Returns
-    -------
-    Location
-        Where it is.
-
-    Raises
-    ------
-    DiscreetError
-        What `unreachable` makes, when no database can be there.
+    Where it is.
     """
     if isinstance(location, str) and re.match(r"[A-Za-z][A-Za-z0-9+]*://", location):
         return _from_url(location, unreachable)

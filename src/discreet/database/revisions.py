@@ -45,35 +45,14 @@ class Migrations:
     def revision_of(self, connection: Connection) -> str | None:
         """Return the revision that a database holds.
 
-        Parameters
-        ----------
-        connection : Connection
-            Any connection to it.
-
-        Returns
-        -------
-        str or None
-            None when it holds no such tables.
+        None when it holds no such tables.
         """
         if not inspect(connection).has_table(self.version_table):
             return None
         return connection.execute(select(column("version_num")).select_from(table(self.version_table))).scalar()
 
     def upgrade(self, connection: Connection, refuse: Callable[[str], DiscreetError]) -> None:
-        """Create or migrate the tables inside the caller's transaction; do nothing when they are current.
-
-        Parameters
-        ----------
-        connection : Connection
-            In a writing transaction: another process that creates the same tables waits for it.
-        refuse : callable
-            Makes the error from a reason in a few words.
-
-        Raises
-        ------
-        DiscreetError
-            What `refuse` makes, when the database belongs to something else, or to a newer version.
-        """
+        """Create or migrate the tables inside the caller's transaction; do nothing when they are current."""
         if connection.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(self.lock)))
         found = self.revision_of(connection)

@@ -87,15 +87,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Open a reading transaction, which sees one moment of the database.
 
-        Yields
-        ------
-        Connection
-            In a transaction.
-
-        Raises
-        ------
-        DiscreetError
-            What `unreachable` makes, when the database cannot be read.
+        In a transaction.
         """
         with self._transaction(write=False) as connection:
             yield connection
@@ -104,15 +96,7 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """Open a writing transaction, committed to disk at the end or undone by any exception.
 
-        Yields
-        ------
-        Connection
-            In a transaction; on SQLite no other can write meanwhile.
-
-        Raises
-        ------
-        DiscreetError
-            What `unreachable` makes, when the database cannot be written, or a crash could undo what is.
+        In a transaction; on SQLite no other can write meanwhile.
         """
         with self._transaction(write=True) as connection:
             yield connection

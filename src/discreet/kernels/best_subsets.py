@@ -49,42 +49,20 @@ def best_subsets(
 ) -> tuple[Floats, npt.NDArray[np.object_]]:
     """Return the models of each size with the smallest residual sums of squares.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (p, p)
-        X'X, symmetric. Together with `xty` and `yty` positive semidefinite but for rounding: not checked here.
-    xty : ndarray of float, shape (p,)
-        X'y.
-    yty : float
-        y'y.
-    units : ndarray of bool, shape (d, p)
-        Columns of each unit that enters or leaves as one; 1 <= d <= 128, disjoint, none empty.
-    always : ndarray of bool, shape (p,)
-        Columns in every model, such as the intercept; in no unit.
-    max_size : int
-        The most units in a model, from 1 to d.
-    n_best : int
-        Models wanted of each size, positive.
+    Returns (1) row m - 1: min ||y - Xb||^2 of models of m units, in increasing order; infinite where there are not so
+    many; (2) bit j set: unit j is in the model. Python's integers, of any length.
 
-    Returns
-    -------
-    rss : ndarray of float, shape (max_size, n_best)
-        Row m - 1: min ||y - Xb||^2 of models of m units, in increasing order; infinite where there are not so many.
-    masks : ndarray of int, shape (max_size, n_best)
-        Bit j set: unit j is in the model. Python's integers, of any length.
-
-    Notes
-    -----
     The search is finished whatever it takes: `search_subsets` is the one with an end. A column that others explain but
     for 1e-12 of its square adds nothing to them. Models whose residual sums of squares differ by less than 1e-10 of
     themselves, or 1e-14 of what the columns of every model leave unexplained, are ties, and any of them may be
     returned; with singular moments, 1e-10 of the latter. Cost: exponential in d at worst; a few microseconds a node,
     and thousands to a million nodes for 30 to 40 columns with some signal.
 
-    References
-    ----------
-    Furnival and Wilson 1974, Regressions by leaps and bounds; Gatu and Kontoghiorghes 2006, Branch-and-bound
+    Source: Furnival and Wilson 1974, Regressions by leaps and bounds; Gatu and Kontoghiorghes 2006, Branch-and-bound
     algorithms for computing the best-subset regression models (the order of the units at each node).
+
+    Shapes: gram (p, p), xty (p,), units (d, p), always (p,); returns rss (max_size, n_best), masks (max_size,
+    n_best).
 
     Examples
     --------
@@ -110,34 +88,12 @@ def search_subsets(
 ) -> Search:
     """Return the best models of each size, or the best that so much work finds, and what is proven of them.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (p, p)
-        X'X.
-    xty : ndarray of float, shape (p,)
-        X'y.
-    yty : float
-        y'y.
-    units : ndarray of bool, shape (d, p)
-        Columns of each unit; 1 <= d <= 128, disjoint, none empty.
-    always : ndarray of bool, shape (p,)
-        Columns in every model.
-    max_size : int
-        The most units in a model.
-    n_best : int
-        Models wanted of each size.
-    most_work : float
-        Multiplications in the tree, some 10^9 a second, after which the search ends.
+    Every size has a model: the search starts from those that steps and exchanges find. A function of the arguments
+    alone, also where it is not finished.
 
-    Returns
-    -------
-    Search
-        Every size has a model: the search starts from those that steps and exchanges find. A function of the arguments
-        alone, also where it is not finished.
+    Source: As for `best_subsets`.
 
-    References
-    ----------
-    As for `best_subsets`.
+    Shapes: gram (p, p), xty (p,), units (d, p), always (p,).
     """
     moments = _project(np.block([[gram, xty[:, None]], [xty[None, :], np.array([[yty]])]]), always)
     total = max(float(moments[-1, -1]), 0.0)

@@ -34,33 +34,12 @@ def search(
 ) -> tuple[Floats, Masks, Floats, int]:
     """Return the best models of each size, what no model of a size can be below, and how many nodes were visited.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (q, q)
-        Correlations of the columns, ordered by unit.
-    xty : ndarray of float, shape (q,)
-        Correlations with the target.
-    starts : ndarray of int64, shape (d + 1,)
-        Columns of unit j are starts[j] to starts[j + 1], at least one; 1 <= d <= 128.
-    max_size : int
-        Units in the largest model, from 1 to d.
-    n_best : int
-        Models kept for each size.
-    ridge : float
-        Added to the diagonal where bounds are computed, so that the inverse exists.
-    most_work : float
-        Multiplications after which the search ends, whatever is left.
+    Returns (1) share of the total, best first; infinite where there are not so many models; (2) bit j set: unit j is
+    in the model; (3) no model that is not listed leaves less; infinite where the search was finished and all models
+    are listed; (4) nodes.
 
-    Returns
-    -------
-    unexplained : ndarray of float, shape (max_size + 1, n_best)
-        Share of the total, best first; infinite where there are not so many models.
-    masks : ndarray of uint64, shape (max_size + 1, n_best, 2)
-        Bit j set: unit j is in the model.
-    least : ndarray of float, shape (max_size + 1,)
-        No model that is not listed leaves less; infinite where the search was finished and all models are listed.
-    visited : int
-        Nodes.
+    Shapes: gram (q, q), xty (q,), starts (d + 1,); returns unexplained (max_size + 1, n_best), masks (max_size + 1,
+    n_best, 2), least (max_size + 1,).
     """
     d, q = len(starts) - 1, len(xty)
     problem = (np.ascontiguousarray(gram), np.ascontiguousarray(xty), starts, float(ridge))
@@ -100,15 +79,7 @@ def search(
 def last_places(d: int, max_size: int, n_best: int) -> Places:
     """Return the last place to fill of each size from 1 on.
 
-    Parameters
-    ----------
-    d, max_size, n_best : int
-        Units, the largest size, models wanted of each.
-
-    Returns
-    -------
-    ndarray of int64, shape (max_size,)
-        Of some sizes there are fewer models than wanted.
+    Returns shape (max_size,).
     """
     return np.array([min(n_best, math.comb(d, size)) - 1 for size in range(1, max_size + 1)], dtype=np.int64)
 

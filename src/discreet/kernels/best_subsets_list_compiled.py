@@ -17,21 +17,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_compile
 def offer(problem, best, size, model, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Compute what a model leaves unexplained, and keep it when it is among the best of its size.
-
-    Parameters
-    ----------
-    problem : tuple
-        Correlations of the columns and with the target, starts of the units, ridge; as `search` has them.
-    best : tuple of ndarray
-        Values and models of each size, the last place to fill, the highest value from each size on.
-    size : int
-        Number of its units.
-    model : ndarray of uint64
-        The model.
-    work : tuple of ndarray
-        Room that is overwritten.
-    """
+    """Compute what a model leaves unexplained, and keep it when it is among the best of its size."""
     values, masks, last, limit = best
     value = _unexplained(problem, model, work)
     if not value < _needed(values[size, last[size]]):
@@ -57,31 +43,7 @@ def offer_without(  # type: ignore[no-untyped-def]
 ):  # fmt: skip # pragma: no cover - compiled
     """Offer the model without each of its free units in turn, where that may be better; return how many were.
 
-    Parameters
-    ----------
-    problem : tuple
-        Correlations of the columns and with the target, starts of the units, ridge; as `search` has them.
-    best : tuple of ndarray
-        Values and models of each size, the last place to fill, the highest value from each size on.
-    size : int
-        Number of units without one.
-    model : ndarray of uint64
-        The model.
-    rss : float
-        What it leaves unexplained.
-    unit : ndarray of int64
-        Its free units.
-    rise : ndarray of float
-        What dropping each of them adds.
-    n : int
-        How many they are.
-    work : tuple of ndarray
-        Room that is overwritten.
-
-    Returns
-    -------
-    int
-        Models whose sum was computed.
+    Models whose sum was computed.
     """
     values, last = best[0], best[2]
     if size < 1 or size >= len(values):
@@ -101,19 +63,7 @@ def offer_without(  # type: ignore[no-untyped-def]
 def is_wanted(best, least, most, bound):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Whether models of these sizes, none better than the bound, are still looked for.
 
-    Parameters
-    ----------
-    best : tuple of ndarray
-        Values and models of each size, the last place to fill, the highest value from each size on.
-    least, most : int
-        Sizes, between which there may be none.
-    bound : float
-        What no such model can be below.
-
-    Returns
-    -------
-    bool
-        False when none would enter the list.
+    False when none would enter the list.
     """
     values, _, last, limit = best
     low, high = max(1, least), min(most, len(values) - 1)

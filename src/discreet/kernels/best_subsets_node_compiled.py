@@ -24,35 +24,7 @@ def refresh(  # type: ignore[no-untyped-def]
 ):  # fmt: skip # pragma: no cover - compiled
     """Compute a node from the correlations; return what its model leaves unexplained.
 
-    Parameters
-    ----------
-    problem : tuple
-        Correlations of the columns and with the target, starts of the units, ridge; as `search` has them.
-    model : ndarray of uint64
-        The node's model.
-    unit : ndarray of int64
-        Units that may still be dropped.
-    n : int
-        How many they are.
-    place : ndarray of int64
-        Filled: the place of their first columns in the inverse.
-    inverse : ndarray of float
-        Filled: of the free columns given the fixed ones.
-    coef : ndarray of float
-        Filled: coefficients of the free columns.
-    first : ndarray of float
-        Filled: the diagonal of the inverse.
-    rise : ndarray of float
-        Filled: what dropping each of them adds.
-    work : tuple of ndarray
-        Room that is overwritten.
-    small : tuple of ndarray
-        Room for a unit's columns that is overwritten; `invert_rest` reads what `drop` leaves in it.
-
-    Returns
-    -------
-    float
-        Share of the total, at least 0.
+    Share of the total, at least 0.
     """
     gram, xty, starts, ridge = problem
     inner, inner_side = small[3], small[4]
@@ -119,27 +91,7 @@ def refresh(  # type: ignore[no-untyped-def]
 def drop(parent, unit, place, left, new_coef, rise, small):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Coefficients and rises of the units left when one is dropped; False when too many digits are lost.
 
-    Parameters
-    ----------
-    parent : tuple
-        Starts of the units; inverse, coefficients and first diagonal of the node; place and width of what it drops.
-    unit : ndarray of int64
-        Units that are left.
-    place : ndarray of int64
-        The place of their first columns in the inverse.
-    left : int
-        How many they are.
-    new_coef : ndarray of float
-        Filled: their coefficients.
-    rise : ndarray of float
-        Filled: what dropping each of them adds.
-    small : tuple of ndarray
-        Room for a unit's columns that is overwritten; `invert_rest` reads what `drop` leaves in it.
-
-    Returns
-    -------
-    bool
-        Whether the inverse need not be computed anew.
+    Whether the inverse need not be computed anew.
     """
     starts, inverse, coef, first, origin, width = parent
     block, side, shift, inner, inner_side = small
@@ -185,31 +137,7 @@ def drop(parent, unit, place, left, new_coef, rise, small):  # type: ignore[no-u
 def invert_rest(  # type: ignore[no-untyped-def]
     parent, unit, place, low, left, new, coef, new_first, work, small
 ):  # fmt: skip # pragma: no cover - compiled
-    """The inverse that goes with `drop`, for the units from `low` on; their places become those in it.
-
-    Parameters
-    ----------
-    parent : tuple
-        Starts of the units; inverse, coefficients and first diagonal of the node; place and width of what it drops.
-    unit : ndarray of int64
-        Units that are left.
-    place : ndarray of int64
-        Of their first columns in the node's inverse; overwritten.
-    low : int
-        The first unit that matters.
-    left : int
-        How many are left.
-    new : ndarray of float
-        Filled: the inverse.
-    coef : ndarray of float
-        As `drop` filled it; moved to the new places.
-    new_first : ndarray of float
-        Filled: the diagonal when it was last computed anew.
-    work : tuple of ndarray
-        Room that is overwritten.
-    small : tuple of ndarray
-        Room for a unit's columns that is overwritten; `invert_rest` reads what `drop` leaves in it.
-    """
+    """The inverse that goes with `drop`, for the units from `low` on; their places become those in it."""
     starts, inverse, _, first, _, width = parent
     side, source, moved = small[1], work[3], work[4]
     m = 0

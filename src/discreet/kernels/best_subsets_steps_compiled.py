@@ -28,30 +28,14 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 def stepwise(gram: Floats, xty: Floats, starts: Places, max_size: int) -> tuple[Masks, Masks]:
     """Return models of each size: on the way from no unit to all, and on the way back.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (q, q)
-        Correlations of the columns, ordered by unit.
-    xty : ndarray of float, shape (q,)
-        Correlations with the target.
-    starts : ndarray of int64, shape (d + 1,)
-        Columns of unit j are starts[j] to starts[j + 1], at least one.
-    max_size : int
-        Units in the largest model, from 1 to d.
+    Row m - 1 is a model of m units: bit j set, unit j is in it.
 
-    Returns
-    -------
-    upward, downward : ndarray of uint64, shape (max_size, 2)
-        Row m - 1 is a model of m units: bit j set, unit j is in it.
-
-    Notes
-    -----
     Deterministic. Cost: O(d^2) products for each look at all exchanges, O(q^2) for each column that enters or leaves.
 
-    References
-    ----------
-    Efroymson 1960, Multiple regression analysis; Miller 2002, Subset Selection in Regression, chapter 3; Goodnight
-    1979, A tutorial on the sweep operator.
+    Source: Efroymson 1960, Multiple regression analysis; Miller 2002, Subset Selection in Regression, chapter 3;
+    Goodnight 1979, A tutorial on the sweep operator.
+
+    Shapes: gram (q, q), xty (q,), starts (d + 1,); returns upward, downward (max_size, 2).
     """
     d, q = len(starts) - 1, len(xty)
     table = np.block([[gram, xty[:, None]], [xty[None, :], np.ones((1, 1))]])

@@ -9,17 +9,7 @@ Bits = npt.NDArray[np.uint8]
 def bits_of(mask: int, length: int) -> Bits:
     """Return the bits of an integer, the lowest first.
 
-    Parameters
-    ----------
-    mask : int
-        At least 0.
-    length : int
-        At least so many bits are wanted.
-
-    Returns
-    -------
-    ndarray of uint8
-        Ones and zeros.
+    Ones and zeros.
 
     Examples
     --------
@@ -33,15 +23,7 @@ def bits_of(mask: int, length: int) -> Bits:
 def mask_of(bits: Bits) -> int:
     """Return the integer that has these bits, the lowest first.
 
-    Parameters
-    ----------
-    bits : ndarray of uint8
-        Ones and zeros.
-
-    Returns
-    -------
-    int
-        At least 0.
+    At least 0.
 
     Examples
     --------

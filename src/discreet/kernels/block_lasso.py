@@ -18,30 +18,16 @@ GAP = 1e-4
 def named_by_lasso(cells: Cells, k: int, alpha: float) -> Places:
     """Return the columns with the largest coefficients of a lasso on standardized columns.
 
-    Parameters
-    ----------
-    cells : ndarray of int16, shape (n_rows, d + 1)
-        The last column is the target. Any number of rows, in any order.
-    k : int
-        The most columns that may be named.
-    alpha : float
-        Price of a coefficient: with standardized columns a column alone is named from a correlation of alpha on.
+    Places of the columns, increasing; none where the rows do not allow a fit.
 
-    Returns
-    -------
-    ndarray of int64, at most k
-        Places of the columns, increasing; none where the rows do not allow a fit.
-
-    Notes
-    -----
     Columns and target are centered and divided by their standard deviations on these rows; a constant is never named,
     and of equal coefficients the first. Rows are put into one order first, so that equal rows give equal bits. Cost:
     O(n d) a pass.
 
-    References
-    ----------
-    Friedman, Hastie, Tibshirani 2010, Regularization paths for generalized linear models via coordinate descent;
-    Kifer, Smith, Thakurta 2012, section 3; Swope et al. 2024, section 4.
+    Source: Friedman, Hastie, Tibshirani 2010, Regularization paths for generalized linear models via coordinate
+    descent; Kifer, Smith, Thakurta 2012, section 3; Swope et al. 2024, section 4.
+
+    Shapes: cells (n_rows, d + 1).
     """
     nothing = np.empty(0, dtype=np.int64)
     if len(cells) < 2:

@@ -16,23 +16,9 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 def lasso(features: Floats, target: Floats, price: float, max_steps: int, gap: float) -> Floats:
     """Return the minimizer of ||y - Xb||^2 / 2 + price ||b||_1, or the point that so many passes reach.
 
-    Parameters
-    ----------
-    features : ndarray of float, shape (n_rows, d)
-        X, in Fortran's order.
-    target : ndarray of float, shape (n_rows,)
-        y. Overwritten with the residual.
-    price : float
-        Of a coefficient, positive.
-    max_steps : int
-        The most passes over the columns.
-    gap : float
-        Duality gap at which the descent ends, as a share of ||y||^2.
+    The coefficients.
 
-    Returns
-    -------
-    ndarray of float, shape (d,)
-        The coefficients.
+    Shapes: features (n_rows, d), target (n_rows,); returns (d,).
     """
     coefficients = np.zeros(features.shape[1])
     _descend(features, target, price, max_steps, gap * float(target @ target), coefficients)

@@ -55,21 +55,11 @@ class LossTables:
     def sums(self, cells: Cells, targets: Cells) -> Integers:
         """Return each model's sum of losses.
 
-        Parameters
-        ----------
-        cells : ndarray of int16, shape (n, q)
-            The constant and the columns, in units of 1 / 32767.
-        targets : ndarray of int16, shape (n,)
-            In units of 1 / 32767, from -1 to 1.
+        In units of 1 / `LOSS_ONE`; at most that a row.
 
-        Returns
-        -------
-        ndarray of int64, shape (n_models,)
-            In units of 1 / `LOSS_ONE`; at most that a row.
-
-        Notes
-        -----
         Products below 2^53 make the matrix product exact, whatever its order. Cost: O(n q n_models).
+
+        Shapes: cells (n, q), targets (n,); returns (n_models,).
         """
         found = np.zeros(len(self.theta), dtype=np.int64)
         for start in range(0, len(cells), BLOCK):
@@ -95,22 +85,9 @@ def loss_tables(
 ) -> LossTables:
     """Return the tables of a bounded loss.
 
-    Parameters
-    ----------
-    models : ndarray of float, shape (n_models, q)
-        Coefficients of the constant and of the columns, per half range; cut so that products stay exact.
-    mean : callable
-        From linear predictors to predictions of the target on its scale from -1 to 1.
-    clip : float, optional
-        In (0, 1/2), for a target of two classes: the logarithm of the chance of the class, chances cut at `clip` and
-        1 - `clip`. Default the squared error of the prediction over 4, which for two classes is Brier's.
-    quantile : float, optional
-        In (0, 1): the pinball loss instead.
+    Losses from 0 to `LOSS_ONE`.
 
-    Returns
-    -------
-    LossTables
-        Losses from 0 to `LOSS_ONE`.
+    Shapes: models (n_models, q).
     """
     largest = 2.0**52 / (GRID * max(models.shape[1], 1)) - 1.0
     theta = np.rint(np.clip(models / THETA_UNIT, -largest, largest))

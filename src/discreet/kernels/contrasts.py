@@ -40,36 +40,16 @@ class _Location(Solved):
     def n_parameters(self, n_features: int) -> int:
         """Return how many parameters there are: one a column.
 
-        Parameters
-        ----------
-        n_features : int
-            Columns of X, p.
-
-        Returns
-        -------
-        int
-            Length of theta, q = p.
+        Length of theta, q = p.
         """
         return n_features
 
     def value_and_gradient(self, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Return m and its gradient at each point.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (p,)
-            Location.
-        X : ndarray of float, shape (m, p)
-            Points.
-        y : ndarray of float, shape (m,)
-            Not used.
+        Returns (1) losses, added over columns; (2) their derivatives by theta, from the right.
 
-        Returns
-        -------
-        values : ndarray of float, shape (m,)
-            Losses, added over columns.
-        gradients : ndarray of float, shape (m, p)
-            Their derivatives by theta, from the right.
+        Shapes: theta (p,), X (m, p), y (m,); returns values (m,), gradients (m, p).
         """
         values, gradients = self._losses(theta - X)
         return values.sum(axis=1), gradients
@@ -154,36 +134,16 @@ class _Linear(Solved):
     def n_parameters(self, n_features: int) -> int:
         """Return how many parameters there are: the intercept and one slope a column.
 
-        Parameters
-        ----------
-        n_features : int
-            Columns of X, p.
-
-        Returns
-        -------
-        int
-            Length of theta, q: p + 1 with an intercept, else p.
+        Length of theta, q: p + 1 with an intercept, else p.
         """
         return n_features + self.fit_intercept
 
     def value_and_gradient(self, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return m and its gradient at each point.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (q,)
-            Intercept, where there is one, then slopes.
-        X : ndarray of float, shape (m, p)
-            Points.
-        y : ndarray of float, shape (m,)
-            Responses.
+        Returns (1) losses of the linear predictor; (2) their derivatives by theta.
 
-        Returns
-        -------
-        values : ndarray of float, shape (m,)
-            Losses of the linear predictor.
-        gradients : ndarray of float, shape (m, q)
-            Their derivatives by theta.
+        Shapes: theta (q,), X (m, p), y (m,); returns values (m,), gradients (m, q).
         """
         values, slope, _, _ = self._curve(self._predictor(theta, X), y)
         design = np.column_stack([np.ones(len(X)), X]) if self.fit_intercept else X
@@ -192,17 +152,9 @@ class _Linear(Solved):
     def predict(self, theta: Floats, X: Floats) -> Floats:
         """Return the mean response: a probability for `Logistic`, a rate for `Poisson`, else the linear predictor.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (q,)
-            Intercept, where there is one, then slopes.
-        X : ndarray of float, shape (m, p)
-            Points.
+        In the response's unit.
 
-        Returns
-        -------
-        ndarray of float, shape (m,)
-            In the response's unit.
+        Shapes: theta (q,), X (m, p); returns (m,).
         """
         return self._mean(self._predictor(theta, X))
 

@@ -25,15 +25,7 @@ State = npt.NDArray[np.int64]
 def state_at(start: int) -> State:
     """Return the state of `frame` before a record.
 
-    Parameters
-    ----------
-    start : int
-        Place of its first byte in the file.
-
-    Returns
-    -------
-    ndarray of int64
-        By `AT`, `RECORD`, `SECOND`, `PHASE`, `STRAY`.
+    By `AT`, `RECORD`, `SECOND`, `PHASE`, `STRAY`.
     """
     return np.array([start, start, -1, OUTSIDE, 0])
 
@@ -42,30 +34,8 @@ def state_at(start: int) -> State:
 def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the records that end in a piece of a file; go on where the piece before it ended.
 
-    Parameters
-    ----------
-    data : ndarray of uint8
-        The piece, from the record's first byte or, of one that is too long already, from the byte before `AT`.
-    base : int
-        Place of the piece in the file.
-    is_last : bool
-        Whether the file ends with it.
-    delimiter : int
-        Between cells.
-    longest : int
-        Longer records are left out whole.
-    state : ndarray of int64
-        As `state_at` returns it; is changed. If `AT` is before the piece afterwards, go back there.
-    starts, ends : ndarray of int64
-        For each record its place in the piece, without what ends the line; room for each line.
+    Number of records.
 
-    Returns
-    -------
-    int
-        Number of records.
-
-    Notes
-    -----
     No byte is looked at more than three times, whatever the file holds. Where no quote is stray, each turns inside to
     outside or back: a line that leaves a quote open has an odd number of them, and one that is inside at both of its
     ends an even number. So when a record fails in its line j, no line of it before j leaves a quote open by itself.
@@ -145,20 +115,7 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
 def find_cells(data, starts, ends, delimiter, places, begins, sizes, is_mixed):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the cells of some columns: where each begins, how long it is, and whether quotes are to be left out of it.
 
-    Parameters
-    ----------
-    data : ndarray of uint8
-        A piece of a file.
-    starts, ends : ndarray of int64, shape (n_rows,)
-        Its records.
-    delimiter : int
-        Between cells.
-    places : ndarray of int64
-        For each column up to the last that is wanted its place among these, or -1.
-    begins, sizes : ndarray of int32, shape (n_wanted, n_rows)
-        Filled; `sizes` must be zero: a record may have fewer cells.
-    is_mixed : ndarray of bool, shape (n_wanted, n_rows)
-        Filled.
+    Shapes: starts, ends (n_rows,), begins, sizes (n_wanted, n_rows), is_mixed (n_wanted, n_rows).
     """
     for row in range(len(starts)):
         at, end = starts[row], ends[row]
@@ -197,18 +154,7 @@ def find_cells(data, starts, ends, delimiter, places, begins, sizes, is_mixed): 
 def copy_cells(data, begins, sizes, is_mixed, offsets, text):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Write the cells of a column one behind the other, without their quotes.
 
-    Parameters
-    ----------
-    data : ndarray of uint8
-        A piece of a file.
-    begins, sizes : ndarray of int32, shape (n_rows,)
-        As `find_cells` fills them.
-    is_mixed : ndarray of bool, shape (n_rows,)
-        As `find_cells` fills it.
-    offsets : ndarray of int32, shape (n_rows + 1,)
-        Where each goes.
-    text : ndarray of uint8
-        Filled.
+    Shapes: begins, sizes (n_rows,), is_mixed (n_rows,), offsets (n_rows + 1,).
     """
     for row in range(len(begins)):
         at, to, stop = begins[row], offsets[row], offsets[row] + sizes[row]

@@ -43,23 +43,14 @@ class ExactSum:
         self._high = start >> 32
 
     def add(self, part: Integers) -> None:
-        """Add an array.
-
-        Parameters
-        ----------
-        part : ndarray of int64
-            Of the shape of the others.
-        """
+        """Add an array."""
         self._low += part & _LOW
         self._high += part >> 32
 
     def value(self) -> Integers:
         """Return the sum.
 
-        Returns
-        -------
-        ndarray of int64
-            Exact where 64 bits hold it; the nearest integer that they hold elsewhere.
+        Exact where 64 bits hold it; the nearest integer that they hold elsewhere.
         """
         high = self._high + (self._low >> 32)
         found = (np.clip(high, _LEAST, _MOST) << 32) | (self._low & _LOW)

@@ -85,17 +85,7 @@ LOGISTIC = Family("logistic", expit, _logistic_weight, logit, 0.0, 1.0, 1.0)
 def poisson(largest: float, residual_bound: float | None = None) -> Family:
     """Return the family of counts.
 
-    Parameters
-    ----------
-    largest : float
-        Public bound of the counts, positive; larger ones are clipped by the design, and means are capped here.
-    residual_bound : float, optional
-        Clip residuals to this: less noise, and a bias where it happens. Default: no clipping.
-
-    Returns
-    -------
-    Family
-        With the log link.
+    With the log link.
     """
     cap = np.log(largest)
 
@@ -149,20 +139,12 @@ class RowMap:
     def sums(self, cells: Cells) -> Integers:
         """Add up weighted products and residuals over rows.
 
-        Parameters
-        ----------
-        cells : ndarray of int16, shape (n, p + 1)
-            Column 0 is the constant, the last one the response.
+        The sum of w x x' on and above the diagonal, mirrored below, and in the last column that of r x.
 
-        Returns
-        -------
-        ndarray of int64, shape (p, p + 1)
-            The sum of w x x' on and above the diagonal, mirrored below, and in the last column that of r x.
-
-        Notes
-        -----
         Exact in any order: all partial sums of a chunk's products are integers below 2^53 (privacy specification 8.1).
         Cost: O(n p^2) time, O(CHUNK_ROWS p) memory; 0.3 s a million rows of 10 columns.
+
+        Shapes: cells (n, p + 1); returns (p, p + 1).
         """
         n, p = len(cells), len(self.theta)
         total = np.zeros((p + 1, p), dtype=np.int64)
@@ -197,15 +179,7 @@ class RowMap:
     def bins(self, most: int = 32) -> tuple[Floats, Floats, Floats]:
         """Enclose what rows can have, by ranges of the linear predictor.
 
-        Parameters
-        ----------
-        most : int
-            Number of ranges.
-
-        Returns
-        -------
-        residual, low, high : ndarray of float
-            Largest absolute residual, least and largest weight of each range.
+        Largest absolute residual, least and largest weight of each range.
         """
         ends = self.response[[0, -1]][:, None]
         residual = np.minimum(np.abs(ends - self.mean).max(axis=0), GRID) * (self.residual_unit / GRID)
@@ -217,17 +191,9 @@ class RowMap:
     def real(self, sums: npt.NDArray[np.int64] | Floats) -> tuple[Floats, Floats]:
         """Return sums, noisy or not, in natural units.
 
-        Parameters
-        ----------
-        sums : ndarray, shape (p, p + 1)
-            As from `sums`.
+        Returns (1) the sum of r x; (2) the sum of w x x'.
 
-        Returns
-        -------
-        gradient : ndarray of float, shape (p,)
-            The sum of r x.
-        gram : ndarray of float, shape (p, p)
-            The sum of w x x'.
+        Shapes: sums (p, p + 1); returns gradient (p,), gram (p, p).
         """
         found = np.asarray(sums, dtype=np.float64)
         return found[:, -1] * (self.residual_unit / GRID**2), found[:, :-1] * (self.weight_unit / GRID**2)
@@ -236,17 +202,7 @@ class RowMap:
 def linear_map(family: Family, p: int) -> RowMap:
     """Return the row map of ``r = y - middle`` and ``w = 1``.
 
-    Parameters
-    ----------
-    family : Family
-        Gives the response's range.
-    p : int
-        Number of coefficients.
-
-    Returns
-    -------
-    RowMap
-        Whose sums are X'(y - middle) and X'X.
+    Whose sums are X'(y - middle) and X'X.
     """
     response = np.arange(-GRID, GRID + 1, dtype=np.float64)
     return RowMap(np.zeros(p), 0, response, np.zeros(1), np.full(1, float(WEIGHT_ONE)), family.half, 1.0)
@@ -257,23 +213,9 @@ def score_map(
 ) -> RowMap:
     """Return the row map of the score and of the information at a point, less a share of their linear approximation.
 
-    Parameters
-    ----------
-    family : Family
-        The response's law.
-    theta : ndarray of float, shape (p,)
-        The point; rounded to multiples of THETA_UNIT.
-    bounds : tuple of float
-        Least and largest linear predictor that a row can have; see `predictor_bounds`.
-    share : float
-        Of the approximation that is left out, in [0, 1].
-    line : Line, optional
-        The approximation of the mean; needed with a share.
+    With ``r = y - mu(eta) - share (y - line(eta))`` and ``w = mu'(eta) - share line'(eta)``.
 
-    Returns
-    -------
-    RowMap
-        With ``r = y - mu(eta) - share (y - line(eta))`` and ``w = mu'(eta) - share line'(eta)``.
+    Shapes: theta (p,).
     """
     rounded = np.rint(theta / THETA_UNIT) * THETA_UNIT
     first, last = (int(np.rint(STEPS * np.clip(b, -LARGEST_PREDICTOR, LARGEST_PREDICTOR))) for b in bounds)
@@ -303,17 +245,9 @@ def score_map(
 def predictor_bounds(theta: Floats, groups: Groups = ()) -> tuple[float, float]:
     """Return the least and the largest linear predictor that a row can have.
 
-    Parameters
-    ----------
-    theta : ndarray of float, shape (p,)
-        Coefficient 0 is that of the constant 1.
-    groups : tuple of tuple of int
-        Columns that are dummies of one category, at most one of them 1; all others are in [-1, 1].
+    From public facts alone.
 
-    Returns
-    -------
-    tuple of float
-        From public facts alone.
+    Shapes: theta (p,).
     """
     grouped = [j for group in groups for j in group]
     reach = float(np.abs(np.delete(theta, [0, *grouped])).sum())
@@ -326,16 +260,6 @@ def predictor_bounds(theta: Floats, groups: Groups = ()) -> tuple[float, float]:
 def squared_norm(p: int, groups: Groups = ()) -> float:
     """Return the largest squared l2 norm of a row with its constant.
 
-    Parameters
-    ----------
-    p : int
-        Number of columns.
-    groups : tuple of tuple of int
-        Columns that are dummies of one category.
-
-    Returns
-    -------
-    float
-        The number of columns that are no dummies, and of groups.
+    The number of columns that are no dummies, and of groups.
     """
     return float(p - sum(len(group) - 1 for group in groups))

@@ -15,28 +15,12 @@ LARGEST_SPREAD = 4.0
 def fitted_line(family: Family, mean: float, spread: float) -> Line:
     """Return the line that fits the mean best where linear predictors are Gaussian.
 
-    Parameters
-    ----------
-    family : Family
-        The response's law.
-    mean : float
-        Of the response, within its range.
-    spread : float
-        Standard deviation of the linear model's fitted values.
+    Its slope s turns the linear model's slopes b into the family's: theta = b / s.
 
-    Returns
-    -------
-    Line
-        Its slope s turns the linear model's slopes b into the family's: theta = b / s.
-
-    Notes
-    -----
     For Gaussian x, Cov(x, y) = Cov(x) theta E mu'(eta) (Stein), which the linear model takes for Cov(x) b; so
     s = E mu'(eta). The linear predictor's center and standard deviation are those that give `mean` and `spread`.
 
-    References
-    ----------
-    Brillinger 1982, A generalized linear model with Gaussian regressor variables.
+    Source: Brillinger 1982, A generalized linear model with Gaussian regressor variables.
     """
     low, high = 0.0, LARGEST_SPREAD
     for _ in range(16):

@@ -44,15 +44,9 @@ class NoiseTerm:
     def covariance(self, theta: Floats) -> Floats:
         """Return the covariance of the matrix's noise times its vector.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (..., p)
-            Coefficients.
+        Entry i, k: ``S_ik f_i f_k``, and on the diagonal the sum over j of ``S_ij f_j^2``.
 
-        Returns
-        -------
-        ndarray of float, shape (..., p, p)
-            Entry i, k: ``S_ik f_i f_k``, and on the diagonal the sum over j of ``S_ij f_j^2``.
+        Shapes: theta (..., p); returns (..., p, p).
         """
         f = self.slope * theta + self.offset
         found = self.variance * (f[..., :, None] * f[..., None, :])
@@ -63,15 +57,9 @@ class NoiseTerm:
     def slope_of(self, theta: Floats, z: Floats) -> Floats:
         """Return the gradient of ``z' covariance(theta) z`` at fixed z.
 
-        Parameters
-        ----------
-        theta, z : ndarray of float, shape (..., p)
-            Coefficients and weights.
+        The gradient.
 
-        Returns
-        -------
-        ndarray of float, shape (..., p)
-            The gradient.
+        Shapes: theta, z (..., p); returns (..., p).
         """
         f, squares = self.slope * theta + self.offset, z * z
         own = np.diagonal(self.variance)
@@ -107,15 +95,9 @@ class ScoreModel:
     def privacy(self, theta: Floats) -> Floats:
         """Return the covariance of the score's noise, without the sampling part.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (..., p)
-            Coefficients.
+        A covariance each.
 
-        Returns
-        -------
-        ndarray of float, shape (..., p, p)
-            A covariance each.
+        Shapes: theta (..., p); returns (..., p, p).
         """
         p = len(self.constant)
         found = np.broadcast_to(self.variance * np.eye(p), (*theta.shape[:-1], p, p)).copy()
@@ -126,15 +108,9 @@ class ScoreModel:
     def covariance(self, theta: Floats) -> Floats:
         """Return V, regular.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (m, p)
-            Coefficients.
+        A covariance each.
 
-        Returns
-        -------
-        ndarray of float, shape (m, p, p)
-            A covariance each.
+        Shapes: theta (m, p); returns (m, p, p).
         """
         found = self.sampling + self.privacy(theta)
         place = np.arange(theta.shape[1])
@@ -144,19 +120,9 @@ class ScoreModel:
     def distance(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return Q, its gradient and a positive definite stand-in for half its Hessian.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (m, p)
-            Points.
+        Returns (1) u'V^-1 u; (2) of `value`; (3) H V^-1 H.
 
-        Returns
-        -------
-        value : ndarray of float, shape (m,)
-            u'V^-1 u.
-        gradient : ndarray of float, shape (m, p)
-            Of `value`.
-        curvature : ndarray of float, shape (m, p, p)
-            H V^-1 H.
+        Shapes: theta (m, p); returns value (m,), gradient (m, p), curvature (m, p, p).
         """
         score = self.constant - theta @ self.slope
         covariance = self.covariance(theta)
@@ -174,30 +140,12 @@ def minimize(
 ) -> tuple[Floats, Floats]:
     """Minimize ``Q(theta) + sum precision_j theta_j^2`` on a box, from several points at once.
 
-    Parameters
-    ----------
-    model : ScoreModel
-        Gives Q.
-    start : ndarray of float, shape (m, p)
-        Where to start.
-    precision : ndarray of float, shape (p,) or (m, p)
-        Of the prior, non-negative.
-    box : float
-        Largest absolute coefficient.
-    fixed : ndarray of int, shape (m,), optional
-        A coefficient of each point that stays as it is.
+    Returns (1) the points reached; (2) the objective there, no larger than at the start.
 
-    Returns
-    -------
-    theta : ndarray of float, shape (m, p)
-        The points reached.
-    value : ndarray of float, shape (m,)
-        The objective there, no larger than at the start.
-
-    Notes
-    -----
     Damped Gauss-Newton; Q levels off far out, where its own Hessian is not positive. Cost: at most 40 steps of m
     systems of p unknowns.
+
+    Shapes: start (m, p), precision (p,), fixed (m,); returns theta (m, p), value (m,).
     """
     m, p = start.shape
     theta = np.clip(start, -box, box)
@@ -252,36 +200,16 @@ def intervals(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the coefficients that the score does not refute.
 
-    Parameters
-    ----------
-    model : ScoreModel
-        Gives Q.
-    center : ndarray of float, shape (p,)
-        A point inside, such as the minimizer.
-    sd : ndarray of float, shape (p,)
-        Rough standard errors, for a start.
-    precision : ndarray of float, shape (p,)
-        Of a weak prior that keeps the other coefficients within reason where the data do not.
-    box : float
-        Largest absolute coefficient; an interval that reaches it is unbounded on that side.
-    threshold : float
-        Quantile of the chi-squared law with one degree of freedom.
+    Hull, in the box, of the values of theta_j at which the least penalized Q over the others exceeds the least over
+    all by no more than the threshold.
 
-    Returns
-    -------
-    low, high : ndarray of float, shape (p,)
-        Hull, in the box, of the values of theta_j at which the least penalized Q over the others exceeds the least
-        over all by no more than the threshold.
-
-    Notes
-    -----
     Looked for on a grid that is fine around the center and coarse over the box. The others are penalized, theta_j
     itself is not. Cost: about 80 p minimizations in p - 1 unknowns.
 
-    References
-    ----------
-    Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and Chen 2012: one degree of freedom is enough, and more than
-    enough where the others are badly determined.
+    Source: Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and Chen 2012: one degree of freedom is enough, and
+    more than enough where the others are badly determined.
+
+    Shapes: center (p,), sd (p,), precision (p,); returns low, high (p,).
     """
     p = len(center)
     every = np.arange(p)

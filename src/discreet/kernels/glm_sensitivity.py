@@ -12,26 +12,6 @@ ROUNDING = 1.0 + 1e-9
 def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, replace: bool) -> Floats:
     """Bound the l2 distance of neighbors' sums, the products divided by a ratio.
 
-    Parameters
-    ----------
-    row_map : RowMap
-        What is added up.
-    squared_norm : float
-        Bound of a row's squared l2 norm, constant included: C^2.
-    ratios : ndarray of float, shape (k,)
-        Of the noise's scale on the products to that on the residuals, positive.
-    replace : bool
-        Neighbors differ by a record's content, else by its presence.
-
-    Returns
-    -------
-    ndarray of float, shape (k,)
-        Bounds of ``sqrt(|change of sum r x|^2 + |change of sum w x x'|_F^2 / ratio^2)``. In the Frobenius norm an
-        entry above the diagonal counts twice, so noise of scale s on residuals, ratio s on the diagonal and
-        ratio s / sqrt 2 above it makes this, divided by s, the mu of Gaussian differential privacy.
-
-    Notes
-    -----
     With x, z the two rows, r, q their residuals, w, v their weights and t = x'z, the squared change under `replace` is
 
         r^2 |x|^2 + q^2 |z|^2 - 2 r q t + (w^2 |x|^4 + v^2 |z|^4 - 2 w v t^2) / ratio^2,
@@ -39,6 +19,8 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
     which grows with both norms and then, as |t| <= C^2, is at most a quadratic in tau = |t| / C^2 on [0, 1]. Residuals
     and weights are taken from the tables by ranges of the linear predictor, every pair of ranges. Cutting a weighted
     product to integers moves an entry by less than one unit; that distance is added. Cost: 32^2 pairs a ratio.
+
+    Shapes: ratios (k,); returns (k,).
     """
     residual, low, high = row_map.bins()
     beta = (squared_norm / ratios[:, None]) ** 2
@@ -62,27 +44,13 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
 def attainable_sensitivity(squared_norm: float, p: int, ratios: Floats, replace: bool) -> float:
     """Bound, over all row maps, the larger of the two parts' distances at the ratio where that is least.
 
-    Parameters
-    ----------
-    squared_norm : float
-        Bound of a row's squared l2 norm, constant included: C^2, at least 1.
-    p : int
-        Number of coefficients.
-    ratios : ndarray of float, shape (k,)
-        As for `joint_sensitivity`, where 1 stands for C times the weight unit over the residual unit.
-    replace : bool
-        Neighbors differ by a record's content, else by its presence.
+    In the integers' units: divided by mu, a scale that both parts can keep to.
 
-    Returns
-    -------
-    float
-        In the integers' units: divided by mu, a scale that both parts can keep to.
-
-    Notes
-    -----
     No residual is above the residual unit R and no weight above the weight unit, so at ratio q the joint distance is
     at most 2 R (C sqrt(1 + 1 / q^2) + p / (q GRID)), half of that without `replace`. In integers it is GRID^2 / R times
     as much on the residuals, and C q times that on the diagonal. Larger for a larger C or p.
+
+    Shapes: ratios (k,).
     """
     norm = squared_norm**0.5
     moved = (2.0 if replace else 1.0) * (norm * np.hypot(1.0, 1.0 / ratios) + p / (ratios * GRID))

@@ -27,38 +27,16 @@ def solve_on_l1_ball(
 ) -> tuple[Floats, Floats, npt.NDArray[np.int8]]:
     """Return the optimum of each model, how far from optimal it can be, and its signs.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (p, p)
-        X'X.
-    xty : ndarray of float, shape (p,)
-        X'y.
-    radius : float
-        Bound on the l1 norm, positive.
-    columns : ndarray of bool, shape (n_models, p)
-        Which columns each model may use.
-    start : ndarray of int8, shape (n_models, p)
-        Signs to start from, such as those of a similar model; zeros start cold.
-    tolerance : float
-        Largest duality gap allowed, in the units of the objective, positive.
+    Returns (1) b'Gb - 2c'b at a feasible point; (2) the Frank-Wolfe gap there, at most the tolerance: value - gap <=
+    optimum <= value, up to rounding. Where floats could not certify the point, the gap less `rounding_of_moments`;
+    (3) signs of the point's coefficients.
 
-    Returns
-    -------
-    value : ndarray of float, shape (n_models,)
-        b'Gb - 2c'b at a feasible point.
-    gap : ndarray of float, shape (n_models,)
-        The Frank-Wolfe gap there, at most the tolerance: value - gap <= optimum <= value, up to rounding. Where floats
-        could not certify the point, the gap less `rounding_of_moments`.
-    signs : ndarray of int8, shape (n_models, p)
-        Signs of the point's coefficients.
-
-    Notes
-    -----
     Cost: a few systems of p unknowns a model when `start` is close, about 2 p of them from zeros.
 
-    References
-    ----------
-    Privacy specification 1.6 (certificate).
+    Source: Privacy specification 1.6 (certificate).
+
+    Shapes: gram (p, p), xty (p,), columns (n_models, p), start (n_models, p); returns value (n_models,), gap
+    (n_models,), signs (n_models, p).
     """
     n_models, p = columns.shape
     value, gap = np.empty(n_models), np.empty(n_models)
@@ -80,23 +58,9 @@ def solve_on_l1_ball(
 def value_and_gap(gram: Floats, xty: Floats, radius: float, columns: Bools, point: Floats) -> tuple[Floats, Floats]:
     """Return the objective at feasible points, and the Frank-Wolfe gaps that certify them.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (p, p)
-        X'X.
-    xty : ndarray of float, shape (p,)
-        X'y.
-    radius : float
-        Bound on the l1 norm.
-    columns : ndarray of bool, shape (n_models, p)
-        Which columns each model may use.
-    point : ndarray of float, shape (n_models, p)
-        Feasible coefficients, zero outside each model.
+    b'Gb - 2c'b, and grad'b + radius ||grad||_inf with grad = 2 (Gb - c).
 
-    Returns
-    -------
-    value, gap : ndarray of float, shape (n_models,)
-        b'Gb - 2c'b, and grad'b + radius ||grad||_inf with grad = 2 (Gb - c).
+    Shapes: gram (p, p), xty (p,), columns (n_models, p), point (n_models, p); returns value, gap (n_models,).
     """
     residual = xty - point @ gram
     largest = np.where(columns, np.abs(residual), 0.0).max(axis=1, initial=0.0)
@@ -108,19 +72,9 @@ def value_and_gap(gram: Floats, xty: Floats, radius: float, columns: Bools, poin
 def ridge_for(gram: Floats, radius: float, tolerance: float) -> float:
     """Return a ridge that makes every system regular and moves no value by a tenth of the tolerance.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (p, p)
-        X'X.
-    radius : float
-        Bound on the l1 norm.
-    tolerance : float
-        Largest duality gap allowed.
+    Added to the diagonal of X'X.
 
-    Returns
-    -------
-    float
-        Added to the diagonal of X'X.
+    Shapes: gram (p, p).
     """
     largest = max(float(gram.diagonal().max(initial=0.0)), 1e-300)
     return min(max(0.02 * tolerance / max(radius * radius, 1e-300), 1e-14 * largest), 1e-9 * largest)

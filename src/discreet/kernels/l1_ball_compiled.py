@@ -17,15 +17,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def walk_space(p: int) -> tuple[npt.NDArray[Any], ...]:
     """Return the arrays that `walk` takes after the columns it may use: signs first, point and residual last.
 
-    Parameters
-    ----------
-    p : int
-        Number of columns.
-
-    Returns
-    -------
-    tuple of ndarray
-        Signs, active columns, factor, its inverse diagonal, half solved sides, target, price, point, residual.
+    Signs, active columns, factor, its inverse diagonal, half solved sides, target, price, point, residual.
     """
     return (
         np.zeros(p), np.empty(p, np.int64), np.empty((p, p)), np.empty(p), np.empty((2, p)), np.empty(p), np.empty(p),
@@ -39,25 +31,9 @@ def walk(  # type: ignore[no-untyped-def]
 ):  # fmt: skip # pragma: no cover - compiled
     """Walk to one model's optimum; leave signs, point and residual products, and return what `grade` does.
 
-    Parameters
-    ----------
-    gram, xty : ndarray of float
-        X'X and X'y.
-    radius : float
-        Bound on the l1 norm.
-    ridge : float
-        Added to the diagonal of X'X.
-    usable : ndarray of bool, shape (p,)
-        Columns of the model.
-    sign : ndarray of float, shape (p,)
-        Signs to start from.
-    active, factor, inverse, halves, target, price, point, residual : ndarray
-        The rest of `walk_space`.
+    As `grade`; the gap is infinite where the walk does not end.
 
-    Returns
-    -------
-    value, gap, largest : float
-        As `grade`; the gap is infinite where the walk does not end.
+    Shapes: usable (p,), sign (p,).
     """
     p = len(xty)
     tiny, count, ready = 0.0, 0, 0
@@ -154,27 +130,9 @@ def _face(radius, sign, active, factor, inverse, halves, target, price, count): 
 def grade(gram, xty, radius, usable, active, count, point, residual):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Return value and Frank-Wolfe gap at a point, and the largest residual product of the model's columns.
 
-    Parameters
-    ----------
-    gram, xty : ndarray of float
-        X'X and X'y.
-    radius : float
-        Bound on the l1 norm.
-    usable : ndarray of bool, shape (p,)
-        Columns of the model.
-    active : ndarray of int64
-        Columns in use.
-    count : int
-        How many they are.
-    point : ndarray of float, shape (p,)
-        Feasible coefficients.
-    residual : ndarray of float, shape (p,)
-        Left with X'(y - Xb).
+    b'Gb - 2c'b; value - gap <= optimum <= value; the largest |x_j'(y - Xb)| in the model.
 
-    Returns
-    -------
-    value, gap, largest : float
-        b'Gb - 2c'b; value - gap <= optimum <= value; the largest |x_j'(y - Xb)| in the model.
+    Shapes: usable (p,), point (p,), residual (p,).
     """
     p, a = len(xty), 0
     for j in range(p):

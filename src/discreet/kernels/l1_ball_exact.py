@@ -19,17 +19,9 @@ BITS = 320
 def rounding_of_moments(gram: Floats, radius: float) -> float:
     """Return what moments rounded to floats can hide of a duality gap.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (k, k)
-        X'X of the columns of a model.
-    radius : float
-        Bound on the l1 norm.
+    8 (k + 2) u n R^2, n the largest diagonal entry.
 
-    Returns
-    -------
-    float
-        8 (k + 2) u n R^2, n the largest diagonal entry.
+    Shapes: gram (k, k).
     """
     return 8.0 * (len(gram) + 2) * 2.0**-53 * float(gram.diagonal().max(initial=0.0)) * radius * radius
 
@@ -37,28 +29,8 @@ def rounding_of_moments(gram: Floats, radius: float) -> float:
 def finish(gram: Floats, xty: Floats, radius: float, point: Floats, tolerance: float) -> tuple[Floats, float]:
     """Return a point whose duality gap is small enough, and that gap less `rounding_of_moments`.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (k, k)
-        X'X of the model's columns, within u n of a positive semidefinite matrix, entry by entry.
-    xty : ndarray of float, shape (k,)
-        X'y.
-    radius : float
-        Bound on the l1 norm.
-    point : ndarray of float, shape (k,)
-        Where to start, in the ball.
-    tolerance : float
-        Largest gap allowed, at least 32 u n R^2.
+    Returns (1) in the ball up to rounding; (2) at most the tolerance.
 
-    Returns
-    -------
-    point : ndarray of float, shape (k,)
-        In the ball up to rounding.
-    gap : float
-        At most the tolerance.
-
-    Notes
-    -----
     It ends. A ridge rho makes X'X + rho I positive definite from k u n on, so that doubling it is over at 2 k u n at
     the latest; it adds at most 2 rho R^2 to the gap. Then let the walk be at the optimum b of a face, with gap g. Until
     it is at the optimum of the next one it has moved, in the norm of X'X, by at most sqrt(k D), D being by how much
@@ -67,6 +39,8 @@ def finish(gram: Floats, xty: Floats, radius: float, point: Floats, tolerance: f
     g^2 / (64 k n R^2) or more, with g > tolerance / 4: far more than 2^-190 of it, which is all that rounding can
     change. No face is visited twice, and of faces there are finitely many; in practice it is a few for each column.
     Cost: O(k^3) operations on long integers a step, milliseconds for 20 columns and .2 s for 128.
+
+    Shapes: gram (k, k), xty (k,), point (k,); returns point (k,).
     """
     inner, sides = _numbers(gram), _numbers(xty)
     bound, allowed = _number(radius), _number(tolerance) >> 2

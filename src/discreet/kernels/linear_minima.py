@@ -63,15 +63,9 @@ class StandardColumns:
     def given(self, b: Floats) -> Floats:
         """Return the coefficients of the columns as given.
 
-        Parameters
-        ----------
-        b : ndarray of float, shape (q,) or (q, k)
-            Coefficients of the standardized columns.
+        The same linear predictors.
 
-        Returns
-        -------
-        ndarray of float, of the same shape
-            The same linear predictors.
+        Shapes: b (q,).
         """
         theta = b.copy()
         theta[self.first :] = (b[self.first :].T / self.unit).T
@@ -82,15 +76,9 @@ class StandardColumns:
     def standard(self, theta: Floats) -> Floats:
         """Return the coefficients of the standardized columns.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (q,)
-            Coefficients of the columns as given.
+        The same linear predictors where there is weight.
 
-        Returns
-        -------
-        ndarray of float, shape (q,)
-            The same linear predictors where there is weight.
+        Shapes: theta (q,); returns (q,).
         """
         b = theta.copy()
         b[self.first :] *= self.unit
@@ -102,19 +90,9 @@ class StandardColumns:
 def standardized(X: Floats, shares: Floats, penalty: Floats) -> StandardColumns:
     """Center and scale columns by their weighted moments.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (m, p)
-        Columns as given.
-    shares : ndarray of float, shape (m,)
-        Weights, positive, that add up to 1.
-    penalty : ndarray of float, shape (p,) or (p + 1,)
-        Ridge of each coefficient of the columns as given; of the intercept first, where there is to be one.
+    Centered where an intercept is free to move with the center: one that a ridge holds is not.
 
-    Returns
-    -------
-    StandardColumns
-        Centered where an intercept is free to move with the center: one that a ridge holds is not.
+    Shapes: X (m, p), shares (m,), penalty (p,).
     """
     m, p = X.shape
     first = len(penalty) - p
@@ -134,24 +112,12 @@ def standardized(X: Floats, shares: Floats, penalty: Floats) -> StandardColumns:
 def least_squares(columns: StandardColumns, y: Floats, shares: Floats) -> Floats:
     """Return the least squares coefficients; of several, those whose slopes have the smallest norm.
 
-    Parameters
-    ----------
-    columns : StandardColumns
-        The design and its ridge.
-    y : ndarray of float, shape (m,)
-        Response.
-    shares : ndarray of float, shape (m,)
-        Weights that add up to 1.
+    Coefficients of the columns as given: the limit of a ridge on slopes that goes to zero.
 
-    Returns
-    -------
-    ndarray of float, shape (q,)
-        Coefficients of the columns as given: the limit of a ridge on slopes that goes to zero.
-
-    Notes
-    -----
     Cost: one Gram matrix, O(m q^2), and its eigenvectors. Directions with singular values below 1e-6 of the largest
     count as not determined.
+
+    Shapes: y (m,), shares (m,); returns (q,).
     """
     root = np.sqrt(shares)
     # A strong ridge is part of the unit, or it would hide what the other columns say from the test of rank.
@@ -201,17 +167,9 @@ class Objective:
     def value(self, b: Floats, eta: Floats) -> float:
         """Objective at coefficients and their linear predictor.
 
-        Parameters
-        ----------
-        b : ndarray of float, shape (q,)
-            Standardized coefficients.
-        eta : ndarray of float, shape (m,)
-            Z b.
+        The average with both penalties.
 
-        Returns
-        -------
-        float
-            The average with both penalties.
+        Shapes: b (q,), eta (m,).
         """
         away = b - self.center
         smooth = self.columns.ridge @ (b * b) + self.floor * (away @ away)
@@ -220,15 +178,9 @@ class Objective:
     def better(self, b: Floats, other: Floats) -> Floats:
         """Return the one where the objective is lower.
 
-        Parameters
-        ----------
-        b, other : ndarray of float, shape (q,)
-            Standardized coefficients.
+        `other` too where the objective of `b` is not a number.
 
-        Returns
-        -------
-        ndarray of float, shape (q,)
-            `other` too where the objective of `b` is not a number.
+        Shapes: b, other (q,); returns (q,).
         """
         Z = self.columns.Z
         return b if self.value(b, Z @ b) < self.value(other, Z @ other) else other
@@ -236,15 +188,9 @@ class Objective:
     def pull(self, b: Floats) -> Floats:
         """Gradient of both penalties.
 
-        Parameters
-        ----------
-        b : ndarray of float, shape (q,)
-            Standardized coefficients.
+        ridge b + mu (b - center).
 
-        Returns
-        -------
-        ndarray of float, shape (q,)
-            ridge b + mu (b - center).
+        Shapes: b (q,); returns (q,).
         """
         slope: Floats = self.columns.ridge * b + self.floor * (b - self.center)
         return slope
@@ -252,21 +198,11 @@ class Objective:
     def minimum(self, start: Floats, unit: float) -> Floats:
         """Minimize by Newton steps with a line search.
 
-        Parameters
-        ----------
-        start : ndarray of float, shape (q,)
-            Where to begin.
-        unit : float
-            What the objective changes by when a standardized coefficient changes by its natural unit, positive.
+        The only minimizer: the floor makes the objective strictly convex.
 
-        Returns
-        -------
-        ndarray of float, shape (q,)
-            The only minimizer: the floor makes the objective strictly convex.
-
-        Notes
-        -----
         Cost: O(m q^2) a step. The line search needs only the linear predictors, O(m) a try.
+
+        Shapes: start (q,); returns (q,).
         """
         Z = self.columns.Z
         b, eta, last, damping = start, Z @ start, np.inf, 0.0

@@ -40,17 +40,7 @@ class Course:
 def middle(start: int, stop: int, k: int) -> int:
     """Split a range of tails where the distance from rank k has its geometric mean.
 
-    Parameters
-    ----------
-    start, stop : int
-        At least two ranks.
-    k : int
-        Size of the sets.
-
-    Returns
-    -------
-    int
-        Between start + 1 and stop - 1.
+    Between start + 1 and stop - 1.
     """
     return min(max(k + int(((start - k) * (stop - k)) ** 0.5), start + 1), stop - 1)
 
@@ -58,15 +48,9 @@ def middle(start: int, stop: int, k: int) -> int:
 def log_counts(n: int, k: int) -> Floats:
     """Return the log of the number of k-sets that hold the best h of n, and not the next one.
 
-    Parameters
-    ----------
-    n, k : int
-        Counts, k < n.
+    Log of C(n - h - 1, k - h) for h = 0 .. k - 1; off by at most `count_error`.
 
-    Returns
-    -------
-    ndarray of float, shape (k,)
-        Log of C(n - h - 1, k - h) for h = 0 .. k - 1; off by at most `count_error`.
+    Returns shape (k,).
     """
     head = np.arange(k)
     steps = np.log((n - head - 1.0) / (k - head)).astype(np.longdouble)
@@ -77,15 +61,7 @@ def log_counts(n: int, k: int) -> Floats:
 def count_error(n: int, k: int) -> float:
     """Bound the error of a log count, of a block or of a part of one.
 
-    Parameters
-    ----------
-    n, k : int
-        Counts.
-
-    Returns
-    -------
-    float
-        A sum of k logs of at most log n, and some sixty splits whose shares have k factors each.
+    A sum of k logs of at most log n, and some sixty splits whose shares have k factors each.
     """
     return float((k + 64.0) * (k + 64.0) * (1.0 + np.log(n)) * 2.0**-52 + (k + 64.0) * 64.0 * 2.0**-50)
 
@@ -93,27 +69,11 @@ def count_error(n: int, k: int) -> float:
 def search(ascending: Any, k: int, slope: float, gamma: float, gumbel: bool, words: Words) -> Course | None:
     """Draw the class that wins, opening a block of classes only while it can.
 
-    Parameters
-    ----------
-    ascending : ndarray of float64 or int64, shape (d,)
-        Sorted scores, d > k.
-    k : int
-        Size of the sets.
-    slope, gamma : float
-        Of the loss.
-    gumbel : bool
-        Else the noise is exponential.
-    words : ndarray of uint64
-        Random words, at least k + 3.
+    None when there were too few words: the same with more of them takes the same course.
 
-    Returns
-    -------
-    Course or None
-        None when there were too few words: the same with more of them takes the same course.
-
-    Notes
-    -----
     Cost: O((k + m) log m) for m splits, some hundred for most scores.
+
+    Shapes: ascending (d,).
     """
     compiled = importlib.import_module("discreet.kernels.lipschitz_search_compiled")
     nodes = np.empty(len(words) + 2, dtype=compiled.NODE)
@@ -132,25 +92,11 @@ def search(ascending: Any, k: int, slope: float, gamma: float, gumbel: bool, wor
 def places(scores: Any, values: Any, starts: Integers, ties: Integers) -> Integers:
     """Find scores by value and by their place among equal ones.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (d,)
-        In the public order.
-    values : ndarray, shape (m,)
-        Increasing, of the same type.
-    starts : ndarray of int64, shape (m + 1,)
-        Where each value's entries of `ties` start.
-    ties : ndarray of int64
-        Which of the equal scores, increasing for each value.
+    Indices into `scores`.
 
-    Returns
-    -------
-    ndarray of int64, shape (len(ties),)
-        Indices into `scores`.
-
-    Notes
-    -----
     Cost: one look at each score.
+
+    Shapes: scores (d,), values (m,), starts (m + 1,); returns (len(ties).
     """
     compiled = importlib.import_module("discreet.kernels.lipschitz_search_compiled")
     found: Integers = compiled.places(scores, scores.view(np.uint64), values, values.view(np.uint64), starts, ties)

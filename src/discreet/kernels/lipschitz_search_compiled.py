@@ -33,20 +33,8 @@ RELATIVE = 2.0**-48
 def shrinkage(n, less, size):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Compare two binomial coefficients, C(n - less, size) and C(n, size).
 
-    Parameters
-    ----------
-    n, less, size : int
-        Counts; `less` and `size` at most n.
+    Returns (1) 1 less their ratio, accurate relative to itself; (2) log of their ratio.
 
-    Returns
-    -------
-    float
-        1 less their ratio, accurate relative to itself.
-    float
-        Log of their ratio.
-
-    Notes
-    -----
     The ratio is a product of min(less, size) factors 1 - x; s <- s + x (1 - s) adds positive terms only.
     """
     short, long = min(less, size), max(less, size)
@@ -137,44 +125,13 @@ def _set(nodes, at, ascending, k, slope, gamma, gumbel):  # type: ignore[no-unty
 def search(ascending, k, slope, gamma, gumbel, log_counts, words, nodes, heap, count_error):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Draw the class that wins, opening a block of classes only while it can.
 
-    Parameters
-    ----------
-    ascending : ndarray of float64 or int64, shape (d,)
-        Sorted scores.
-    k : int
-        Size of the sets, less than d.
-    slope, gamma : float
-        Of the loss.
-    gumbel : bool
-        Else the noise is exponential.
-    log_counts : ndarray of float, shape (k,)
-        Log of the number of sets of each head.
-    words : ndarray of uint64
-        Random words.
-    nodes : ndarray of NODE
-        Room for the blocks.
-    heap : ndarray of int64
-        Room for as many.
-    count_error : float
-        Bounds the error of a log count.
+    Returns (1) FOUND, CLOSE or SHORT; (2) the node that wins, when found; else the node whose split is open, or -1;
+    (3) number of blocks in the heap; (4) where the open split cuts; (5) number of words used.
 
-    Returns
-    -------
-    status : int
-        FOUND, CLOSE or SHORT.
-    winner : int
-        The node that wins, when found; else the node whose split is open, or -1.
-    size : int
-        Number of blocks in the heap.
-    cut : int
-        Where the open split cuts.
-    used : int
-        Number of words used.
-
-    Notes
-    -----
     A block's smallest energy is exponential of rate its number of sets. It lies in a part with probability that part's
     share; the other part's exceeds it by an exponential of its own rate.
+
+    Shapes: ascending (d,), log_counts (k,).
     """
     used, n_nodes, size = 0, 0, 0
     for head in range(-1, k):
@@ -242,25 +199,9 @@ def _hash(bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
 def places(scores, bits, values, value_bits, starts, ties):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find scores by value and by their place among equal ones.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (d,)
-        In the public order.
-    bits : ndarray of uint64, shape (d,)
-        The same memory.
-    values : ndarray, shape (m,)
-        Increasing.
-    value_bits : ndarray of uint64, shape (m,)
-        The same memory.
-    starts : ndarray of int64, shape (m + 1,)
-        Where each value's entries of `ties` start.
-    ties : ndarray of int64
-        Which of the equal scores, increasing for each value.
+    Indices into `scores`.
 
-    Returns
-    -------
-    ndarray of int64, shape (len(ties),)
-        Indices into `scores`.
+    Shapes: scores (d,), bits (d,), values (m,), value_bits (m,), starts (m + 1,); returns (len(ties).
     """
     found = np.empty(len(ties), np.int64)
     seen, ahead = np.zeros(len(values), np.int64), starts[:-1].copy()

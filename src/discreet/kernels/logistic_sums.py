@@ -74,8 +74,6 @@ class Lattice:
     def residual_error(self) -> float:
         """Bound of the error of one residual in `precise_sums`.
 
-        Notes
-        -----
         The digit that is left out, and the curve's bend where rounding picks the piece beside the right one: 2^-61
         each. What lies behind the first limb is at most p units / 2 and rounded twice. All else is below 2^-62.
         """
@@ -84,45 +82,27 @@ class Lattice:
     def nearest(self, theta: Floats) -> tuple[int, ...]:
         """Return the nearest point.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (p,)
-            Finite numbers.
+        In steps.
 
-        Returns
-        -------
-        tuple of int
-            In steps.
+        Shapes: theta (p,).
         """
         return tuple(round(float(value) / self.step) for value in theta)
 
     def values(self, numbers: Sequence[int]) -> Floats:
         """Return a point's coordinates, rounded to float64.
 
-        Parameters
-        ----------
-        numbers : sequence of int
-            In steps.
+        Each with a relative error of 2^-53.
 
-        Returns
-        -------
-        ndarray of float, shape (p,)
-            Each with a relative error of 2^-53.
+        Returns shape (p,).
         """
         return np.array([float(number) for number in numbers]) * self.step
 
     def limbs(self, numbers: Sequence[int]) -> Floats:
         """Cut a point's coordinates.
 
-        Parameters
-        ----------
-        numbers : sequence of int
-            In steps.
+        Whole numbers; 1 in a column is worth 2^bits in the next.
 
-        Returns
-        -------
-        ndarray of float, shape (p, 3)
-            Whole numbers; 1 in a column is worth 2^bits in the next.
+        Returns shape (p, 3).
         """
         half, base = 1 << (self.bits - 1), 1 << self.bits
         found = np.empty((len(numbers), 3))
@@ -147,15 +127,7 @@ def _table() -> tuple[Floats, Floats]:
 def curve(eta: Floats) -> tuple[Floats, Floats]:
     """Return the mean that the pieces define, and its slope, in plain floating point.
 
-    Parameters
-    ----------
-    eta : ndarray of float
-        Linear predictors.
-
-    Returns
-    -------
-    mean, weight : ndarray of float
-        Within 2^-23 of the logistic function; in [0, 1] and [0, WEIGHT].
+    Within 2^-23 of the logistic function; in [0, 1] and [0, WEIGHT].
     """
     starts, rises = _table()
     place = eta * (GRID / NODE)
@@ -167,25 +139,13 @@ def curve(eta: Floats) -> tuple[Floats, Floats]:
 def precise_sums(cells: Cells, lattice: Lattice, numbers: Sequence[int]) -> Integers:
     """Add up residuals times columns to 60 bits, and weighted products to 49.
 
-    Parameters
-    ----------
-    cells : ndarray of int16, shape (n, p + 1)
-        Column 0 is the constant, the last one the response: positive or not.
-    lattice : Lattice
-        Of the point.
-    numbers : sequence of int
-        The coefficients in steps, within the lattice's radius.
+    Sums of w x x' in three digits and of r x in four, for `residuals` and `information`, and the number of rows in
+    every entry of the last row.
 
-    Returns
-    -------
-    ndarray of int64, shape (3 p + 5, p)
-        Sums of w x x' in three digits and of r x in four, for `residuals` and `information`, and the number of rows
-        in every entry of the last row.
-
-    Notes
-    -----
     All sums are exact and the same by any blocks: a chunk's are whole numbers below 2^42, those of 2^33 - 1 rows fit
     in 64 bits. Cost: O(n p^2) time, 0.5 s a million rows of 10 columns, O(CHUNK_ROWS p) memory.
+
+    Shapes: cells (n, p + 1); returns (3 p + 5, p).
     """
     n, p = len(cells), len(numbers)
     limbs = lattice.limbs(numbers)
@@ -231,15 +191,9 @@ def _cut(values: Floats, digits: Floats, count: int) -> None:
 def residuals(sums: Integers) -> list[int]:
     """Return the sum of r x.
 
-    Parameters
-    ----------
-    sums : ndarray of int64, shape (3 p + 5, p)
-        As from `precise_sums`.
+    In units of 1 / (2^60 GRID), without a further rounding.
 
-    Returns
-    -------
-    list of int
-        In units of 1 / (2^60 GRID), without a further rounding.
+    Shapes: sums (3 p + 5, p).
     """
     digits = sums[-RESIDUAL_DIGITS - 1 : -1]
     return [sum(int(digit) << 15 * (RESIDUAL_DIGITS - 1 - k) for k, digit in enumerate(column)) for column in digits.T]
@@ -248,15 +202,9 @@ def residuals(sums: Integers) -> list[int]:
 def information(sums: Integers) -> Floats:
     """Return the sum of w x x'.
 
-    Parameters
-    ----------
-    sums : ndarray of int64, shape (3 p + 5, p)
-        As from `precise_sums`.
+    Symmetric; an entry errs by 2^-48 a row, and by a relative 2^-51.
 
-    Returns
-    -------
-    ndarray of float, shape (p, p)
-        Symmetric; an entry errs by 2^-48 a row, and by a relative 2^-51.
+    Shapes: sums (3 p + 5, p); returns (p, p).
     """
     p = sums.shape[1]
     found = np.zeros((p, p))

@@ -13,26 +13,7 @@ BLOCK_KEYS = 2**18
 
 
 def packed(person: Places, feature: Places, cell: npt.NDArray[np.int16], bits: int, part: int, n_parts: int) -> Words:
-    """Return the keys of values: feature, person and cell in one word, in this order.
-
-    Parameters
-    ----------
-    person : ndarray of int32
-        Place of each value's person, -1 for nobody.
-    feature : ndarray of int32
-        Place of its feature, -1 for none.
-    cell : ndarray of int16
-        Its integer on the grid.
-    bits : int
-        What a person's place takes.
-    part, n_parts : int
-        Which of the parts, into which a public hash divides the pairs, is wanted.
-
-    Returns
-    -------
-    ndarray of uint64
-        Of the values that are somebody's and of a feature, in this part.
-    """
+    """Return the keys of values: feature, person and cell in one word, in this order."""
     known = (person >= 0) & (feature >= 0)
     pairs = (feature.astype(np.uint64) << np.uint64(bits)) | person.astype(np.uint64)
     if n_parts > 1:
@@ -45,15 +26,7 @@ def packed(person: Places, feature: Places, cell: npt.NDArray[np.int16], bits: i
 def keep_firsts(keys: Words) -> int:
     """Move the first key of each pair to the front.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64
-        Sorted.
-
-    Returns
-    -------
-    int
-        Number of pairs.
+    Number of pairs.
     """
     kept = 0
     before = ~np.uint64(0)  # no pair: it would have more bits than are left to one
@@ -70,21 +43,6 @@ def keep_firsts(keys: Words) -> int:
 def add_firsts(keys: Words, bits: int, response: Integers, zero: int, total: Integers) -> None:
     """Add to each feature's sum what its persons' first cells differ from zero's, times the persons' responses.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64
-        Sorted.
-    bits : int
-        What a person's place takes.
-    response : ndarray of int64
-        Of each person.
-    zero : int
-        The integer of the value 0.
-    total : ndarray of int64
-        A sum for each feature; added to.
-
-    Notes
-    -----
     Sums of 64 bits wrap around, so that what passes 2^63 on the way comes back: a score itself is below.
 
     Examples

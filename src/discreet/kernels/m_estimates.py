@@ -40,35 +40,16 @@ class Contrast(Protocol):
     def n_parameters(self, n_features: int) -> int:
         """Return how many parameters there are.
 
-        Parameters
-        ----------
-        n_features : int
-            Columns of X, p.
-
-        Returns
-        -------
-        int
-            Length of theta, q.
+        Length of theta, q.
         """
 
     def value_and_gradient(self, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return m and its gradient at each point.
 
-        Parameters
-        ----------
-        theta : ndarray of float, shape (q,)
-            Parameters.
-        X : ndarray of float, shape (m, p)
-            Points.
-        y : ndarray of float, shape (m,)
-            Responses; zeros where there are none.
+        Returns (1) the contrast m(z_i, theta): smooth in theta, its average bounded below; (2) its derivatives by
+        theta.
 
-        Returns
-        -------
-        values : ndarray of float, shape (m,)
-            The contrast m(z_i, theta): smooth in theta, its average bounded below.
-        gradients : ndarray of float, shape (m, q)
-            Its derivatives by theta.
+        Shapes: theta (q,), X (m, p), y (m,); returns values (m,), gradients (m, q).
         """
 
 
@@ -99,38 +80,12 @@ def m_estimate(
 ) -> Floats:
     """Minimize sum_i w_i m(z_i, theta) / sum_i w_i + (ridge / 2) ||theta_penalized||^2.
 
-    Parameters
-    ----------
-    contrast : Contrast
-        What is averaged. Those of `contrasts` are solved by their own methods, all others by L-BFGS.
-    X : ndarray of float, shape (m, p)
-        Points, their cells below 1e100 in size.
-    y : ndarray of float, shape (m,), or None
-        Responses, below 1e100 in size; None where the contrast has none.
-    weights : ndarray of float, shape (m,)
-        Nonnegative. A common factor changes nothing, and points of weight 0 are left out.
-    ridge : float
-        Nonnegative, beside the weighted mean.
-    penalized : ndarray of bool, shape (q,), optional
-        Which parameters the ridge holds. Default: slopes, not intercepts or locations; all of a user's own contrast.
-    start : ndarray of float, shape (q,), optional
-        Where to begin, such as the answer for similar weights. Default: a fit without columns, or zeros.
+    theta, always finite, the intercept first; `start`, or zeros, where no point has weight.
 
-    Returns
-    -------
-    ndarray of float, shape (q,)
-        theta, always finite, the intercept first; `start`, or zeros, where no point has weight.
-
-    Raises
-    ------
-    ContrastError
-        An argument has the wrong shape or range; or a user's contrast returns what it should not, or has no minimum
-        that could be found and certified.
-
-    Notes
-    -----
     For the contrasts of `contrasts` the answer does not depend on `start`, but for about nine digits; for a user's
     that is not convex it is a stationary point near `start`.
+
+    Shapes: X (m, p), y (m,), weights (m,), penalized (q,), start (q,); returns (q,).
     """
     X, y, weights = _checked_points(X, y, weights)
     q = contrast.n_parameters(X.shape[1])
@@ -154,31 +109,10 @@ def m_estimate(
 def quasi_newton(contrast: Contrast, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats) -> Floats:
     """Minimize any smooth contrast's average by L-BFGS.
 
-    Parameters
-    ----------
-    contrast : Contrast
-        What is averaged.
-    X : ndarray of float, shape (m, p)
-        Points.
-    y : ndarray of float, shape (m,)
-        Responses.
-    shares : ndarray of float, shape (m,)
-        Weights, positive, that add up to 1.
-    penalty : ndarray of float, shape (q,)
-        Ridge of each parameter, nonnegative.
-    start : ndarray of float, shape (q,)
-        Where to begin.
+    A stationary point: each averaged derivative is below 1e-5 of the average of its absolute values, at the start or
+    at the end, whichever is larger.
 
-    Returns
-    -------
-    ndarray of float, shape (q,)
-        A stationary point: each averaged derivative is below 1e-5 of the average of its absolute values, at the
-        start or at the end, whichever is larger.
-
-    Raises
-    ------
-    ContrastError
-        The contrast has the wrong shape or is not finite, or no stationary point was found.
+    Shapes: X (m, p), y (m,), shares (m,), penalty (q,), start (q,); returns (q,).
     """
     # Slow to import, and the contrasts that have solvers of their own do without it.
     from scipy.optimize import minimize

@@ -46,18 +46,8 @@ class ModelScores:
     def value(self, model: int) -> tuple[float, float]:
         """Return the least of b'Gb - 2c'b over a model and the ball, at a feasible point, and its duality gap.
 
-        Parameters
-        ----------
-        model : int
-            Bits over units.
+        value - gap <= the true minimum <= value up to rounding; the gap is at most the tolerance.
 
-        Returns
-        -------
-        value, gap : float
-            value - gap <= the true minimum <= value up to rounding; the gap is at most the tolerance.
-
-        Notes
-        -----
         Cost: a few steps on the model's k columns, O(k^3), from the signs of the largest model's optimum.
         """
         d = len(self.problem.units)

@@ -13,24 +13,14 @@ CHUNK_ROWS = 4096
 def exact_moments(rows: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     """Return the sum over rows of the outer product of a row with itself.
 
-    Parameters
-    ----------
-    rows : ndarray of int16, shape (n, p)
-        Cells in [-32767, 32767].
+    Exact; symmetric.
 
-    Returns
-    -------
-    ndarray of int64, shape (p, p)
-        Exact; symmetric.
-
-    Notes
-    -----
     A chunk's float64 product is exact: its partial sums are integers below 2^53 in any order, so threads, fused
     multiply-add and the linear algebra library cannot change a bit. Cost: O(n p^2) time, O(CHUNK_ROWS p) memory.
 
-    References
-    ----------
-    Privacy specification 8.1.
+    Source: Privacy specification 8.1.
+
+    Shapes: rows (n, p); returns (p, p).
 
     Examples
     --------

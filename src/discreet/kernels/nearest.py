@@ -45,24 +45,9 @@ def plain_improve(
 ) -> None:
     """Compare rows with more points in array code.
 
-    Parameters
-    ----------
-    rows : ndarray of int16, shape (n, p)
-        Numeric cells, then codes.
-    points : ndarray of int16, shape (m, p)
-        Likewise.
-    labels : ndarray of int64, shape (m,)
-        Numbers of the points, increasing; the smaller wins a tie.
-    n_numeric : int
-        Number of numeric columns.
-    best : ndarray of int64, shape (n,)
-        Least squared distance so far; overwritten.
-    found : ndarray of int64, shape (n,)
-        Label of that point; overwritten.
-
-    Notes
-    -----
     Exact: every partial sum of the float64 products is an integer below 2^53 (p below 2^20).
+
+    Shapes: rows (n, p), points (m, p), labels (m,), best (n,), found (n,).
     """
     if len(points) == 0:
         return
@@ -125,16 +110,7 @@ class Filter:
     def improve(self, rows: Cells, start: int, stop: int, best: Integers, found: Integers) -> None:
         """Compare rows with the points `start` to `stop` - 1.
 
-        Parameters
-        ----------
-        rows : ndarray of int16, shape (n, p)
-            Numeric cells, then codes.
-        start, stop : int
-            Points.
-        best : ndarray of int64, shape (n,)
-            Least squared distance so far; overwritten.
-        found : ndarray of int64, shape (n,)
-            Label of that point; overwritten.
+        Shapes: rows (n, p), best (n,), found (n,).
         """
         room = np.empty(BLOCK * BLOCK, dtype=np.float32)
         category_cost = 0.5 * CATEGORY_COST * (rows.shape[1] - self.n_numeric)
@@ -270,20 +246,12 @@ class NearestPoints:
     def nearest(self, rows: Cells) -> Integers:
         """Return the number of each row's nearest point, the smallest of those as near.
 
-        Parameters
-        ----------
-        rows : ndarray of int16, shape (n, p)
-            Numeric cells, then codes.
+        Places in `points`.
 
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            Places in `points`.
-
-        Notes
-        -----
         Safe in several threads, and gives way to them; who starts them holds BLAS to one thread each, else its threads
         and theirs wait for each other. Cost: O(n m p) at most.
+
+        Shapes: rows (n, p); returns (n,).
         """
         rows = np.ascontiguousarray(rows, dtype=np.int16)
         self._n_seen += len(rows)
@@ -312,15 +280,9 @@ class NearestPoints:
 def nothing_yet(n: int) -> tuple[Integers, Integers]:
     """Return the state of rows not yet compared with any point.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
+    Squared distances and labels beyond all.
 
-    Returns
-    -------
-    best, found : ndarray of int64, shape (n,)
-        Squared distances and labels beyond all.
+    Returns shape best, found (n,).
     """
     return np.full(n, FAR, dtype=np.int64), np.full(n, FAR, dtype=np.int64)
 

@@ -27,23 +27,9 @@ FAR = np.iinfo(np.int64).max
 def squared_distance(rows, i, points, k, n_numeric):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Return the squared distance of a row and a point.
 
-    Parameters
-    ----------
-    rows : ndarray of int16, shape (n, p)
-        Numeric cells, then codes.
-    i : int
-        Row.
-    points : ndarray of int16, shape (m, p)
-        Likewise.
-    k : int
-        Point.
-    n_numeric : int
-        Number of numeric columns.
+    Exact.
 
-    Returns
-    -------
-    int
-        Exact.
+    Shapes: rows (n, p), points (m, p).
     """
     total = np.int64(0)
     for j in range(n_numeric):
@@ -66,26 +52,7 @@ def _limit(best, square, slack):  # type: ignore[no-untyped-def] # pragma: no co
 def improve(near, rows, points, labels, n_numeric, squares, slacks, best, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Compare rows with more points: integers decide among those that float32 products leave.
 
-    Parameters
-    ----------
-    near : ndarray of float32, shape (n, m)
-        Half a point's square less the product of row and point, numeric columns about a center; overwritten.
-    rows : ndarray of int16, shape (n, p)
-        Numeric cells, then codes.
-    points : ndarray of int16, shape (m, p)
-        Likewise.
-    labels : ndarray of int64, shape (m,)
-        Numbers of the points; the smaller wins a tie.
-    n_numeric : int
-        Number of numeric columns.
-    squares : ndarray of float, shape (n,)
-        Squares of the rows' numeric cells about the center.
-    slacks : ndarray of float, shape (n,)
-        Bounds of the errors of `near`, half a category's cost added to it for each code that differs.
-    best : ndarray of int64, shape (n,)
-        Least squared distance so far; overwritten.
-    found : ndarray of int64, shape (n,)
-        Label of that point; overwritten.
+    Shapes: near (n, m), rows (n, p), points (m, p), labels (m,), squares (n,), slacks (n,), best (n,), found (n,).
     """
     m, p = points.shape
     half = np.float32(CATEGORY_COST // 2)
@@ -130,19 +97,9 @@ def _distances_to(columns, taken, start, n_numeric, distances):  # type: ignore[
 def farthest_first(columns, n_numeric, order):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Take again and again the point farthest from those taken.
 
-    Parameters
-    ----------
-    columns : ndarray of int16, shape (p, m)
-        The points, a column a row.
-    n_numeric : int
-        Number of numeric columns.
-    order : ndarray of int64, shape (k,)
-        The first point taken; the others are written.
+    Largest squared distance of a point from the points taken.
 
-    Returns
-    -------
-    int
-        Largest squared distance of a point from the points taken.
+    Shapes: columns (p, m), order (k,).
     """
     m = columns.shape[1]
     best, room = np.full(m, FAR), np.empty(FAR_BLOCK, np.int64)

@@ -32,26 +32,12 @@ class _Comparison:
 def merge_sequence(points: Cells, n_numeric: int, order: Integers, sizes: Sequence[int]) -> list[Integers]:
     """Merge points into ever more of them: for each size, the nearest to each among the first of an order.
 
-    Parameters
-    ----------
-    points : ndarray of int16, shape (m, p)
-        Numeric cells in [-32767, 32767], then codes of categories.
-    n_numeric : int
-        Number of numeric columns.
-    order : ndarray of int64, shape (m,)
-        Each point once; the first is kept longest.
-    sizes : sequence of int
-        Increasing, from 1 to m.
+    For each size k, the nearest of `order[:k]` to each point, as a place in `points`; the smallest such place of
+    those as near.
 
-    Returns
-    -------
-    list of ndarray of int64, shape (m,)
-        For each size k, the nearest of `order[:k]` to each point, as a place in `points`; the smallest such place of
-        those as near.
-
-    Notes
-    -----
     A point keeps its nearest so far and is compared only with the new ones. Cost: O(m k p) for the largest size k.
+
+    Shapes: points (m, p), order (m,); returns (m,).
 
     Examples
     --------
@@ -70,21 +56,11 @@ def merge_sequence(points: Cells, n_numeric: int, order: Integers, sizes: Sequen
 def central_point(points: Cells, n_numeric: int) -> int:
     """Find the point nearest the mean: that of the least sum of squared distances to all.
 
-    Parameters
-    ----------
-    points : ndarray of int16, shape (m, p)
-        Numeric cells in [-32767, 32767], then codes of categories.
-    n_numeric : int
-        Number of numeric columns.
+    The first of those as near.
 
-    Returns
-    -------
-    int
-        The first of those as near.
-
-    Notes
-    -----
     Exact in 64 bits for m p below 2^31. A category counts as its indicators do, scaled to its cost.
+
+    Shapes: points (m, p).
     """
     numeric = points[:, :n_numeric].astype(np.int64)
     total = len(points) * np.einsum("ij,ij->i", numeric, numeric) - 2 * (numeric @ numeric.sum(axis=0))
@@ -97,29 +73,14 @@ def central_point(points: Cells, n_numeric: int) -> int:
 def farthest_first(points: Cells, n_numeric: int, k: int) -> tuple[Integers, int]:
     """Take the point nearest the mean, then again and again the point farthest from those taken.
 
-    Parameters
-    ----------
-    points : ndarray of int16, shape (m, p)
-        Numeric cells in [-32767, 32767], then codes of categories.
-    n_numeric : int
-        Number of numeric columns.
-    k : int
-        Number of points to take, from 1 to m.
+    Returns (1) places of the points taken, all different; the smallest of those as far; (2) largest squared distance
+    of a point from its nearest one taken.
 
-    Returns
-    -------
-    order : ndarray of int64, shape (k,)
-        Places of the points taken, all different; the smallest of those as far.
-    squared_radius : int
-        Largest squared distance of a point from its nearest one taken.
-
-    Notes
-    -----
     Cost: O(m k p).
 
-    References
-    ----------
-    Gonzalez 1985, Clustering to minimize the maximum intercluster distance.
+    Source: Gonzalez 1985, Clustering to minimize the maximum intercluster distance.
+
+    Shapes: points (m, p); returns order (k,).
 
     Examples
     --------

@@ -53,23 +53,11 @@ def _split(points, order, start, stop, n_numeric, low, high):  # type: ignore[no
 def grow(points, n_numeric):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Build a tree of boxes: codes are split first, then the widest column at its median.
 
-    Parameters
-    ----------
-    points : ndarray of int16, shape (m, p)
-        All different.
-    n_numeric : int
-        Number of numeric columns.
+    Returns (1) the points of a node stand together; (2) A node's first point, the one after its last, and its first
+    child or 0; the second child is the next node; (3) least and largest cells; (4) number of nodes above the deepest,
+    at most.
 
-    Returns
-    -------
-    order : ndarray of int64, shape (m,)
-        The points of a node stand together.
-    ends : ndarray of int32, shape (nodes, 3)
-        A node's first point, the one after its last, and its first child or 0; the second child is the next node.
-    boxes : ndarray of int16, shape (nodes, 2, p)
-        Least and largest cells.
-    depth : int
-        Number of nodes above the deepest, at most.
+    Shapes: points (m, p); returns order (m,), ends (nodes, 3), boxes (nodes, 2, p).
     """
     m, p = points.shape
     order, ends = np.arange(m), np.zeros((2 * m, 3), np.int32)
@@ -145,27 +133,9 @@ def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, b
 def search(rows, points, labels, ends, boxes, depth, n_numeric, leave_out, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the nearest point of each row in a tree.
 
-    Parameters
-    ----------
-    rows : ndarray of int16, shape (n, p)
-        Numeric cells, then codes.
-    points : ndarray of int16, shape (m, p)
-        In the tree's order.
-    labels : ndarray of int64, shape (m,)
-        Their numbers; the smaller wins a tie.
-    ends, boxes, depth : ndarray, ndarray, int
-        The tree.
-    n_numeric : int
-        Number of numeric columns.
-    leave_out : bool
-        Pass over points equal to the row.
-    found : ndarray of int64, shape (n,)
-        Labels; overwritten.
+    Number of points compared and of boxes measured.
 
-    Returns
-    -------
-    int
-        Number of points compared and of boxes measured.
+    Shapes: rows (n, p), points (m, p), labels (m,), found (n,).
     """
     nodes, bounds, total = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64), 0
     for i in range(len(rows)):
@@ -178,28 +148,13 @@ def search(rows, points, labels, ends, boxes, depth, n_numeric, leave_out, found
 def list_cells(points, seeds, ends, boxes, depth, bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """List for each cell of a grid over all space the points that can be nearest to a row in it.
 
-    Parameters
-    ----------
-    points : ndarray of int16, shape (m, p)
-        In the tree's order, all columns numeric.
-    seeds : ndarray of int64, shape (2 ** (bits * p),)
-        A point near each cell.
-    ends, boxes, depth : ndarray, ndarray, int
-        The tree.
-    bits : int
-        Each column has 2 ** bits cells.
+    Returns (1) where each cell's list starts; it is empty where too many points would be in it; (2) places of the
+    points.
 
-    Returns
-    -------
-    starts : ndarray of int64, shape (cells + 1,)
-        Where each cell's list starts; it is empty where too many points would be in it.
-    listed : ndarray of int32
-        Places of the points.
-
-    Notes
-    -----
     A row's nearest point is no farther from the row than the seed, so no farther from the cell than the cell's farthest
     corner is from the seed.
+
+    Shapes: points (m, p), seeds (2 ** (bits * p); returns starts (cells + 1,).
     """
     p, width = points.shape[1], np.int64(2 ** (16 - bits))
     starts, listed = np.zeros(len(seeds) + 1, np.int64), np.empty(len(seeds) * 8, np.int32)
@@ -244,22 +199,7 @@ def _gap(low, width, least, most):  # type: ignore[no-untyped-def] # pragma: no 
 def look_up(rows, points, labels, ends, boxes, depth, n_numeric, starts, listed, bits, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the nearest point of each row in its cell's list, else in the tree.
 
-    Parameters
-    ----------
-    rows : ndarray of int16, shape (n, p)
-        All columns numeric.
-    points : ndarray of int16, shape (m, p)
-        In the tree's order.
-    labels : ndarray of int64, shape (m,)
-        Their numbers; the smaller wins a tie.
-    ends, boxes, depth : ndarray, ndarray, int
-        The tree.
-    n_numeric : int
-        Number of columns.
-    starts, listed, bits : ndarray, ndarray, int
-        The lists.
-    found : ndarray of int64, shape (n,)
-        Labels; overwritten.
+    Shapes: rows (n, p), points (m, p), labels (m,), found (n,).
     """
     nodes, bounds = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64)
     for i in range(len(rows)):

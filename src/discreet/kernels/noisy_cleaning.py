@@ -49,34 +49,18 @@ def cleaned(
 ) -> CleanGram:
     """Return moments that are possible, by shrinkage that knows the noise.
 
-    Parameters
-    ----------
-    moments : NoisyGram
-        Noisy moments, and the variances of their noise.
-    constant : int, optional
-        Column of ones, or of another constant.
-    dummies : ndarray of bool, shape (n_categories, p), optional
-        Columns of each category, one for each level.
-    constant_value : float
-        What the constant column holds where a dummy of the same row holds 1.
+    Entries without noise are those of `moments`; without any noise all are.
 
-    Returns
-    -------
-    CleanGram
-        Entries without noise are those of `moments`; without any noise all are.
-
-    Notes
-    -----
     Diagonals have a normal prior with their own mean and spread. Correlations have a mixture of normal priors about
     zero, from chance (variance 1 / n) to anything (1/3), whose weights are fitted; those with the constant, which are
     means, have weights of their own. Two levels of a category never meet, and the square of a dummy is the dummy: what
     stands twice in the moments is averaged. Then eigenvalues are raised to a floor, public entries put back, and the
     noisy correlations scaled down as far as that needs. Cost: O(p^3).
 
-    References
-    ----------
-    Stephens 2017, False discovery rates: a new deal (the mixture of priors); Efron and Morris 1973, Stein's estimation
-    rule and its competitors (the diagonals).
+    Source: Stephens 2017, False discovery rates: a new deal (the mixture of priors); Efron and Morris 1973, Stein's
+    estimation rule and its competitors (the diagonals).
+
+    Shapes: dummies (n_categories, p).
 
     Examples
     --------
@@ -110,21 +94,11 @@ def cleaned(
 def declared(gram: Floats, n_rows: float) -> CleanGram:
     """Return moments that the analyst states from outside the table, each uncertain by what n rows leave to chance.
 
-    Parameters
-    ----------
-    gram : ndarray of float, shape (p, p)
-        n times the second moments of the population.
-    n_rows : float
-        Number of rows, positive.
+    With the variances that normal columns would have.
 
-    Returns
-    -------
-    CleanGram
-        With the variances that normal columns would have.
+    Source: Isserlis 1918 (fourth moments of normal columns).
 
-    References
-    ----------
-    Isserlis 1918 (fourth moments of normal columns).
+    Shapes: gram (p, p).
     """
     square = gram.diagonal()
     return CleanGram(gram, (np.outer(square, square) + gram**2) / n_rows, n_rows)

@@ -130,15 +130,7 @@ class Request:
     def loss(self, weight: float) -> float:
         """Return the noise's variance on the gradient plus a weight times that on the diagonal.
 
-        Parameters
-        ----------
-        weight : float
-            What a matrix's noise counts.
-
-        Returns
-        -------
-        float
-            In natural units.
+        In natural units.
         """
         gradient, diagonal = self.variances
         return gradient + weight * diagonal
@@ -181,18 +173,8 @@ class _Pass:
 def passes(problem: Problem) -> tuple[float, ...]:
     """Return the share of mu^2 of each pass.
 
-    Parameters
-    ----------
-    problem : Problem
-        Public facts.
+    With sum 1.
 
-    Returns
-    -------
-    tuple of float
-        With sum 1.
-
-    Notes
-    -----
     A middle pass is worth it only when its small share of the budget finds a better point than the line did.
     """
     return (0.5, 0.5) if problem.n_rows * problem.mu < LARGE else (0.35, 0.1, 0.55)
@@ -201,15 +183,7 @@ def passes(problem: Problem) -> tuple[float, ...]:
 def attainable_sd(problem: Problem) -> float:
     """Bound the largest standard deviation that each pass can keep to, whatever the passes before it found.
 
-    Parameters
-    ----------
-    problem : Problem
-        Public facts.
-
-    Returns
-    -------
-    float
-        In the integers' units; no smaller for more columns or less mu.
+    In the integers' units; no smaller for more columns or less mu.
     """
     unit = attainable_sensitivity(problem.squared_norm, problem.n_coefficients, RATIOS, problem.replace)
     return unit / (problem.mu * math.sqrt(min(passes(problem))))
@@ -218,23 +192,10 @@ def attainable_sd(problem: Problem) -> float:
 def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
     """Estimate coefficients from noisy sums that the caller provides.
 
-    Parameters
-    ----------
-    problem : Problem
-        Public facts.
+    A function of the answers and of public facts.
 
-    Returns
-    -------
-    Fit
-        A function of the answers and of public facts.
+    To be answered with ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1).
 
-    Yields
-    ------
-    Request
-        To be answered with ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1).
-
-    Notes
-    -----
     With theta_0 the last point, S, W its sums, b, G the first pass's, line(eta) = a + s eta the line, k the share left
     out and f(theta) = s theta + (a - middle) e_0, the score and its slope are
 
@@ -243,9 +204,7 @@ def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
     and its noise is e_S - E_W (theta - theta_0) + k (e_b - E_G f(theta)), of known covariance at every theta; the
     sampling part is J = H, made positive semidefinite. Cost: two or three passes over the rows and O(p^5) operations.
 
-    References
-    ----------
-    Privacy specification 6.2.
+    Source: Privacy specification 6.2.
     """
     shares, p, family = passes(problem), problem.n_coefficients, problem.family
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])

@@ -58,41 +58,17 @@ def coefficients(
 ) -> Coefficients:
     """Return the coefficients of a model, or combinations of them, with intervals.
 
-    Parameters
-    ----------
-    moments : NoisyGram
-        Moments of all columns and the response.
-    columns : sequence of int
-        The model: which columns are regressed on, the constant among them if the model has an intercept.
-    level : float
-        Of each interval, in (0, 1).
-    box : float or ndarray of float, shape (len(columns),)
-        Largest absolute coefficients, a public fact; no interval goes beyond.
-    combinations : ndarray of float, shape (k, len(columns)), optional
-        Each row an a: the estimate and the interval are of a'b. Default: each coefficient.
-    offset : ndarray of float, shape (k,), optional
-        Added to a'b; see `own_units`.
-    constant : int, optional
-        Which of `moments`' columns is the constant.
-    dummies : ndarray of bool, shape (n_categories, p), optional
-        Columns of each category of `moments`, one for each level; one that is not in the model as a whole is ignored.
+    Finite whatever the noise.
 
-    Returns
-    -------
-    Coefficients
-        Finite whatever the noise.
-
-    Notes
-    -----
     The intervals invert the score (`noisy_regression_score`), which is centred at the true coefficients whatever
     noise X'X holds; they are not centred at the shrunken estimates, and are the classical ones where there is no
     noise. The quantile is Student's with n - p degrees of freedom over the squared share of the variance that has to
     be estimated. All of it is post-processing of `moments`. Cost: O(k p^3), about 20 ms for k = p = 4.
 
-    References
-    ----------
-    Guggenberger, Kleibergen, Mavroeidis and Chen 2012; Satterthwaite 1946 (degrees of freedom); privacy specification
-    6.1.
+    Source: Guggenberger, Kleibergen, Mavroeidis and Chen 2012; Satterthwaite 1946 (degrees of freedom); privacy
+    specification 6.1.
+
+    Shapes: box (len(columns), combinations (k, len(columns), offset (k,), dummies (n_categories, p).
     """
     part, at, groups = _part(moments, columns, constant, dummies)
     p = len(columns)
@@ -124,27 +100,14 @@ def own_units(
 ) -> tuple[Floats, Floats]:
     """Return the combinations and the offset that put coefficients into the columns' own units.
 
-    Parameters
-    ----------
-    half_widths, middles : ndarray of float, shape (p,)
-        The scaled column is (column - middle) / half width; what the constant's entries hold is ignored.
-    y_half_width, y_middle : float
-        The same of the response.
-    constant : int, optional
-        Index of the constant among the p; without it no middle may differ from zero.
+    Returns (1) for `coefficients`: row j is the coefficient of column j in units of y per unit of the column; the
+    constant's row is the prediction where all columns are zero, less `y_middle`; (2) `y_middle` for the constant,
+    else zero.
 
-    Returns
-    -------
-    combinations : ndarray of float, shape (p, p)
-        For `coefficients`: row j is the coefficient of column j in units of y per unit of the column; the constant's
-        row is the prediction where all columns are zero, less `y_middle`.
-    offset : ndarray of float, shape (p,)
-        `y_middle` for the constant, else zero.
-
-    Notes
-    -----
     y = y_middle + y_half_width (b_0 + sum_j b_j (x_j - middle_j) / half_j). The intercept in own units is one
     combination of all coefficients, so its interval counts how their errors hang together.
+
+    Shapes: half_widths, middles (p,); returns combinations (p, p), offset (p,).
 
     Examples
     --------
@@ -167,18 +130,6 @@ def own_units(
 def coefficient_shares(relation: Relation) -> Shares:
     """Return the shares of a budget that make the intervals of coefficients short.
 
-    Parameters
-    ----------
-    relation : {"replace_one", "add_or_remove_one"}
-        Neighboring relation.
-
-    Returns
-    -------
-    Shares
-        Of X'y, X'X and y'y; their joint `noisy_shares.cost` is at most 1.
-
-    Notes
-    -----
     An interval cannot lean on what is likely of X'X, so it needs X'X more than a selection does: the score's noise is
     that of X'y plus b'b times that of X'X, and where the latter hides an eigenvalue of X'X an interval is the box.
 

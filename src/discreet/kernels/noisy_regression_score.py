@@ -62,15 +62,9 @@ class Score:
     def variance(self, coef: Floats) -> Floats:
         """Return the score's variance.
 
-        Parameters
-        ----------
-        coef : ndarray of float, shape (batch, p)
-            Coefficients.
+        Positive definite.
 
-        Returns
-        -------
-        ndarray of float, shape (batch, p, p)
-            Positive definite.
+        Shapes: coef (batch, p); returns (batch, p, p).
         """
         found = gram_noise(self.gram_variance, coef) + self.base
         diagonal = np.arange(len(self.xty))
@@ -81,15 +75,9 @@ class Score:
     def at(self, coef: Floats) -> tuple[Floats, Floats, Floats]:
         """Return Q with its penalty, the score's variance S, and S^-1 U.
 
-        Parameters
-        ----------
-        coef : ndarray of float, shape (batch, p)
-            Coefficients.
+        Shapes (batch,), (batch, p, p), (batch, p).
 
-        Returns
-        -------
-        tuple of ndarray
-            Shapes (batch,), (batch, p, p), (batch, p).
+        Shapes: coef (batch, p).
         """
         score, variance = self.xty - coef @ self.gram, self.variance(coef)
         weight: Floats = np.linalg.solve(variance, score[:, :, None])[:, :, 0].astype(np.float64)
@@ -99,22 +87,12 @@ class Score:
     def step(self, coef: Floats, variance: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Return the Gauss-Newton step down from some coefficients, and the inverse of its matrix.
 
-        Parameters
-        ----------
-        coef : ndarray of float, shape (batch, p)
-            Coefficients.
-        variance, weight : ndarray of float, shapes (batch, p, p) and (batch, p)
-            From `at` there.
+        Shapes (batch, p) and (batch, p, p).
 
-        Returns
-        -------
-        tuple of ndarray
-            Shapes (batch, p) and (batch, p, p).
-
-        Notes
-        -----
         With D = E[X'X | U], the derivative freed of the score's own noise, half the gradient of Q is minus D' S^-1 U
         exactly (Kleibergen 2005), and half the second derivative near enough D' S^-1 D.
+
+        Shapes: coef (batch, p).
         """
         cross = weight[:, :, None] * coef[:, None, :]
         mirrored = np.swapaxes(cross, 1, 2) * (1.0 - np.eye(len(self.xty)))
@@ -147,30 +125,14 @@ class Effort:
     def affords(self, n_steps: int) -> bool:
         """Return whether so many steps are left.
 
-        Parameters
-        ----------
-        n_steps : int
-            Steps.
-
-        Returns
-        -------
-        bool
-            False once steps were refused.
+        False once steps were refused.
         """
         return not self.is_spent and n_steps <= self.left
 
     def take(self, n_steps: int) -> bool:
         """Take steps, or none where there are fewer left.
 
-        Parameters
-        ----------
-        n_steps : int
-            Steps.
-
-        Returns
-        -------
-        bool
-            Whether they may be done.
+        Whether they may be done.
         """
         self.is_spent = not self.affords(n_steps)
         self.left -= 0 if self.is_spent else n_steps
@@ -180,17 +142,9 @@ class Effort:
 def gram_noise(gram_variance: Floats, coef: Floats) -> Floats:
     """Return the variance of E b, E the noise in X'X.
 
-    Parameters
-    ----------
-    gram_variance : ndarray of float, shape (p, p)
-        Variance of each entry of E; an entry and its mirror share one draw.
-    coef : ndarray of float, shape (batch, p)
-        Coefficients b.
+    Entry (i, i) is sum_j v_ij b_j^2; entry (i, j) is v_ij b_i b_j, as E_ij meets b_j in row i and b_i in row j.
 
-    Returns
-    -------
-    ndarray of float, shape (batch, p, p)
-        Entry (i, i) is sum_j v_ij b_j^2; entry (i, j) is v_ij b_i b_j, as E_ij meets b_j in row i and b_i in row j.
+    Shapes: gram_variance (p, p), coef (batch, p); returns (batch, p, p).
     """
     found = gram_variance * coef[:, :, None] * coef[:, None, :]
     diagonal = np.arange(coef.shape[1])
@@ -208,30 +162,12 @@ def profile(
 ) -> tuple[Floats, Floats]:
     """Return Q minimized over the coefficients b with a'b = t, for several a and t at once.
 
-    Parameters
-    ----------
-    score : Score
-        The model.
-    directions : ndarray of float, shape (batch, p)
-        Each row an a; one of zeros, with t = 0, asks for the least Q of all.
-    values : ndarray of float, shape (batch,)
-        Each a t.
-    start : ndarray of float, shape (batch, p)
-        Coefficients to start from; they need not fulfil a'b = t.
-    effort : Effort, optional
-        What the steps are taken from. Where it is spent, Q is no minimum, and may be infinite: it rejects nothing.
-    enough : ndarray of float, shape (batch,), optional
-        A Q that need not be lowered any further.
+    Q, shape (batch,), and the coefficients where it is attained, shape (batch, p).
 
-    Returns
-    -------
-    tuple of ndarray
-        Q, shape (batch,), and the coefficients where it is attained, shape (batch, p).
-
-    Notes
-    -----
     Gauss-Newton: with D = E[X'X | U] in place of X'X, the step is the solution of a linear problem with one
     constraint; it is shortened until Q falls. Cost: a few p by p factorizations a row of the batch.
+
+    Shapes: directions (batch, p), values (batch,), start (batch, p), enough (batch,).
     """
     coef, found, going = start.copy(), np.full(len(start), np.inf), np.arange(len(start))
     aim = np.full(len(start), -np.inf) if enough is None else enough
@@ -275,29 +211,15 @@ def _descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[F
 def intervals(score: Score, combinations: Floats, limits: Floats, critical: Floats) -> tuple[Floats, Floats]:
     """Return the ends of {t in [-limit, limit]: Q(t) <= critical}, filled up to an interval.
 
-    Parameters
-    ----------
-    score : Score
-        The model.
-    combinations : ndarray of float, shape (k, p)
-        Each row an a: the interval is for a'b.
-    limits : ndarray of float, shape (k,)
-        Largest absolute value of each a'b.
-    critical : ndarray of float, shape (k,)
-        Largest Q that is not rejected, for each a.
+    Low and high ends. Where every t within the limits is rejected, data and limits contradict each other: the whole
+    range is returned.
 
-    Returns
-    -------
-    tuple of ndarray of float, shape (k,)
-        Low and high ends. Where every t within the limits is rejected, data and limits contradict each other: the
-        whole range is returned.
-
-    Notes
-    -----
     A limit that is not rejected is an end at once. The other ends of all intervals are sought together: outward by
     widening steps from the estimate until rejected, then by regula falsi on the square root of Q, which is a straight
     line where the moments have no noise. Cost: about 15 calls of `profile`, or `MOST_WORK`, after which an end is the
     last t that was rejected, or the limit: no interval is shorter for want of work.
+
+    Shapes: combinations (k, p), limits (k,), critical (k,); returns (k,).
     """
     k, p = combinations.shape
     effort = Effort(MOST_WORK / p**3)

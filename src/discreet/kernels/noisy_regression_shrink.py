@@ -32,30 +32,17 @@ class Shrunken(NamedTuple):
 def shrunken_coefficients(moments: NoisyGram, constant: int | None = None, dummies: Bools | None = None) -> Shrunken:
     """Return coefficients shrunk by as much as the noise asks for, and no more.
 
-    Parameters
-    ----------
-    moments : NoisyGram
-        Of the columns of the model alone.
-    constant : int, optional
-        Index of the column of ones, whose coefficient has a prior of its own.
-    dummies : ndarray of bool, shape (n_categories, p), optional
-        Columns of each category whose levels are all there.
+    Least squares where the moments have no noise.
 
-    Returns
-    -------
-    Shrunken
-        Least squares where the moments have no noise.
-
-    Notes
-    -----
     With G the cleaned Gram matrix, coefficients b ~ N(0, T), T = diag(tau^2), and X'y = G b + sampling + noise, the
     estimate is T G (G T G + N)^-1 X'y. N is the variance of the noise in X'y and of what cleaning left in G b; the
     sampling part, which least squares bears without shrinkage, is not in it. tau^2 maximizes the likelihood of X'y.
     Cost: one p by p eigenvalue problem for each of 41 values of tau^2.
 
-    References
-    ----------
-    Efron and Morris 1973 (the size of the shrinkage from the data); Bernstein and Sheldon 2019 (noisy moments).
+    Source: Efron and Morris 1973 (the size of the shrinkage from the data); Bernstein and Sheldon 2019 (noisy
+    moments).
+
+    Shapes: dummies (n_categories, p).
     """
     clean = cleaned(moments, constant, dummies)
     if not (moments.gram_variance.any() or moments.xty_variance.any()):

@@ -93,27 +93,13 @@ class BestModels(NamedTuple):
 def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
     """Return the moments on which models are compared.
 
-    Parameters
-    ----------
-    moments : NoisyGram
-        Noisy moments, and the variances of their noise.
-    clean : CleanGram
-        Their X'X after `cleaned`, or as `declared`.
+    Without noise: X'X, X'y and y'y themselves.
 
-    Returns
-    -------
-    WeightedMoments
-        Without noise: X'X, X'y and y'y themselves.
-
-    Notes
-    -----
     X'y + noise is G b + X'e + noise - (error of G) b. Its variance is V = s^2 G + diag(noise) + that of the last
     term, for which b is the least squares solution less its own noise. The likelihood of a model is that of weighted
     least squares. Cost: O(p^3).
 
-    References
-    ----------
-    Aitken 1935 (weighted least squares); Fuller 1987, Measurement Error Models, section 2.2 (errors in X'X).
+    Source: Aitken 1935 (weighted least squares); Fuller 1987, Measurement Error Models, section 2.2 (errors in X'X).
     """
     noisy = moments.xty_variance.any() or clean.error.any() or moments.yty_variance > 0.0
     total = _total(moments, clean.n_rows) if noisy else max(moments.yty, 0.0)
@@ -134,29 +120,12 @@ def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
 def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
     """Return what each unit must gain to enter, in units of chi-squared.
 
-    Parameters
-    ----------
-    penalty : {"auto", "aic", "bic"} or float
-        2 or log n or a number for each column; "auto" such that, if no unit mattered, one would enter in at most 2.5%
-        of releases.
-    units : ndarray of bool, shape (d, p)
-        Columns of each unit.
-    n_rows : float
-        Number of rows, at least 1.
-
-    Returns
-    -------
-    ndarray of float, shape (d,)
-        Of each unit.
-
-    Notes
-    -----
     "auto" is the quantile of chi-squared, with a degree of freedom for each column of the unit, at 1 - .025 / d
     (Bonferroni), by Wilson and Hilferty's formula, whose error is below 1% there.
 
-    References
-    ----------
-    Akaike 1974; Schwarz 1978; Foster and George 1994, The risk inflation criterion; Wilson and Hilferty 1931.
+    Source: Akaike 1974; Schwarz 1978; Foster and George 1994, The risk inflation criterion; Wilson and Hilferty 1931.
+
+    Shapes: units (d, p); returns (d,).
 
     Examples
     --------
@@ -184,34 +153,14 @@ def best_models(
 ) -> BestModels:
     """Return the best model under a penalty, and the best of each size: exactly, or the best that the work finds.
 
-    Parameters
-    ----------
-    moments : WeightedMoments
-        Of `weighted`.
-    units : ndarray of bool, shape (d, p)
-        Columns of each unit that enters or leaves as one; d <= 128, disjoint, none empty.
-    always : ndarray of bool, shape (p,)
-        Columns in every model, in no unit.
-    penalties : ndarray of float, shape (d,)
-        Of `unit_penalties`; not negative.
-    max_size : int, optional
-        The most units in a model.
-    most_work : float
-        Multiplications after which each search ends.
+    A function of the arguments alone. Ties go to any of them.
 
-    Returns
-    -------
-    BestModels
-        A function of the arguments alone. Ties go to any of them.
-
-    Notes
-    -----
     With equal penalties one search finds all. Otherwise more and more models of each size are asked for, until the
     last of a size, with the smallest penalties of that many units, cannot win, or the search has come to its end.
 
-    References
-    ----------
-    Furnival and Wilson 1974, Regressions by leaps and bounds.
+    Source: Furnival and Wilson 1974, Regressions by leaps and bounds.
+
+    Shapes: units (d, p), always (p,), penalties (d,).
     """
     d = len(units)
     size = d if max_size is None else min(max_size, d)
@@ -248,23 +197,11 @@ def best_models(
 def lasso_path(moments: WeightedMoments, always: Bools) -> tuple[Floats, Floats]:
     """Return the lasso's coefficients at every penalty where a column enters or leaves.
 
-    Parameters
-    ----------
-    moments : WeightedMoments
-        Of `weighted`; columns are penalized alike in their own units.
-    always : ndarray of bool, shape (p,)
-        Columns without a penalty.
+    Returns (1) decreasing, of 1/2 RSS + penalty sum |b|; (2) straight between knots.
 
-    Returns
-    -------
-    penalties : ndarray of float, shape (n_knots,)
-        Decreasing, of 1/2 RSS + penalty sum |b|.
-    coefficients : ndarray of float, shape (n_knots, p)
-        Straight between knots.
+    Source: Efron, Hastie, Johnstone and Tibshirani 2004, Least angle regression.
 
-    References
-    ----------
-    Efron, Hastie, Johnstone and Tibshirani 2004, Least angle regression.
+    Shapes: always (p,); returns penalties (n_knots,), coefficients (n_knots, p).
     """
     gram, xty = moments.gram, moments.xty
     kept = np.flatnonzero(always)
@@ -289,34 +226,14 @@ def r_squared(
 ) -> tuple[Floats, Floats]:
     """Return the share of y'y that models explain beyond the columns of every model, and its standard error.
 
-    Parameters
-    ----------
-    moments : NoisyGram
-        Noisy moments, and the variances of their noise.
-    clean : CleanGram
-        Their cleaned X'X.
-    weights : WeightedMoments
-        Of `weighted`.
-    models : sequence of ndarray of bool, shape (p,)
-        Columns of each model, those of every model among them.
-    always : ndarray of bool, shape (p,)
-        Columns in every model: with the constant, R^2 is the usual one.
+    Returns (1) R^2 less what noise alone adds to it, in [0, 1]; (2) standard errors from the noise alone.
 
-    Returns
-    -------
-    values : ndarray of float, shape (n_models,)
-        R^2 less what noise alone adds to it, in [0, 1].
-    errors : ndarray of float, shape (n_models,)
-        Standard errors from the noise alone.
-
-    Notes
-    -----
     Noise of variance W in X'y adds trace(G^-1 W) to b'X'y. By the delta method its variance is 4 b'Wb, to which that
     of y'y comes. A model that was chosen as the best of many is flattered by what neither says.
 
-    References
-    ----------
-    Fuller 1987, Measurement Error Models, section 2.2.
+    Source: Fuller 1987, Measurement Error Models, section 2.2.
+
+    Shapes: models (p,), always (p,); returns values (n_models,), errors (n_models,).
     """
     total = _total(moments, clean.n_rows) if weights.variance.any() or moments.yty_variance > 0.0 else moments.yty
     base, base_slope = _unbiased_gain(moments.xty, clean.gram, weights.variance, always)

@@ -39,20 +39,8 @@ class Shares(NamedTuple):
 def cost(shares: Shares, relation: Relation) -> float:
     """Return an upper bound of what all three blocks cost together; it must be at most 1.
 
-    Parameters
-    ----------
-    shares : Shares
-        Of `sensitivities`: X'X by its Frobenius norm, both triangles counted.
-    relation : {"replace_one", "add_or_remove_one"}
-        Neighboring relation.
+    (squared sensitivity of the three together, each divided by its noise) / mu^2.
 
-    Returns
-    -------
-    float
-        (squared sensitivity of the three together, each divided by its noise) / mu^2.
-
-    Notes
-    -----
     One row (x, y), with |x|^2 = m a, a <= 1, and u = y^2 <= 1. Added or removed it moves the blocks by squares of at
     most m, m^2 and 1, and nothing is gained. Replaced by a row with a', u', and s the cosine between x and x', up to
     sign, it moves them by squares of at most m (a u + a' u' + 2 |s| sqrt(a a' u u')), m^2 (a^2 + a'^2 - 2 a a' s^2)
@@ -66,9 +54,8 @@ def cost(shares: Shares, relation: Relation) -> float:
     (f / (4 sqrt(g)) + sqrt(g))^2 for u = u' = 1, f / 4 + g + h for u = 1 and u' = 0, and g. At g = f / 4 the first is
     f, and the second is no more while h <= f / 2: X'X and y'y are free.
 
-    References
-    ----------
-    Dong, Roth and Su 2022, Gaussian differential privacy; privacy specification 6.1 (the norms of the blocks alone).
+    Source: Dong, Roth and Su 2022, Gaussian differential privacy; privacy specification 6.1 (the norms of the blocks
+    alone).
 
     Examples
     --------
@@ -87,22 +74,7 @@ def cost(shares: Shares, relation: Relation) -> float:
 def sensitivities(norm_squared: float, relation: Relation) -> Shares:
     """Return what one row can do to each block: Euclidean norms, of X'X with both triangles.
 
-    Parameters
-    ----------
-    norm_squared : float
-        m: bound on the squared norm of a row of X; |y| is at most 1.
-    relation : {"replace_one", "add_or_remove_one"}
-        Neighboring relation.
-
-    Returns
-    -------
-    Shares
-        Of X'y, X'X, y'y and the number of rows. Noise of X'X has this scale on the diagonal, and 1 / sqrt(2) of it
-        beside the diagonal, where one draw serves an entry and its mirror.
-
-    References
-    ----------
-    Privacy specification 6.1.
+    Source: Privacy specification 6.1.
     """
     norm = norm_squared**0.5
     if relation == "add_or_remove_one":
@@ -115,27 +87,10 @@ def noise_levels(
 ) -> tuple[float, Floats, float]:
     """Return the standard deviation of the noise in each entry of X'y, X'X and y'y.
 
-    Parameters
-    ----------
-    shares : Shares
-        Each positive where the block is released.
-    norm_squared : float
-        Bound on the squared norm of a row of X.
-    mu : float
-        Of Gaussian differential privacy, positive.
-    relation : {"replace_one", "add_or_remove_one"}
-        Neighboring relation.
-    n_columns : int
-        Columns of X.
+    Returns (1) of each entry of X'y; (2) of each entry of X'X; zero where its share is, since it is then public; (3)
+    of y'y; infinite where its share is zero.
 
-    Returns
-    -------
-    xty : float
-        Of each entry of X'y.
-    gram : ndarray of float, shape (p, p)
-        Of each entry of X'X; zero where its share is, since it is then public.
-    yty : float
-        Of y'y; infinite where its share is zero.
+    Returns shape gram (p, p).
     """
     alone = sensitivities(norm_squared, relation)
     square = alone.gram / (mu * shares.gram**0.5) if shares.gram > 0.0 else 0.0
@@ -148,20 +103,6 @@ def noise_levels(
 def selection_shares(relation: Relation, public_gram: bool = False) -> Shares:
     """Return the shares that find the right model most often.
 
-    Parameters
-    ----------
-    relation : {"replace_one", "add_or_remove_one"}
-        Neighboring relation.
-    public_gram : bool
-        Whether the moments of X are declared, and not released.
-
-    Returns
-    -------
-    Shares
-        Of cost at most 1.
-
-    Notes
-    -----
     X'X is pulled toward what its other entries make likely (`noisy_cleaning`), so less than half serves it: independent
     columns need a fifth, correlated ones what stands here. Under replace most of it is free beside X'y. y'y only sets
     the residual variance.
@@ -179,32 +120,15 @@ def selection_shares(relation: Relation, public_gram: bool = False) -> Shares:
 def clip_level(noise: float, n_rows: float, square: float) -> float:
     """Return the quantile of |y - center| at which y is best clipped for selection.
 
-    Parameters
-    ----------
-    noise : float
-        Standard deviation of the noise in an entry of X'y, y divided by its bound.
-    n_rows : float
-        Number of rows, or a guess of it.
-    square : float
-        Mean square of a column's cells, or a guess: 1/3 for cells spread evenly over [-1, 1], 1 / m for m columns in
-        rows of unit norm.
+    The level in .3 ... .99 with the smallest mean squared error.
 
-    Returns
-    -------
-    float
-        The level in .3 ... .99 with the smallest mean squared error.
-
-    Notes
-    -----
     A normal y clipped at its level a, which is c, keeps the share a of every slope (Stein's lemma), whatever the
     others; divided by c it carries noise of variance `noise`^2 and a sampling variance of n `square` E min(y, c)^2 /
     c^2. That is flat where noise dominates: the median and the sign of y are nearly as good as the best. What is not
     normal bends: a column that does not matter shows through, the more the more is clipped, and many rows see it. So
     an error of `BENT` times 1 - a is added to the slope, and with many rows hardly any is clipped.
 
-    References
-    ----------
-    Stein 1981; Brillinger 1983, A generalized linear model with Gaussian regressor variables.
+    Source: Stein 1981; Brillinger 1983, A generalized linear model with Gaussian regressor variables.
 
     Examples
     --------

@@ -85,32 +85,13 @@ class Perturbation:
         return Lattice(self.n_coefficients, 3.0 * self.radius)
 
     def smoothness(self, n_rows: float) -> float:
-        """Return a bound of the Hessian.
-
-        Parameters
-        ----------
-        n_rows : float
-            How many rows there are.
-
-        Returns
-        -------
-        float
-            Of its largest eigenvalue.
-        """
+        """Return a bound of the Hessian."""
         return self.ridge + WEIGHT * n_rows * self.bound**2
 
     def error(self, n_rows: float) -> float:
         """Bound the error of the gradient's norm.
 
-        Parameters
-        ----------
-        n_rows : float
-            How many rows there are.
-
-        Returns
-        -------
-        float
-            What the rounding of residuals can add up to.
+        What the rounding of residuals can add up to.
         """
         return self.lattice.residual_error * self.bound * n_rows
 
@@ -118,8 +99,6 @@ class Perturbation:
     def gradient(self) -> float:
         """Norm that the gradient has at most at what is returned, errors included.
 
-        Notes
-        -----
         At least 16 times the error and 1024 times what a rounding of the point can do, for tables of any size.
         """
         rounding = self.lattice.step * sqrt(self.n_coefficients) * self.smoothness(MOST_ROWS)
@@ -134,30 +113,14 @@ class Perturbation:
 def spent(ridge: float, beta: float, bound: float, replace: bool) -> float:
     """Return the epsilon of the exact minimizer.
 
-    Parameters
-    ----------
-    ridge, beta : float
-        As in `Perturbation`.
-    bound : float
-        Largest l2 norm B of a row with its constant.
-    replace : bool
-        Neighbors differ by a record's content, else by its presence.
+    beta B, twice that under `replace`, plus log(1 + WEIGHT B^2 / ridge).
 
-    Returns
-    -------
-    float
-        beta B, twice that under `replace`, plus log(1 + WEIGHT B^2 / ridge).
-
-    Notes
-    -----
     b = -(gradient of the other terms at theta) is a bijection of theta, smooth but on a null set, so theta has density
     ``exp(-beta |b|) det(Hessian)``. A record moves b by its gradient r x, |r x| <= B, two records by 2 B. Its weight
     w x x', w <= WEIGHT, multiplies the determinant by 1 + w x'A^-1 x, A >= ridge I, which is in
     [1, 1 + WEIGHT B^2 / ridge]; under `replace` one such factor is divided by another.
 
-    References
-    ----------
-    Privacy specification 6.2; Chaudhuri, Monteleoni and Sarwate 2011.
+    Source: Privacy specification 6.2; Chaudhuri, Monteleoni and Sarwate 2011.
     """
     return float((2.0 if replace else 1.0) * beta * bound + np.log1p(WEIGHT * bound**2 / ridge))
 
@@ -165,24 +128,8 @@ def spent(ridge: float, beta: float, bound: float, replace: bool) -> float:
 def perturbation(epsilon: float, bound: float, p: int, replace: bool) -> Perturbation:
     """Return parameters that spend epsilon where the error is expected to be least.
 
-    Parameters
-    ----------
-    epsilon : float
-        The whole budget, in nats.
-    bound : float
-        Largest l2 norm of a row with its constant.
-    p : int
-        Number of coefficients.
-    replace : bool
-        Neighbors differ by a record's content, else by its presence.
+    A function of public facts.
 
-    Returns
-    -------
-    Perturbation
-        A function of public facts.
-
-    Notes
-    -----
     With H the information, the error is near H^-1 (b + ridge theta) and the output's noise, of variance 2 l^2 each,
     so E|b|^2 + ridge^2 |theta|^2 + 2 p l^2 |H|^2 is minimized over the share of the determinant's factor.
     E|b|^2 = p (p + 1) / beta^2.
@@ -224,29 +171,9 @@ def minimized(
 ) -> tuple[Floats, float]:
     """Minimize the perturbed objective until the certificate holds, which it always does.
 
-    Parameters
-    ----------
-    sums : callable
-        From a point of the lattice to `precise_sums` of all rows, `MOST_ROWS` at most.
-    linear : ndarray of float, shape (p,)
-        b; cut to `Perturbation.longest`.
-    chosen : Perturbation
-        Gives the ridge and the gradient to reach.
+    Returns (1) not yet private: add noise of `Perturbation.output_sensitivity` and round; (2) certified bound of the
+    gradient's norm, at most `chosen.gradient`.
 
-    Returns
-    -------
-    theta : ndarray of float, shape (p,)
-        Not yet private: add noise of `Perturbation.output_sensitivity` and round.
-    gradient : float
-        Certified bound of the gradient's norm, at most `chosen.gradient`.
-
-    Raises
-    ------
-    ArithmeticError
-        Never for `MOST_ROWS` rows or fewer.
-
-    Notes
-    -----
     Write e for the error of a computed gradient G, g for the gradient to reach, L for the smoothness: e <= g / 16. A
     step z from theta to theta - z is taken if z'G_new >= |z| (e + SLACK |G_new|), so that F has not begun to rise
     along it. As F is strongly convex, it fell by ridge |z|^2 / 2 or more. No step shorter than f = g / (64 L) is
@@ -260,9 +187,9 @@ def minimized(
     Cost: 5 to 9 passes over the rows of most tables, 10 to 40 where classes are apart. The bound that the proof gives
     is far larger.
 
-    References
-    ----------
-    Iyengar, Near, Song, Thakkar, Thakurta and Wang 2019.
+    Source: Iyengar, Near, Song, Thakkar, Thakurta and Wang 2019.
+
+    Shapes: linear (p,); returns theta (p,).
     """
     linear = linear * min(1.0, chosen.longest / max(hypot(*linear), 1e-300))
     at = _look(sums, (0,) * len(linear), linear, chosen)
@@ -331,21 +258,9 @@ def _falls(at: _Look, trial: _Look, chosen: Perturbation) -> bool:
 def log_density(theta: Floats, x: Floats, y: Floats, ridge: float, beta: float) -> float:
     """Return the log density of the exact minimizer for a small table, up to a constant.
 
-    Parameters
-    ----------
-    theta : ndarray of float, shape (p,)
-        Where.
-    x : ndarray of float, shape (n, p)
-        Rows with their constant.
-    y : ndarray of float, shape (n,)
-        0 or 1.
-    ridge, beta : float
-        As in `Perturbation`.
+    For tests of `spent`.
 
-    Returns
-    -------
-    float
-        For tests of `spent`.
+    Shapes: theta (p,), x (n, p), y (n,).
     """
     sign = 1.0 - 2.0 * y
     mean, weight = curve(sign * (x @ theta))

@@ -42,15 +42,9 @@ class SubsetProblem(NamedTuple):
     def columns(self, models: Masks) -> Bools:
         """Return the columns that each model may use.
 
-        Parameters
-        ----------
-        models : ndarray of uint64, shape (n_models,)
-            Bit j set: unit j is in the model.
+        Those of its units, and those of every model.
 
-        Returns
-        -------
-        ndarray of bool, shape (n_models, p)
-            Those of its units, and those of every model.
+        Shapes: models (n_models,); returns (n_models, p).
         """
         included = (models[:, None] >> np.arange(len(self.units), dtype=np.uint64)) & np.uint64(1)
         used: Bools = (included.astype(np.float64) @ self.units > 0.0) | self.always

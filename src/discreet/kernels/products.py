@@ -11,24 +11,14 @@ Integers = npt.NDArray[np.int64]
 def exact_products(cells: npt.NDArray[np.int16]) -> Integers:
     """Return the sum over rows of each column times the last one.
 
-    Parameters
-    ----------
-    cells : ndarray of int16, shape (n, p + 1)
-        Cells in [-32767, 32767].
+    Exact.
 
-    Returns
-    -------
-    ndarray of int64, shape (p,)
-        Exact.
-
-    Notes
-    -----
     As `exact_moments`: a chunk's float64 product is exact, in any order and on any machine. Up to 2^33 - 1 rows of
     products of at most 32767^2 < 2^30 stay below 2^63.
 
-    References
-    ----------
-    Privacy specification 8.1.
+    Source: Privacy specification 8.1.
+
+    Shapes: cells (n, p + 1); returns (p,).
 
     Examples
     --------

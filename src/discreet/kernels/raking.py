@@ -17,25 +17,13 @@ STEPS = 100
 def on_simplex(values: npt.ArrayLike, total: float) -> Floats:
     """Return the nearest nonnegative weights with a given total.
 
-    Parameters
-    ----------
-    values : array_like of float, shape (m,)
-        Noisy counts.
-    total : float
-        What the weights add up to; at most 0 gives weights of 0.
+    The Euclidean projection: values less a constant, negative ones 0.
 
-    Returns
-    -------
-    ndarray of float, shape (m,)
-        The Euclidean projection: values less a constant, negative ones 0.
-
-    Notes
-    -----
     Cutting every negative count at 0 instead would add about one noise scale for each empty point. Cost: O(m log m).
 
-    References
-    ----------
-    Privacy specification 5.1; Duchi, Shalev-Shwartz, Singer, Chandra 2008.
+    Source: Privacy specification 5.1; Duchi, Shalev-Shwartz, Singer, Chandra 2008.
+
+    Shapes: values (m,); returns (m,).
 
     Examples
     --------
@@ -56,34 +44,16 @@ def on_simplex(values: npt.ArrayLike, total: float) -> Floats:
 def raked(features: Floats, base: Floats, target: Floats, variance: Floats, doubt: float = 1.0) -> Floats:
     """Return public weights tilted until the features' means come near noisy private ones, as far as they are known.
 
-    Parameters
-    ----------
-    features : ndarray of float, shape (m, q)
-        Of the public points.
-    base : ndarray of float, shape (m,)
-        How many records each point stands for, before; positive.
-    target : ndarray of float, shape (q,)
-        Noisy private means of the features.
-    variance : ndarray of float, shape (q,)
-        Of their noise; positive.
-    doubt : float
-        Factor on the trust.
+    Positive weights with the sum 1: the least change of the base, measured by trust times relative entropy, plus half
+    the squared misfit in units of the noise.
 
-    Returns
-    -------
-    ndarray of float, shape (m,)
-        Positive weights with the sum 1: the least change of the base, measured by trust times relative entropy, plus
-        half the squared misfit in units of the noise.
-
-    Notes
-    -----
     The weights are base x exp(features x lambda), so the minimum over lambda is convex. `trust` is the precision of the
     prior by which the private means differ from the public ones like ``N(0, C / trust)``, C the features' covariance:
     the most likely one given the target. Cost: O(m q^2) for each of about ten Newton steps.
 
-    References
-    ----------
-    Deville and Sarndal 1992 (raking); empirical Bayes for the trust.
+    Source: Deville and Sarndal 1992 (raking); empirical Bayes for the trust.
+
+    Shapes: features (m, q), base (m,), target (q,), variance (q,); returns (m,).
     """
     shares = base / base.sum()
     means = shares @ features

@@ -21,26 +21,12 @@ FEW = 2 * 10**7
 def representatives(cells: Cells, n_numeric: int, records: Integers, k: int) -> Integers:
     """Return places of k points or fewer, each near the middle of a part of the records.
 
-    Parameters
-    ----------
-    cells : ndarray of int16, shape (m, p)
-        Distinct points: numeric cells in [-32767, 32767], then codes of categories.
-    n_numeric : int
-        Number of numeric columns.
-    records : ndarray of int64, shape (m,)
-        How many records fall on each.
-    k : int
-        The most points.
+    Increasing, all different; every point where there are no more than k.
 
-    Returns
-    -------
-    ndarray of int64
-        Increasing, all different; every point where there are no more than k.
-
-    Notes
-    -----
     k-means on the points, a category as dummies over sqrt 2, then the point nearest to each center. The same in every
     run: its seed is fixed. Cost: O(m k p) for each of up to 15 rounds; by batches where points are many.
+
+    Shapes: cells (m, p), records (m,).
     """
     if k >= len(cells):
         return np.arange(len(cells))

@@ -104,17 +104,7 @@ class Layout:
     def of(cls, groups: Iterable[Iterable[int]], columns: tuple[Integers, ...]) -> "Layout":
         """Lay the groups out one after the other.
 
-        Parameters
-        ----------
-        groups : iterable of iterables of int
-            Units that share a block.
-        columns : tuple of ndarray of int
-            The columns of each unit.
-
-        Returns
-        -------
-        Layout
-            `starts` are the units' first columns, `blocks` the blocks' first units, `width` the most columns of one.
+        `starts` are the units' first columns, `blocks` the blocks' first units, `width` the most columns of one.
         """
         kept = tuple(tuple(group) for group in groups if group)
         units = tuple(unit for group in kept for unit in group)
@@ -139,15 +129,9 @@ class Layout:
     def subsets(self, model: int) -> Integers:
         """Return what a model holds of each block.
 
-        Parameters
-        ----------
-        model : int
-            Bits over units; those in no block are ignored.
+        Bits over each block's units.
 
-        Returns
-        -------
-        ndarray of int, shape (n_blocks,)
-            Bits over each block's units.
+        Returns shape (n_blocks,).
         """
         units, _, shift = self._bits
         chosen = bits_of(model, int(units.max()) + 1)[units].astype(np.int64)
@@ -156,15 +140,9 @@ class Layout:
     def model(self, subsets: Integers) -> int:
         """Return the model that holds these subsets of the blocks and nothing else.
 
-        Parameters
-        ----------
-        subsets : ndarray of int, shape (n_blocks,)
-            Bits over each block's units.
+        Bits over units.
 
-        Returns
-        -------
-        int
-            Bits over units.
+        Shapes: subsets (n_blocks,).
         """
         units, block, shift = self._bits
         bits = np.zeros(int(units.max()) + 1, dtype=np.uint8)
@@ -174,10 +152,7 @@ class Layout:
     def spans(self) -> list[tuple[int, int]]:
         """Return the first column of each block and the one after its last.
 
-        Returns
-        -------
-        list of tuples of int
-            One for each block.
+        One for each block.
         """
         edges = self.starts[self.blocks].tolist()
         return list(itertools.pairwise(edges))
@@ -248,15 +223,9 @@ class Bound:
     def tables(self, inside: int, outside: int) -> Floats:
         """Return each block's values, infinite for subsets that contradict the decisions.
 
-        Parameters
-        ----------
-        inside, outside : int
-            Bits over units: those decided, of the bound's own region or a smaller one.
+        Value of each subset of each block's units.
 
-        Returns
-        -------
-        ndarray of float, shape (n_blocks, n_subsets)
-            Value of each subset of each block's units.
+        Returns shape (n_blocks, n_subsets).
         """
         need = self.layout.subsets(inside & ~self.inside)[:, None]
         never = self.layout.subsets(outside & ~self.outside)[:, None]
@@ -268,32 +237,18 @@ class Bound:
     def log_weight(self, tables: Floats) -> float:
         """Return the log of the sum of exp(-bound) over the models of the tables, up to rounding.
 
-        Parameters
-        ----------
-        tables : ndarray of float, shape (n_blocks, n_subsets)
-            As `tables` returns them.
+        Minus infinity when there is no model.
 
-        Returns
-        -------
-        float
-            Minus infinity when there is no model.
+        Shapes: tables (n_blocks, n_subsets).
         """
         return float(_law().log_weight(tables, self.limit)) - self.const
 
     def draw(self, tables: Floats, uniforms: Floats) -> Integers | None:
         """Return one subset for each block, together with probability proportional to exp(-bound).
 
-        Parameters
-        ----------
-        tables : ndarray of float, shape (n_blocks, n_subsets)
-            As `tables` returns them.
-        uniforms : ndarray of float, shape (n_blocks,)
-            On (0, 1).
+        Bits over each block's units; None when a number is too close to an edge for floats to tell.
 
-        Returns
-        -------
-        ndarray of int, shape (n_blocks,), or None
-            Bits over each block's units; None when a number is too close to an edge for floats to tell.
+        Shapes: tables (n_blocks, n_subsets), uniforms (n_blocks,); returns (n_blocks,).
         """
         picked = np.zeros(len(tables), dtype=np.int64)
         unclear = _law().draw(tables, self.limit, uniforms, picked)
@@ -302,30 +257,14 @@ class Bound:
     def value(self, model: int) -> float:
         """Return the bound of one model, up to rounding.
 
-        Parameters
-        ----------
-        model : int
-            Bits over units.
-
-        Returns
-        -------
-        float
-            At most the model's score.
+        At most the model's score.
         """
         return math.fsum([self.const, *self.entries(model)])
 
     def entries(self, model: int) -> list[float]:
         """Return one model's entry of each table: with `const`, the bound is by definition their exact sum.
 
-        Parameters
-        ----------
-        model : int
-            Bits over units.
-
-        Returns
-        -------
-        list of float
-            One for each block.
+        One for each block.
         """
         entries: list[float] = self.table[np.arange(len(self.table)), self.layout.subsets(model)].tolist()
         return entries

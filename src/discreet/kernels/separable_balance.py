@@ -15,14 +15,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 def invert_blocks(packed, columns, blocks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Invert a block diagonal matrix in place.
 
-    Parameters
-    ----------
-    packed : ndarray of float, shape (u, width)
-        Lam.
-    columns : ndarray of int, shape (n_units + 1,)
-        First column of each unit; the last entry is u.
-    blocks : ndarray of int, shape (n_blocks + 1,)
-        First unit of each block; the last entry is the number of units.
+    Shapes: packed (u, width), columns (n_units + 1,), blocks (n_blocks + 1,).
     """
     width = packed.shape[1]
     matrix, factor = np.empty((width, width)), np.empty((width, width))
@@ -37,10 +30,7 @@ def invert_blocks(packed, columns, blocks):  # type: ignore[no-untyped-def] # pr
 def invert_lower(factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Invert a lower triangular matrix in place.
 
-    Parameters
-    ----------
-    factor : ndarray of float, shape (u, u)
-        Zero above the diagonal.
+    Shapes: factor (u, u).
     """
     invert_factor(factor, len(factor))
 
@@ -53,27 +43,10 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
     T = Lam_B + (S - Lam)/B the most that the block could take, stationarity of the bound plus mu log det(S - Lam)
     is mu Lam N^-1 Lam + Lam = T, solved in closed form in coordinates where N = I.
 
-    Parameters
-    ----------
-    inverse : ndarray of float, shape (u, u)
-        Of S - Lam; destroyed: brought up to date only for the blocks that follow.
-    packed : ndarray of float, shape (u, width)
-        Lam.
-    covariance : ndarray of float, shape (u, width)
-        The covariance of b within each block.
-    columns : ndarray of int, shape (n_units + 1,)
-        First column of each unit; the last entry is u.
-    blocks : ndarray of int, shape (n_blocks + 1,)
-        First unit of each block; the last entry is the number of units.
-    mu : float
-        Weight of the log determinant, positive.
-    first_time : bool
-        Whether there is no covariance yet.
+    The new Lam.
 
-    Returns
-    -------
-    ndarray of float, shape (u, width)
-        The new Lam.
+    Shapes: inverse (u, u), packed (u, width), covariance (u, width), columns (n_units + 1,), blocks (n_blocks + 1,);
+    returns (u, width).
     """
     width = packed.shape[1]
     new = np.zeros_like(packed)
@@ -197,19 +170,9 @@ def _update_inverse(inverse, spare, left, c0, w, middle, half):  # type: ignore[
 def group(similarity, order, width):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Join the most similar units first, no group larger than `width`; return each unit's group.
 
-    Parameters
-    ----------
-    similarity : ndarray of float, shape (d, d)
-        Only its size is used.
-    order : ndarray of int
-        Pairs i d + j, the most similar first.
-    width : int
-        Most units of a group.
+    Names of groups.
 
-    Returns
-    -------
-    ndarray of int, shape (d,)
-        Names of groups.
+    Shapes: similarity (d, d); returns (d,).
     """
     d = len(similarity)
     of, size = np.arange(d), np.ones(d, np.int64)

@@ -20,19 +20,9 @@ SIMILAR = 0.12
 def similar_units(problem: SearchProblem, form: Floats, units: list[int]) -> list[list[int]]:
     """Group units: the most similar first, up to the width of a block.
 
-    Parameters
-    ----------
-    problem : SearchProblem
-        The scores.
-    form : ndarray of float, shape (u, u)
-        Gram matrix of the units' columns, after those in every model.
-    units : list of int
-        Not yet decided.
+    A list for each block.
 
-    Returns
-    -------
-    list of lists of int
-        A list for each block.
+    Shapes: form (u, u).
     """
     inverse_size = 1.0 / np.sqrt(np.maximum(form.diagonal(), problem.rounding))
     similar = np.abs(form) * inverse_size
@@ -51,17 +41,7 @@ def similar_units(problem: SearchProblem, form: Floats, units: list[int]) -> lis
 def remaining_units(parent: Bound, decided: int) -> list[list[int]]:
     """Group units as a larger region's bound does, the small groups joined.
 
-    Parameters
-    ----------
-    parent : Bound
-        The larger region's.
-    decided : int
-        Bits over units: those that are no longer open.
-
-    Returns
-    -------
-    list of lists of int
-        A list for each block.
+    A list for each block.
     """
     left = sorted(([u for u in group if not decided >> u & 1] for group in parent.layout.groups), key=len)
     left = [group for group in left if group]
@@ -77,19 +57,9 @@ def remaining_units(parent: Bound, decided: int) -> list[list[int]]:
 def restricted(parent: Bound, layout: Layout, inside: int) -> Floats:
     """Return a bound's Lam on fewer units: rows of those left out deleted, those now included minimized over.
 
-    Parameters
-    ----------
-    parent : Bound
-        The larger region's.
-    layout : Layout
-        Of the fewer units.
-    inside : int
-        Bits over units: those included.
+    Packed.
 
-    Returns
-    -------
-    ndarray of float, shape (u, width)
-        Packed.
+    Returns shape (u, width).
     """
     packed = np.zeros((int(layout.starts[-1]), layout.width))
     starts_of_block = layout.starts[layout.blocks]
@@ -116,9 +86,6 @@ def restricted(parent: Bound, layout: Layout, inside: int) -> Floats:
 def balancing() -> ModuleType:
     """Return the compiled loops; loading the compiler takes half a second, which nobody pays who does not search.
 
-    Returns
-    -------
-    module
-        `separable_balance`.
+    `separable_balance`.
     """
     return importlib.import_module("discreet.kernels.separable_balance")

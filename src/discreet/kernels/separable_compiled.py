@@ -22,20 +22,8 @@ def fill_tables(packed, field, cost, columns, blocks, tables):  # type: ignore[n
 
     Subsets are visited so that each shares the Cholesky rows of the one it extends.
 
-    Parameters
-    ----------
-    packed : ndarray of float, shape (u, width)
-        Lam.
-    field : ndarray of float, shape (u,)
-        g.
-    cost : ndarray of float, shape (n_units,)
-        Of the units, in the order of the blocks.
-    columns : ndarray of int, shape (n_units + 1,)
-        First column of each unit; the last entry is u.
-    blocks : ndarray of int, shape (n_blocks + 1,)
-        First unit of each block; the last entry is the number of units.
-    tables : ndarray of float, shape (n_blocks, n_subsets)
-        Values of the subsets; infinite beyond those of a smaller block.
+    Shapes: packed (u, width), field (u,), cost (n_units,), columns (n_units + 1,), blocks (n_blocks + 1,), tables
+    (n_blocks, n_subsets).
     """
     width = packed.shape[1]
     row, path, used = np.empty(width, np.int64), np.empty(width + 1, np.int64), np.empty(width + 1, np.int64)
@@ -91,30 +79,8 @@ def _extend(packed, field, row, n, first, factor, half):  # type: ignore[no-unty
 def block_moments(packed, field, columns, blocks, probability, mean, covariance, slope, rest, point, spread):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """E[b] of the subset's own minimizer b_m = Lam_m^-1 g_m, its covariance, and dE[b]/dg = E[Lam_m^-1] + 2 Cov(b).
 
-    Parameters
-    ----------
-    packed : ndarray of float, shape (u, width)
-        Lam.
-    field : ndarray of float, shape (u,)
-        g.
-    columns : ndarray of int, shape (n_units + 1,)
-        First column of each unit; the last entry is u.
-    blocks : ndarray of int, shape (n_blocks + 1,)
-        First unit of each block; the last entry is the number of units.
-    probability : ndarray of float, shape (n_blocks, n_subsets)
-        Of each subset within its block.
-    mean : ndarray of float, shape (u,)
-        Filled with E[b].
-    covariance : ndarray of float, shape (u, width)
-        The covariance of b within each block.
-    slope : ndarray of float, shape (u, width)
-        Filled with dE[b]/dg.
-    rest : ndarray of float, shape (u,)
-        Diagonal of S - Lam.
-    point : ndarray of float, shape (u,)
-        a.
-    spread : ndarray of float, shape (u,)
-        Filled with how far the bound lies below the scores, in nats, capped, by column.
+    Shapes: packed (u, width), field (u,), columns (n_units + 1,), blocks (n_blocks + 1,), probability (n_blocks,
+    n_subsets), mean (u,), covariance (u, width), slope (u, width), rest (u,), point (u,), spread (u,).
     """
     width = packed.shape[1]
     factor, inverse, half, b = np.empty((width, width)), np.empty((width, width)), np.empty(width), np.empty(width)

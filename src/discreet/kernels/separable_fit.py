@@ -33,22 +33,8 @@ ENOUGH = 3.0
 def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound | None = None) -> Bound:
     """Return a good splitting bound of a region.
 
-    Parameters
-    ----------
-    problem : SearchProblem
-        The scores.
-    inside, outside : int
-        Bits over units: those in every model of the region, and those in none. At least one unit is undecided.
-    parent : Bound, optional
-        A bound of a region that holds this one, to start from.
+    Valid for each model of the region.
 
-    Returns
-    -------
-    Bound
-        Valid for each model of the region.
-
-    Notes
-    -----
     Cost: a few systems and inverses of the undecided columns, and 2^8 small steps for each block and evaluation.
     """
     enough = _enough(problem, inside, outside, parent)

@@ -22,17 +22,9 @@ def _size(m):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
 def log_weights(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Log of the sum of exp(-value) of each block, by number of units up to `limit`; one sum when it is negative.
 
-    Parameters
-    ----------
-    tables : ndarray of float, shape (n_blocks, n_subsets)
-        Values of the subsets.
-    limit : int
-        The most units; negative for no limit.
+    Minus infinity where there is no subset.
 
-    Returns
-    -------
-    ndarray of float, shape (n_blocks, limit + 1)
-        Minus infinity where there is no subset.
+    Shapes: tables (n_blocks, n_subsets); returns (n_blocks, limit + 1).
     """
     n_blocks, n_subsets = tables.shape
     logs = np.full((n_blocks, max(limit, 0) + 1), -np.inf)
@@ -94,15 +86,9 @@ def _log_sum_upto(x):  # type: ignore[no-untyped-def] # pragma: no cover - compi
 def suffixes(logs):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Row b: log weight of blocks b, b+1, .. by the number of units in them; the last row is no block.
 
-    Parameters
-    ----------
-    logs : ndarray of float, shape (n_blocks, limit + 1)
-        As `log_weights` returns them.
+    Logs.
 
-    Returns
-    -------
-    ndarray of float, shape (n_blocks + 1, limit + 1)
-        Logs.
+    Shapes: logs (n_blocks, limit + 1); returns (n_blocks + 1, limit + 1).
     """
     n_blocks = len(logs)
     if logs.shape[1] == 1:
@@ -122,17 +108,9 @@ def suffixes(logs):  # type: ignore[no-untyped-def] # pragma: no cover - compile
 def log_weight(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Log of the total weight.
 
-    Parameters
-    ----------
-    tables : ndarray of float, shape (n_blocks, n_subsets)
-        Values of the subsets.
-    limit : int
-        The most units; negative for no limit.
+    Minus infinity when no model is left.
 
-    Returns
-    -------
-    float
-        Minus infinity when no model is left.
+    Shapes: tables (n_blocks, n_subsets).
     """
     return _log_sum_upto(suffixes(log_weights(tables, limit))[0])[-1]
 
@@ -141,19 +119,9 @@ def log_weight(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cove
 def probabilities(tables, limit, probability):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Fill each subset's probability within its block; return the log of the total weight.
 
-    Parameters
-    ----------
-    tables : ndarray of float, shape (n_blocks, n_subsets)
-        Values of the subsets.
-    limit : int
-        The most units; negative for no limit.
-    probability : ndarray of float, shape (n_blocks, n_subsets)
-        Of each subset within its block.
+    Minus infinity when no model is left.
 
-    Returns
-    -------
-    float
-        Minus infinity when no model is left.
+    Shapes: tables (n_blocks, n_subsets), probability (n_blocks, n_subsets).
     """
     n_blocks, n_subsets = tables.shape
     logs = log_weights(tables, limit)
@@ -181,21 +149,9 @@ def probabilities(tables, limit, probability):  # type: ignore[no-untyped-def] #
 def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Draw each block's subset in turn; return the block whose uniform number fell too close to an edge, or -1.
 
-    Parameters
-    ----------
-    tables : ndarray of float, shape (n_blocks, n_subsets)
-        Values of the subsets.
-    limit : int
-        The most units; negative for no limit.
-    uniforms : ndarray of float, shape (n_blocks,)
-        On (0, 1).
-    picked : ndarray of int, shape (n_blocks,)
-        Filled with the subsets.
+    -1 when every block is drawn.
 
-    Returns
-    -------
-    int
-        -1 when every block is drawn.
+    Shapes: tables (n_blocks, n_subsets), uniforms (n_blocks,), picked (n_blocks,).
     """
     n_blocks, n_subsets = tables.shape
     tail = suffixes(log_weights(tables, limit))

@@ -13,17 +13,7 @@ Floats = npt.NDArray[np.float64]
 def plain_bound(problem: SearchProblem, inside: int, outside: int) -> Bound:
     """Return a bound that is constant but for the costs.
 
-    Parameters
-    ----------
-    problem : SearchProblem
-        The scores.
-    inside, outside : int
-        Bits over units: those in every model of the region, and those in none. At least one unit is undecided.
-
-    Returns
-    -------
-    Bound
-        Valid for each model of the region.
+    Valid for each model of the region.
     """
     units = [j for j in range(len(problem.cost)) if not (inside | outside) >> j & 1]
     layout = Layout.of([[unit] for unit in units], problem.columns)

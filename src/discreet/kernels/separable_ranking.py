@@ -15,22 +15,12 @@ NONE: frozenset[int] = frozenset()
 def ranked(tables: Floats, limit: int) -> Iterator[Integers]:
     """Yield choices of one subset for each block, the least sum of entries first, up to rounding.
 
-    Parameters
-    ----------
-    tables : ndarray of float, shape (n_blocks, n_subsets)
-        Value of each subset; infinite for those that may not be chosen.
-    limit : int
-        The most units in a choice; negative for no limit.
+    A subset for each block; there is an end only when all are listed.
 
-    Yields
-    ------
-    ndarray of int, shape (n_blocks,)
-        A subset for each block; there is an end only when all are listed.
-
-    Notes
-    -----
     Lawler's partition: a choice that is taken leaves, for each block, the choices that agree with it before the block
     and differ from it there.
+
+    Shapes: tables (n_blocks, n_subsets); returns (n_blocks,).
     """
     return _without_limit(tables) if limit < 0 else iter(_Limited(tables, limit))
 

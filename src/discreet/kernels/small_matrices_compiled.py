@@ -13,14 +13,7 @@ TINY = 1e-290
 def factor_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Fill the lower Cholesky factor of a positive definite matrix.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (>= w, >= w)
-        Its lower triangle.
-    w : int
-        Its size.
-    factor : ndarray of float, shape (>= w, >= w)
-        Only the lower triangle is written; may be the matrix itself.
+    Shapes: matrix (>= w, >= w), factor (>= w, >= w).
     """
     for i in range(w):
         for k in range(i + 1):
@@ -34,18 +27,7 @@ def factor_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: n
 def solve_factor(factor, w, side, first, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Solve factor @ found = side[first:first + w].
 
-    Parameters
-    ----------
-    factor : ndarray of float, shape (>= w, >= w)
-        Its lower triangle.
-    w : int
-        Its size.
-    side : ndarray of float
-        Holds the right side.
-    first : int
-        Where that begins.
-    found : ndarray of float, shape (>= w,)
-        Filled.
+    Shapes: factor (>= w, >= w), found (>= w,).
     """
     for i in range(w):
         t = side[first + i]
@@ -58,23 +40,9 @@ def solve_factor(factor, w, side, first, found):  # type: ignore[no-untyped-def]
 def squared_length(matrix, w, side, first, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Squared length of side[first:first + w] in the metric of a matrix's inverse; the matrix is overwritten.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (>= w, >= w)
-        Its lower triangle.
-    w : int
-        Its size.
-    side : ndarray of float
-        Holds the vector.
-    first : int
-        Where that begins.
-    found : ndarray of float, shape (>= w,)
-        Room to work in.
+    At least 0.
 
-    Returns
-    -------
-    float
-        At least 0.
+    Shapes: matrix (>= w, >= w), found (>= w,).
     """
     if w == 1:
         return side[first] * side[first] / max(matrix[0, 0], TINY)
@@ -90,12 +58,7 @@ def squared_length(matrix, w, side, first, found):  # type: ignore[no-untyped-de
 def invert_factor(factor, w):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Invert a lower triangular matrix in place.
 
-    Parameters
-    ----------
-    factor : ndarray of float, shape (>= w, >= w)
-        Its lower triangle.
-    w : int
-        Its size.
+    Shapes: factor (>= w, >= w).
     """
     for i in range(w):
         factor[i, i] = 1.0 / factor[i, i]
@@ -111,14 +74,7 @@ def invert_factor(factor, w):  # type: ignore[no-untyped-def] # pragma: no cover
 def invert_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Invert a positive definite matrix in place.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (>= w, >= w)
-        Its lower triangle; all of it is filled.
-    w : int
-        Its size.
-    factor : ndarray of float, shape (>= w, >= w)
-        Room to work in.
+    Shapes: matrix (>= w, >= w), factor (>= w, >= w).
     """
     factor_small(matrix, w, factor)
     invert_factor(factor, w)
@@ -135,16 +91,7 @@ def invert_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: n
 def eigen_small(matrix, w, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Fill eigenvalues and vectors of a symmetric matrix by Jacobi's rotations.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (>= w, >= w)
-        Symmetric up to rounding; destroyed.
-    w : int
-        Its size.
-    vectors : ndarray of float, shape (>= w, >= w)
-        Filled, a column each.
-    values : ndarray of float, shape (>= w,)
-        Filled, in no order.
+    Shapes: matrix (>= w, >= w), vectors (>= w, >= w), values (>= w,).
     """
     for i in range(w):
         for k in range(w):

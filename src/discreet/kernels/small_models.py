@@ -27,32 +27,16 @@ def small_model_blocks(
 ) -> Iterator[Block]:
     """Yield units, scores and gaps of every subset of at most `max_size` units, the empty one included.
 
-    Parameters
-    ----------
-    problem : SubsetProblem
-        Moments, radius, any number of units, columns of every model, tolerance.
-    max_size : int
-        Most units in a model.
-    progress : callable, optional
-        Told the number of models finished since it was last told.
+    Returns (1) the units of each model, increasing; all models of a block have one size; (2) min ||y - Xb||^2 over
+    the model and the ball, up to rounding at a feasible point; (3) score - gap <= the true minimum; at most the
+    tolerance.
 
-    Yields
-    ------
-    members : ndarray of int16, shape (n_models, size)
-        The units of each model, increasing; all models of a block have one size.
-    scores : ndarray of float, shape (n_models,)
-        min ||y - Xb||^2 over the model and the ball, up to rounding at a feasible point.
-    gaps : ndarray of float, shape (n_models,)
-        Score - gap <= the true minimum; at most the tolerance.
-
-    Notes
-    -----
     By size, then in the order of the units: a function of the number of units and `max_size` alone. Cost: O(k^3) for a
     model of k columns, some microseconds; memory does not grow with the number of models.
 
-    References
-    ----------
-    Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
+    Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
+
+    Returns shape members (n_models, size), scores (n_models,), gaps (n_models,).
     """
     # Loading the compiler takes half a second: whoever imports this module does not pay for it.
     compiled = importlib.import_module("discreet.kernels.small_models_compiled")

@@ -54,19 +54,7 @@ class Layout(NamedTuple):
 def layout_of(problem: SubsetProblem, max_size: int, ridge: float) -> Layout:
     """Return the problem for the loop.
 
-    Parameters
-    ----------
-    problem : SubsetProblem
-        Moments, radius, units, columns of every model.
-    max_size : int
-        Most units in a model.
-    ridge : float
-        Of `ridge_for`.
-
-    Returns
-    -------
-    Layout
-        What `score` takes.
+    What `score` takes.
     """
     widths = problem.units.sum(axis=1).astype(np.int64)
     always = np.flatnonzero(problem.always).astype(np.int64)
@@ -80,17 +68,9 @@ def layout_of(problem: SubsetProblem, max_size: int, ridge: float) -> Layout:
 def score(layout: Layout, members: npt.NDArray[np.int16]) -> tuple[Floats, Floats]:
     """Return scores and gaps of listed models.
 
-    Parameters
-    ----------
-    layout : Layout
-        The problem.
-    members : ndarray of int16, shape (n_models, size)
-        The units of each model.
+    The gap is infinite where the walk does not end.
 
-    Returns
-    -------
-    scores, gaps : ndarray of float, shape (n_models,)
-        The gap is infinite where the walk does not end.
+    Shapes: members (n_models, size); returns scores, gaps (n_models,).
     """
     scores, gaps = np.empty(len(members)), np.empty(len(members))
     place = np.empty(layout.widest, np.int64)

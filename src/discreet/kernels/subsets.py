@@ -42,27 +42,12 @@ def constrained_scores(
 ) -> tuple[Floats, Floats]:
     """Return the least squares score of each listed model under an l1 bound, with its duality gap.
 
-    Parameters
-    ----------
-    problem : SubsetProblem
-        Moments, radius, units, columns of every model, tolerance.
-    models : ndarray of uint64, shape (n_models,)
-        Bit j set: unit j is in the model. Distinct.
-    progress : callable, optional
-        Told the number of models finished since it was last told.
-    compiled : bool, optional
-        Whether to use compiled code; by default from 2^14 models on.
+    Returns (1) min ||y - Xb||^2 over the model and the ball, up to rounding at a feasible point; (2) score - gap <=
+    the true minimum; at most the tolerance.
 
-    Returns
-    -------
-    scores : ndarray of float, shape (n_models,)
-        min ||y - Xb||^2 over the model and the ball, up to rounding at a feasible point.
-    gaps : ndarray of float, shape (n_models,)
-        Score - gap <= the true minimum; at most the tolerance.
+    Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
 
-    References
-    ----------
-    Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
+    Shapes: models (n_models,); returns scores (n_models,), gaps (n_models,).
     """
     if compiled is None:
         compiled = len(models) >= COMPILE_FROM
@@ -86,35 +71,13 @@ def score_blocks(
 ) -> Iterator[Block]:
     """Yield masks, scores and gaps of every subset of the units, the empty one included, block by block.
 
-    Parameters
-    ----------
-    problem : SubsetProblem
-        Moments, radius, units, columns of every model, tolerance.
-    max_size : int, optional
-        Most units in a model.
-    progress : callable, optional
-        Told the number of models finished since it was last told.
-    compiled : bool, optional
-        Whether to use compiled code; by default from 2^14 models on.
-    threads : int, optional
-        Blocks scored at once; by default one for each core. The scores do not depend on it.
+    Returns (1) models of the block; each model is in one block; (2) as `constrained_scores` returns them.
 
-    Yields
-    ------
-    masks : ndarray of uint64
-        Models of the block; each model is in one block.
-    scores, gaps : ndarray of float
-        As `constrained_scores` returns them.
-
-    Notes
-    -----
     The order is a function of the shape of `units`, of `max_size` and of `compiled` alone. Memory does not grow with
     the number of models: a few blocks of about 2^16 models are held at a time. Cost: O(d) operations a model with
     vectors of models side by side, and O(d^2) for each distinct optimum.
 
-    References
-    ----------
-    Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
+    Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
     """
     d = len(problem.units)
     size = d if max_size is None else min(max_size, d)

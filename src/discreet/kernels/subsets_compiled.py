@@ -79,20 +79,8 @@ class Layout(NamedTuple):
 def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
     """Return the problem in the tree's order, and the original number of each of its units.
 
-    Parameters
-    ----------
-    problem : SubsetProblem
-        Moments, radius, units, columns of every model, tolerance.
+    Returns (1) what the compiled functions take; (2) bit t of a tree mask is unit order[t].
 
-    Returns
-    -------
-    layout : Layout
-        What the compiled functions take.
-    order : ndarray of int, shape (d,)
-        Bit t of a tree mask is unit order[t].
-
-    Notes
-    -----
     Cholesky elimination gives the exact residual sum of squares of moments that differ from the given ones by at most
     (k + 10) u sqrt(a_ii a_jj) in each entry, whatever the conditioning [H]. It is the minimum over all coefficients, so
     it exceeds the minimum over the ball by at most `inside_gap`: that error on the ball, and the ridge times radius^2.
@@ -100,9 +88,9 @@ def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
     where they lie in the ball it is below the minimum by no more than rounding. Where `inside_gap` is not within the
     tolerance, no optimum passes for one inside, and the gap of every model is computed at its point.
 
-    References
-    ----------
-    [H] Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorems 10.3 and 10.4.
+    Source: [H] Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorems 10.3 and 10.4.
+
+    Returns shape order (d,).
     """
     gram, xty, yty, radius, units, always, tolerance = problem
     order = np.argsort(units.sum(axis=1), kind="stable")
@@ -124,10 +112,7 @@ def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
 def n_threads() -> int:
     """Return the number of threads that compiled code may use.
 
-    Returns
-    -------
-    int
-        One for each core, unless NUMBA_NUM_THREADS says otherwise.
+    One for each core, unless NUMBA_NUM_THREADS says otherwise.
     """
     return int(numba.config.NUMBA_NUM_THREADS)
 
@@ -145,21 +130,9 @@ class Found(NamedTuple):
 def score_block(layout: Layout, high: int, lows: Masks, n_low: int) -> tuple[Floats, Floats]:
     """Return scores and gaps of the models high | low, for each of `lows`.
 
-    Parameters
-    ----------
-    layout : Layout
-        The problem, in the tree's order.
-    high : int
-        The mask of the block's units from `n_low` on.
-    lows : ndarray of uint64
-        Increasing masks of the first `n_low` units.
-    n_low : int
-        Units that the block decides.
+    The gap is above the tolerance where there is no certificate.
 
-    Returns
-    -------
-    scores, gaps : ndarray of float, shape (len(lows),)
-        The gap is above the tolerance where there is no certificate.
+    Returns shape scores, gaps (len(lows).
     """
     p, start = len(layout.xty), layout.start
     n_lane = min(LANE_UNITS, n_low)

@@ -49,23 +49,7 @@ class Lanes(NamedTuple):
 
 @_compile
 def side_by_side(left, start, n_lane, path, pivots, lanes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Decide the last units at once: residual sums of squares in schur[-1, -1], coefficients, l1 norms.
-
-    Parameters
-    ----------
-    left : ndarray of float
-        Moments of y and the last units' columns after the elimination of the path's, lower triangle.
-    start : ndarray of int64
-        Unit t owns the rows start[t] to start[t + 1] of `left`.
-    n_lane : int
-        Number of last units.
-    path : Path
-        The columns eliminated before.
-    pivots : int
-        How many they are.
-    lanes : Lanes
-        Filled, but for `bounded`, `weights` and `slope`.
-    """
+    """Decide the last units at once: residual sums of squares in schur[-1, -1], coefficients, l1 norms."""
     schur, factor, b, norms, column = lanes.schur, lanes.factor, lanes.b, lanes.norms, lanes.column
     rows, at, q = path.rows, path.at, start[n_lane] - 1
     # The first units differ among few lanes: decide them there, and repeat.
@@ -165,21 +149,7 @@ def _substitute(rows, a, solution, norms, r, column):  # type: ignore[no-untyped
 
 @_compile
 def bound(radius, n_columns, pivots, path, lanes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Fill `bounded` and its l1 norms: the optimum of each lane over signs'b <= radius, signs those of `b`.
-
-    Parameters
-    ----------
-    radius : float
-        Bound on the l1 norm. A lane whose norm is at most that afterwards has found its optimum over the ball.
-    n_columns : int
-        Columns of the last units.
-    pivots : int
-        Columns eliminated before.
-    path : Path
-        Those columns.
-    lanes : Lanes
-        As `side_by_side` leaves it.
-    """
+    """Fill `bounded` and its l1 norms: the optimum of each lane over signs'b <= radius, signs those of `b`."""
     rows, at, q, n = path.rows, path.at, n_columns, len(lanes.norms)
     factor, free, bounded, weights, norms, slope, column = (
         lanes.factor, lanes.b, lanes.bounded, lanes.weights, lanes.norms, lanes.slope, lanes.column,

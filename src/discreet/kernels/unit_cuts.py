@@ -12,19 +12,7 @@ Words = npt.NDArray[np.uint64]
 def kept_rows(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> npt.NDArray[np.int16]:
     """Return at most ``most`` rows of each unit.
 
-    Parameters
-    ----------
-    cells : ndarray of int16, shape (n, p)
-        Rows of one unit side by side.
-    starts : ndarray of int64, shape (n_units + 1,)
-        Where each unit's rows begin; the last place is n.
-    most : int
-        Rows that remain of one unit.
-
-    Returns
-    -------
-    ndarray of int16, shape (m, p)
-        Of a unit with too many, the first by a public hash of all their cells.
+    Shapes: cells (n, p), starts (n_units + 1,); returns (m, p).
 
     Examples
     --------
@@ -50,19 +38,9 @@ def kept_rows(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> npt.
 def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
     """Return the sum of each column times the last one, over at most ``most`` rows of each unit.
 
-    Parameters
-    ----------
-    cells : ndarray of int16, shape (n, p + 1)
-        Rows of one unit side by side.
-    starts : ndarray of int64, shape (n_units + 1,)
-        Where each unit's rows begin; the last place is n.
-    most : int
-        Rows of one unit in a sum.
+    Each column chooses a unit's rows by itself: the first by a hash of its cell and the last column's.
 
-    Returns
-    -------
-    ndarray of int64, shape (p,)
-        Each column chooses a unit's rows by itself: the first by a hash of its cell and the last column's.
+    Shapes: cells (n, p + 1), starts (n_units + 1,); returns (p,).
 
     Examples
     --------
@@ -84,19 +62,9 @@ def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> 
 def kept_sum(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
     """Return the sum of the last column over at most ``most`` rows of each unit, and their number.
 
-    Parameters
-    ----------
-    cells : ndarray of int16, shape (n, p)
-        Rows of one unit side by side.
-    starts : ndarray of int64, shape (n_units + 1,)
-        Where each unit's rows begin; the last place is n.
-    most : int
-        Rows of one unit that count.
+    Sum and number.
 
-    Returns
-    -------
-    ndarray of int64, shape (2,)
-        Sum and number.
+    Shapes: cells (n, p), starts (n_units + 1,); returns (2,).
     """
     many, unit = _crowded(starts, most)
     column = cells[:, -1]
@@ -132,19 +100,9 @@ def _hashed(first: Integers, second: Integers) -> Words:
 def mixed(words: Words) -> Words:
     """Return words in which each bit depends on all, one to one: the finalizer of SplitMix64.
 
-    Parameters
-    ----------
-    words : ndarray of uint64
-        Any.
+    Different words of different ones.
 
-    Returns
-    -------
-    ndarray of uint64
-        Different words of different ones.
-
-    References
-    ----------
-    Steele, Lea and Flood 2014 (SplitMix).
+    Source: Steele, Lea and Flood 2014 (SplitMix).
     """
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

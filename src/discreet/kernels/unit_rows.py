@@ -22,17 +22,7 @@ SQUARE = 1.0 / 6.0
 def shortest_length(n_units: int, constant: float = CONSTANT) -> float:
     """Return the length from which on rows are scaled to unit norm, the constant included.
 
-    Parameters
-    ----------
-    n_units : int
-        Numeric columns and categories, each of which has at most 1 of a row's square.
-    constant : float
-        What the constant column holds.
-
-    Returns
-    -------
-    float
-        Shorter rows are scaled as a row of this length: their targets would be clipped much harder than others.
+    Shorter rows are scaled as a row of this length: their targets would be clipped much harder than others.
     """
     return float((constant**2 + SQUARE * n_units) ** 0.5)
 
@@ -40,19 +30,9 @@ def shortest_length(n_units: int, constant: float = CONSTANT) -> float:
 def lengths(rows: Cells, shortest: float, constant: float = CONSTANT) -> Floats:
     """Return the Euclidean norm of each row's x, the constant included.
 
-    Parameters
-    ----------
-    rows : ndarray of int16, shape (n, 1 + p + 1)
-        [1, x_1 .. x_p, y] on the grid of 1 / 32767.
-    shortest : float
-        At least what is returned.
-    constant : float
-        What the constant column holds, positive.
+    At least `shortest`.
 
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        At least `shortest`.
+    Shapes: rows (n, 1 + p + 1); returns (n,).
     """
     squares = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T[1:-1]:  # whole numbers: the same for a row whatever stands beside it
@@ -64,32 +44,12 @@ def lengths(rows: Cells, shortest: float, constant: float = CONSTANT) -> Floats:
 def unit_rows(rows: Cells, y_bound: float, shortest: float, constant: float = CONSTANT) -> Cells:
     """Return rows divided by the length of their x, the target clipped after that.
 
-    Parameters
-    ----------
-    rows : ndarray of int16, shape (n, 1 + p + 1)
-        [1, x_1 .. x_p, y] on the grid of 1 / 32767.
-    y_bound : float
-        The target over the length is clipped to within this, in units of the rows' own target bound; positive.
-    shortest : float
-        Of `shortest_length`.
-    constant : float
-        What the constant column holds, positive.
-
-    Returns
-    -------
-    ndarray of int16, shape (n, 1 + p + 1)
-        [constant, x_1 .. x_p] / length and y / (length y_bound), on the same grid, rounded toward zero: the norm of x
-        is at most 1, and |y| too. Coefficients of these rows are those of the rows given, over `y_bound`; that of the
-        constant also times `constant`.
-
-    Notes
-    -----
     Row-local with public parameters: neighbors stay neighbors. Under a linear model it is weighted least squares with
     weights 1 / length^2, as long as y is not clipped. Cost: O(n p).
 
-    References
-    ----------
-    Privacy specification 0.2 and 6.1 (a bound on the norm of rows).
+    Source: Privacy specification 0.2 and 6.1 (a bound on the norm of rows).
+
+    Shapes: rows (n, 1 + p + 1); returns (n, 1 + p + 1).
 
     Examples
     --------

@@ -53,22 +53,7 @@ class Replay:
 def audit(connection: Connection, heads: Iterable[str]) -> Verification:
     """Check a whole ledger.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that no other changes.
-    heads : iterable of str
-        Hashes that releases show, each of which must be in the chain.
-
-    Returns
-    -------
-    Verification
-        What was checked.
-
-    Raises
-    ------
-    VerificationError
-        At the first thing that does not fit.
+    What was checked.
     """
     replay = Replay()
     try:

@@ -19,17 +19,7 @@ from discreet.ledger.schema import accounts, allotments, entries, releases
 def find_account(connection: Connection, dataset: str) -> Account | None:
     """Return a data set's account, or None when it has none.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    dataset : str
-        The data set.
-
-    Returns
-    -------
-    Account or None
-        As it stands.
+    As it stands.
     """
     row = connection.execute(_accounts().where(accounts.c.dataset == dataset)).mappings().one_or_none()
     return None if row is None else _account(row)
@@ -38,17 +28,7 @@ def find_account(connection: Connection, dataset: str) -> Account | None:
 def alike(connection: Connection, dataset: str) -> str | None:
     """Return the name of an account that differs from another name in case alone.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    dataset : str
-        The other name.
-
-    Returns
-    -------
-    str or None
-        None where there is none; the name itself does not count.
+    None where there is none; the name itself does not count.
     """
     # Names are ASCII, so that there is nothing else in which two could be alike.
     is_alike = func.lower(accounts.c.dataset) == dataset.lower()
@@ -59,15 +39,7 @@ def alike(connection: Connection, dataset: str) -> str | None:
 def all_accounts(connection: Connection) -> list[Account]:
     """Return every account.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-
-    Returns
-    -------
-    list of Account
-        By the name of the data set.
+    By the name of the data set.
     """
     return [_account(row) for row in connection.execute(_accounts().order_by(accounts.c.dataset)).mappings()]
 
@@ -75,17 +47,7 @@ def all_accounts(connection: Connection) -> list[Account]:
 def find_allotment(connection: Connection, dataset: str, project: str) -> Allotment | None:
     """Return what a project is allotted of a data set's cap, or None when it is nothing.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    dataset, project : str
-        Their names.
-
-    Returns
-    -------
-    Allotment or None
-        As it stands.
+    As it stands.
     """
     where = allotments.c.dataset == dataset, allotments.c.project == project
     row = connection.execute(select(allotments).where(*where)).mappings().one_or_none()
@@ -95,17 +57,7 @@ def find_allotment(connection: Connection, dataset: str, project: str) -> Allotm
 def all_allotments(connection: Connection, dataset: str) -> list[Allotment]:
     """Return what projects are allotted of a data set's cap.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    dataset : str
-        The data set.
-
-    Returns
-    -------
-    list of Allotment
-        By the name of the project.
+    By the name of the project.
     """
     query = select(allotments).where(allotments.c.dataset == dataset).order_by(allotments.c.project)
     return [_allotment(row) for row in connection.execute(query).mappings()]
@@ -114,17 +66,7 @@ def all_allotments(connection: Connection, dataset: str) -> list[Allotment]:
 def all_entries(connection: Connection, dataset: str | None) -> list[Entry]:
     """Return the entries in order.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    dataset : str or None
-        Only this data set's.
-
-    Returns
-    -------
-    list of Entry
-        From the first to the last.
+    From the first to the last.
     """
     query = select(entries).order_by(entries.c.seq)
     if dataset is not None:
@@ -140,22 +82,7 @@ def all_entries(connection: Connection, dataset: str | None) -> list[Entry]:
 def find_reservation(connection: Connection, entry: int) -> tuple[RowMapping, str]:
     """Return a reserve entry and the kind of its latest step.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    entry : int
-        Place of the reserve entry.
-
-    Returns
-    -------
-    tuple of RowMapping and str
-        The row, and the kind of the newest entry that belongs to it.
-
-    Raises
-    ------
-    BudgetError
-        When there is no such reserve entry.
+    The row, and the kind of the newest entry that belongs to it.
     """
     query = select(entries).where(or_(entries.c.seq == entry, entries.c.reservation == entry))
     rows = connection.execute(query.order_by(entries.c.seq)).mappings().all()
@@ -170,15 +97,7 @@ def find_reservation(connection: Connection, entry: int) -> tuple[RowMapping, st
 def charge_states(connection: Connection) -> dict[str, str]:
     """Return what has become of every charge.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-
-    Returns
-    -------
-    dict of str to str
-        By the hash of its reserve entry the state; "reconciled" for a lost one that was charged again.
+    By the hash of its reserve entry the state; "reconciled" for a lost one that was charged again.
     """
     rows = connection.execute(select(entries).order_by(entries.c.seq)).mappings().all()
     hashes, states = {row["seq"]: row["hash"] for row in rows}, {}
@@ -192,15 +111,7 @@ def charge_states(connection: Connection) -> dict[str, str]:
 def known_hashes(connection: Connection) -> set[str]:
     """Return the hashes of all entries, and of lost ones that were reconciled.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-
-    Returns
-    -------
-    set of str
-        64 hexadecimal digits each.
+    64 hexadecimal digits each.
     """
     found = set(connection.execute(select(entries.c.hash)).scalars())
     for facts in connection.execute(select(entries.c.facts).where(entries.c.kind == "reconcile")).scalars():
@@ -211,17 +122,7 @@ def known_hashes(connection: Connection) -> set[str]:
 def unknown_hashes(connection: Connection, hashes: Collection[str]) -> set[str]:
     """Return the hashes that are of no entry.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    hashes : collection of str
-        Some hundreds at most.
-
-    Returns
-    -------
-    set of str
-        Also those that a reconcile entry stands for.
+    Also those that a reconcile entry stands for.
     """
     return set(hashes).difference(
         connection.execute(select(entries.c.hash).where(entries.c.hash.in_(hashes))).scalars()
@@ -231,22 +132,7 @@ def unknown_hashes(connection: Connection, hashes: Collection[str]) -> set[str]:
 def newest_release(connection: Connection, request: str) -> str | None:
     """Return the text of a request's newest release, checked against its entry.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    request : str
-        Digest of the request.
-
-    Returns
-    -------
-    str or None
-        None when it has none.
-
-    Raises
-    ------
-    VerificationError
-        When the text is not the one that was recorded.
+    None when it has none.
     """
     return _newest(connection, releases.c.request == request, entries.c.request == request)
 
@@ -254,22 +140,7 @@ def newest_release(connection: Connection, request: str) -> str | None:
 def release_of(connection: Connection, entry: int) -> str | None:
     """Return the text of the release that a reservation ended with, checked against its entry.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    entry : int
-        Place of the reserve entry.
-
-    Returns
-    -------
-    str or None
-        None when it has none.
-
-    Raises
-    ------
-    VerificationError
-        When the text is not the one that was recorded.
+    None when it has none.
     """
     return _newest(connection, entries.c.reservation == entry)
 

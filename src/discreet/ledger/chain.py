@@ -36,15 +36,7 @@ _HASHED = tuple(column.name for column in entries.columns if column.name not in 
 def entry_hash(row: Mapping[Any, Any]) -> str:
     """Return the hash of an entry: the SHA-256 of its row as canonical JSON.
 
-    Parameters
-    ----------
-    row : mapping
-        The entry's columns; `hash` itself is not looked at.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    64 hexadecimal digits.
     """
     later = [name for name in _LATER if row[name] is not None]
     return canonical_sha256({name: row[name] for name in (*_HASHED, *later)})
@@ -53,32 +45,13 @@ def entry_hash(row: Mapping[Any, Any]) -> str:
 def facts_text(facts: Mapping[str, Any]) -> str:
     """Return the text that stands for facts in an entry and in its hash.
 
-    Parameters
-    ----------
-    facts : mapping
-        What JSON can hold.
-
-    Returns
-    -------
-    str
-        JSON in ASCII, keys sorted.
+    JSON in ASCII, keys sorted.
     """
     return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def lost_hashes(facts: str) -> list[str]:
-    """Return the hashes that a reconcile entry stands for.
-
-    Parameters
-    ----------
-    facts : str
-        The entry's facts.
-
-    Returns
-    -------
-    list of str
-        Of the charge that it makes again, or of all that it names.
-    """
+    """Return the hashes that a reconcile entry stands for."""
     found = json.loads(facts)
     return [found["lost_hash"]] if "lost_hash" in found else [one["hash"] for one in found["lost"]]
 
@@ -86,15 +59,7 @@ def lost_hashes(facts: str) -> list[str]:
 def text_sha256(text: str) -> str:
     """Return the digest by which an entry records a release.
 
-    Parameters
-    ----------
-    text : str
-        The release as JSON.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    64 hexadecimal digits.
     """
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -102,15 +67,7 @@ def text_sha256(text: str) -> str:
 def time_text(age: timedelta = timedelta()) -> str:
     """Return a time as entries hold it.
 
-    Parameters
-    ----------
-    age : timedelta
-        How long ago.
-
-    Returns
-    -------
-    str
-        UTC in ISO 8601, to the second.
+    UTC in ISO 8601, to the second.
     """
     return (datetime.now(UTC) - age).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
@@ -118,15 +75,7 @@ def time_text(age: timedelta = timedelta()) -> str:
 def read_head(connection: Connection) -> tuple[int, str]:
     """Return the end of the chain, which another writer may move on meanwhile.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-
-    Returns
-    -------
-    tuple of int and str
-        Place and hash of the last entry.
+    Place and hash of the last entry.
     """
     row = connection.execute(select(head.c.seq, head.c.hash)).one()
     return row.seq, row.hash
@@ -135,15 +84,7 @@ def read_head(connection: Connection) -> tuple[int, str]:
 def lock(connection: Connection) -> tuple[int, str]:
     """Wait for the end of the chain and hold it until the transaction ends.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a writing transaction.
-
-    Returns
-    -------
-    tuple of int and str
-        Place and hash of the last entry.
+    Place and hash of the last entry.
     """
     row = connection.execute(select(head.c.seq, head.c.hash).with_for_update()).one()
     return row.seq, row.hash
@@ -152,17 +93,7 @@ def lock(connection: Connection) -> tuple[int, str]:
 def append(connection: Connection, **values: Any) -> tuple[int, str]:
     """Add one entry to the end of the chain.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a writing transaction.
-    **values : Any
-        Columns of the entry; `kind` and `dataset` at least.
-
-    Returns
-    -------
-    tuple of int and str
-        Place and hash of the new entry.
+    Place and hash of the new entry.
     """
     last, previous = lock(connection)
     row = dict.fromkeys((*_HASHED, *_LATER)) | {"epsilon": 0, "delta": 0, "facts": "{}", "time": time_text()} | values

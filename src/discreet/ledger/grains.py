@@ -17,17 +17,7 @@ RHO_GRAIN = Fraction(1, 10**12)
 def charged(value: Fraction, grain: Fraction) -> int:
     """Return a cost in grains, rounded up.
 
-    Parameters
-    ----------
-    value : Fraction
-        Epsilon, delta or rho.
-    grain : Fraction
-        `EPSILON_GRAIN`, `DELTA_GRAIN` or `RHO_GRAIN`.
-
-    Returns
-    -------
-    int
-        The least number of grains that covers the cost.
+    The least number of grains that covers the cost.
 
     Examples
     --------
@@ -40,17 +30,7 @@ def charged(value: Fraction, grain: Fraction) -> int:
 def granted(value: Fraction, grain: Fraction) -> int:
     """Return a cap in grains, rounded down.
 
-    Parameters
-    ----------
-    value : Fraction
-        Epsilon, delta or rho.
-    grain : Fraction
-        `EPSILON_GRAIN`, `DELTA_GRAIN` or `RHO_GRAIN`.
-
-    Returns
-    -------
-    int
-        The most grains that the cap covers.
+    The most grains that the cap covers.
     """
     return math.floor(value / grain)
 
@@ -58,15 +38,7 @@ def granted(value: Fraction, grain: Fraction) -> int:
 def as_decimal(value: Fraction) -> Decimal:
     """Return a number of grains as the decimal that it is, without rounding.
 
-    Parameters
-    ----------
-    value : Fraction
-        A multiple of a grain.
-
-    Returns
-    -------
-    Decimal
-        The same number.
+    The same number.
     """
     # A context of its own: the caller's may round to fewer digits.
     return Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator))
@@ -75,15 +47,7 @@ def as_decimal(value: Fraction) -> Decimal:
 def as_text(value: Fraction) -> str:
     """Return a number of grains as a person writes it.
 
-    Parameters
-    ----------
-    value : Fraction
-        A multiple of a grain.
-
-    Returns
-    -------
-    str
-        Digits without an exponent.
+    Digits without an exponent.
 
     Examples
     --------

@@ -28,15 +28,7 @@ _BETWEEN = "\0"
 def named(witness: str | Path | None) -> Path | None:
     """Return the witness that whoever opens the ledger names.
 
-    Parameters
-    ----------
-    witness : str, Path or None
-        As `Ledger` takes it.
-
-    Returns
-    -------
-    Path or None
-        Absolute.
+    Absolute.
     """
     if witness is None:
         witness = os.environ.get(ENVIRONMENT) or None
@@ -46,65 +38,27 @@ def named(witness: str | Path | None) -> Path | None:
 def recorded(connection: Connection) -> Path | None:
     """Return the witness that the ledger records.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-
-    Returns
-    -------
-    Path or None
-        Absolute.
+    Absolute.
     """
     place = connection.execute(select(head.c.witness)).scalar_one()
     return None if place is None else Path(place)
 
 
 def record(connection: Connection, witness: Path) -> None:
-    """Record a witness in the ledger: whoever opens it without naming one keeps this one.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a writing transaction.
-    witness : Path
-        The file.
-    """
+    """Record a witness in the ledger: whoever opens it without naming one keeps this one."""
     connection.execute(update(head).values(witness=str(witness)))
 
 
 def remembered(store: Store, connection: Connection) -> list[Path]:
     """Return the witnesses that this user's state folder remembers of a ledger.
 
-    Parameters
-    ----------
-    store : Store
-        The ledger's database.
-    connection : Connection
-        In a transaction.
-
-    Returns
-    -------
-    list of Path
-        Those of its place and those of its first entry.
+    Those of its place and those of its first entry.
     """
     return [Path(place) for note in _notes(store, connection) for place in _places(note)]
 
 
 def remember(store: Store, connection: Connection, witness: Path, *, alone: bool) -> None:
-    """Remember a witness in this user's state folder, where it can be written.
-
-    Parameters
-    ----------
-    store : Store
-        The ledger's database.
-    connection : Connection
-        In a transaction.
-    witness : Path
-        The file.
-    alone : bool
-        Forget the others: this one was told all that the ledger holds.
-    """
+    """Remember a witness in this user's state folder, where it can be written."""
     for note in _notes(store, connection):
         before = _places(note)
         places = [str(witness)] if alone else list(dict.fromkeys([*before, str(witness)]))

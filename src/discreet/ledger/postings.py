@@ -25,31 +25,7 @@ def set_cap(
 ) -> bool:
     """Write a lifetime cap.
 
-    Parameters
-    ----------
-    connection : Connection
-        Holding the head.
-    wanted : dict
-        Columns dataset, unit and neighboring; None leaves a column as it is.
-    relation : NeighboringRelation or None
-        The relation in `wanted`.
-    accounting : Accounting
-        What adds up.
-    amounts : dict
-        The cap in grains.
-
-    Returns
-    -------
-    bool
-        False when all of it stood already.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the cap is below what is spent.
-    BudgetError
-        When the unit, the relation or the accounting is another than that of what is spent, or the name is new and
-        like another but for case.
+    False when all of it stood already.
     """
     dataset = str(wanted["dataset"])
     cap = _cap(accounting, amounts)
@@ -70,26 +46,7 @@ def set_cap(
 def set_allotment(connection: Connection, account: Account, project: str, amounts: Amounts) -> bool:
     """Write what a project may spend of a data set's cap.
 
-    Parameters
-    ----------
-    connection : Connection
-        Holding the head.
-    account : Account
-        The data set's account.
-    project : str
-        The project.
-    amounts : dict
-        The ceiling in grains.
-
-    Returns
-    -------
-    bool
-        False when all of it stood already.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the ceiling is below what the project spent, or above the cap.
+    False when all of it stood already.
     """
     allotted = numbers(amounts)
     if allotted["epsilon"] > account.epsilon_cap or allotted["delta"] > account.delta_cap:
@@ -106,28 +63,7 @@ def set_allotment(connection: Connection, account: Account, project: str, amount
 
 
 def charge(store: Store, connection: Connection, account: Account, values: dict[str, Any]) -> None:
-    """Add a cost to what is spent, of the account and of the project's allotment, by one conditional update each.
-
-    Parameters
-    ----------
-    store : Store
-        The ledger, which commands must name.
-    connection : Connection
-        In a writing transaction, which an error must undo.
-    account : Account
-        The data set's account.
-    values : dict
-        Columns of the entry.
-
-    Raises
-    ------
-    BudgetExceededError
-        When it costs more than what is left.
-    BudgetError
-        When the project is allotted nothing.
-    VerificationError
-        When what has the cap was changed beside its entries.
-    """
+    """Add a cost to what is spent, of the account and of the project's allotment, by one conditional update each."""
     project = values["project"]
     sums.check_account(connection, account.dataset)
     if project is not None:
@@ -147,24 +83,7 @@ def charge(store: Store, connection: Connection, account: Account, values: dict[
 
 
 def step(connection: Connection, entry: int, kind: str, text: str | None = None) -> None:
-    """Move a reservation on, with all that belongs to the step.
-
-    Parameters
-    ----------
-    connection : Connection
-        Holding the head.
-    entry : int
-        The reserve entry.
-    kind : str
-        "touch", "release", "lost" or "cancel".
-    text : str or None
-        The release, for "release".
-
-    Raises
-    ------
-    BudgetError
-        When the reservation is not there, or not in the state before this step.
-    """
+    """Move a reservation on, with all that belongs to the step."""
     reserved, latest = books.find_reservation(connection, entry)
     if latest != chain.BEFORE[kind]:
         raise BudgetError(
@@ -183,17 +102,7 @@ def step(connection: Connection, entry: int, kind: str, text: str | None = None)
 def touched_before(connection: Connection, older_than_s: float | None) -> list[int]:
     """Return the reservations that are still TOUCHED.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    older_than_s : float or None
-        Only those touched at least so many seconds ago.
-
-    Returns
-    -------
-    list of int
-        Their reserve entries.
+    Their reserve entries.
     """
     ended = select(entries.c.reservation).where(entries.c.kind.in_(["release", "lost"]))
     query = select(entries.c.reservation).where(entries.c.kind == "touch", entries.c.reservation.not_in(ended))

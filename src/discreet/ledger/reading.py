@@ -64,20 +64,7 @@ class Reader:
     def stored(self, request: str) -> str | None:
         """Return the newest release of a request; asking again is free.
 
-        Parameters
-        ----------
-        request : str
-            SHA-256 of the request.
-
-        Returns
-        -------
-        str or None
-            The text that was stored; None when there is none.
-
-        Raises
-        ------
-        VerificationError
-            When the text is not the one that was recorded.
+        The text that was stored; None when there is none.
         """
         with self._store.read() as connection:
             return books.newest_release(connection, terms.check_request(request))
@@ -85,20 +72,7 @@ class Reader:
     def state(self, entry: int) -> str:
         """Return where a reservation stands.
 
-        Parameters
-        ----------
-        entry : int
-            Place of the reserve entry.
-
-        Returns
-        -------
-        str
-            "reserved", "touched", "released", "lost" or "cancelled".
-
-        Raises
-        ------
-        BudgetError
-            When the ledger has no such reserve entry.
+        "reserved", "touched", "released", "lost" or "cancelled".
         """
         with self._store.read() as connection:
             return chain.STATES[books.find_reservation(connection, entry)[1]]
@@ -106,35 +80,14 @@ class Reader:
     def last_entry(self, connection: Connection) -> int:
         """Return the place of the last entry: inside `within`, of the one that was just made.
 
-        Parameters
-        ----------
-        connection : Connection
-            What `within` was called with.
-
-        Returns
-        -------
-        int
-            Its place, from 1.
+        Its place, from 1.
         """
         return chain.read_head(connection)[0]
 
     def recorded(self, entry: int) -> str | None:
         """Return the release that a reservation ended with.
 
-        Parameters
-        ----------
-        entry : int
-            Place of the reserve entry, as the release shows it.
-
-        Returns
-        -------
-        str or None
-            The text that was stored; None when there is none.
-
-        Raises
-        ------
-        VerificationError
-            When the text is not the one that was recorded.
+        The text that was stored; None when there is none.
         """
         with self._store.read() as connection:
             return books.release_of(connection, entry)
@@ -142,20 +95,7 @@ class Reader:
     def account(self, dataset: str) -> Account:
         """Return the account of one data set.
 
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-
-        Returns
-        -------
-        Account
-            As it stands.
-
-        Raises
-        ------
-        BudgetError
-            When it has no lifetime cap; the text gives the command that sets one.
+        As it stands.
         """
         with self._store.read() as connection:
             return self._account(connection, terms.check_dataset(dataset))
@@ -163,10 +103,7 @@ class Reader:
     def accounts(self) -> list[Account]:
         """Return the accounts of all data sets.
 
-        Returns
-        -------
-        list of Account
-            By name.
+        By name.
         """
         with self._store.read() as connection:
             return books.all_accounts(connection)
@@ -174,15 +111,7 @@ class Reader:
     def allotments(self, dataset: str) -> list[Allotment]:
         """Return what projects are allotted of a data set's cap.
 
-        Parameters
-        ----------
-        dataset : str
-            The data set.
-
-        Returns
-        -------
-        list of Allotment
-            By the name of the project.
+        By the name of the project.
         """
         with self._store.read() as connection:
             return books.all_allotments(connection, terms.check_dataset(dataset))
@@ -190,15 +119,7 @@ class Reader:
     def history(self, dataset: str | None = None) -> list[Entry]:
         """Return the entries in the order in which they were made.
 
-        Parameters
-        ----------
-        dataset : str or None
-            Only this data set's.
-
-        Returns
-        -------
-        list of Entry
-            From the first to the last.
+        From the first to the last.
         """
         with self._store.read() as connection:
             return books.all_entries(connection, None if dataset is None else terms.check_dataset(dataset))
@@ -206,39 +127,13 @@ class Reader:
     def verify(self, heads: Iterable[str] = ()) -> Verification:
         """Recompute the chain, the accounts and the releases' digests, and compare.
 
-        Parameters
-        ----------
-        heads : iterable of str
-            Heads that releases show: one that is not in the chain tells of a restored backup.
-
-        Returns
-        -------
-        Verification
-            What was checked.
-
-        Raises
-        ------
-        VerificationError
-            At the first entry that does not fit.
+        What was checked.
         """
         with self._store.read() as connection:
             return audit.audit(connection, heads)
 
     def check_witness(self, witness: str | Path | None = None) -> None:
-        """Check that the ledger still holds every entry that a witness saw.
-
-        Parameters
-        ----------
-        witness : str, Path or None
-            The file; None are those that the ledger is known to have. Without one there is nothing to check.
-
-        Raises
-        ------
-        VerificationError
-            When one is missing: a backup was put back.
-        InvalidParameterError
-            When the file cannot be read.
-        """
+        """Check that the ledger still holds every entry that a witness saw."""
         self._witnesses.check(witness)
 
     def _account(self, connection: Connection, dataset: str, guarantee: Guarantee | None = None) -> Account:

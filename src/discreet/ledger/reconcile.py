@@ -17,24 +17,7 @@ Caps = Mapping[tuple[str, str | None], Amounts]
 
 
 def reconcile(store: Store, connection: Connection, charges: Iterable[Charge], lines: Collection[Line]) -> None:
-    """Charge again what is not in the chain, and name every other line that is not in it.
-
-    Parameters
-    ----------
-    store : Store
-        The ledger, which commands must name.
-    connection : Connection
-        Holding the head.
-    charges : iterable of Charge
-        What is remembered.
-    lines : collection of Line
-        The witness.
-
-    Raises
-    ------
-    BudgetError
-        When the caps do not hold what was lost; its text holds the command that sets one. Nothing is charged then.
-    """
+    """Charge again what is not in the chain, and name every other line that is not in it."""
     states, known = books.charge_states(connection), books.known_hashes(connection)
     remembered = {charge.hash: charge for charge in charges if not charge.is_cancelled}.values()
     lost = [charge for charge in remembered if _is_lost(charge, states.get(charge.hash))]

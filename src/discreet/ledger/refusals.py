@@ -13,20 +13,7 @@ from discreet.ledger.store import Store
 
 
 def check_alone(dataset: str, alike: str | None) -> None:
-    """Refuse a data set whose name is another one's but for case: it would have a second budget.
-
-    Parameters
-    ----------
-    dataset : str
-        Has no account.
-    alike : str or None
-        The account that is named alike, if there is one.
-
-    Raises
-    ------
-    BudgetError
-        Its text holds the other name.
-    """
+    """Refuse a data set whose name is another one's but for case: it would have a second budget."""
     if alike is not None:
         raise BudgetError(
             f"A data set must differ from another one in more than case, but dataset={dataset!r} is new and {alike!r} "
@@ -37,26 +24,7 @@ def check_alone(dataset: str, alike: str | None) -> None:
 def check_granted(store: Store, account: Account | None, dataset: str, guarantee: Guarantee | None = None) -> Account:
     """Refuse a data set without a lifetime cap.
 
-    Parameters
-    ----------
-    store : Store
-        The ledger, which the command must name.
-    account : Account or None
-        The data set's account, if there is one.
-    dataset : str
-        The data set.
-    guarantee : Guarantee or None
-        What was asked for; the suggested cap covers it.
-
-    Returns
-    -------
-    Account
-        The account.
-
-    Raises
-    ------
-    BudgetError
-        Its text holds the command that sets a cap.
+    The account.
     """
     if account is not None:
         return account
@@ -74,26 +42,7 @@ def check_granted(store: Store, account: Account | None, dataset: str, guarantee
 def check_allotted(store: Store, account: Account, allotment: Allotment | None, project: str) -> Allotment:
     """Refuse a project that is allotted nothing.
 
-    Parameters
-    ----------
-    store : Store
-        The ledger, which the command must name.
-    account : Account
-        The data set's account.
-    allotment : Allotment or None
-        The project's allotment, if there is one.
-    project : str
-        The project.
-
-    Returns
-    -------
-    Allotment
-        The allotment.
-
-    Raises
-    ------
-    BudgetError
-        Its text holds the command that allots.
+    The allotment.
     """
     if allotment is not None and allotment.accounting is account.accounting:
         return allotment
@@ -107,19 +56,7 @@ def check_allotted(store: Store, account: Account, allotment: Allotment | None, 
 def other_terms(account: Account, name: str, found: str) -> BudgetError:
     """Return the error for a unit or relation that is not the account's.
 
-    Parameters
-    ----------
-    account : Account
-        The data set's account.
-    name : str
-        "unit" or "neighboring".
-    found : str
-        What was given.
-
-    Returns
-    -------
-    BudgetError
-        It says that such budgets do not add.
+    It says that such budgets do not add.
     """
     fixed = str(getattr(account, name))
     return BudgetError(
@@ -129,22 +66,7 @@ def other_terms(account: Account, name: str, found: str) -> BudgetError:
 
 
 def check_terms(account: Account, unit: str | None, neighboring: NeighboringRelation | None) -> None:
-    """Refuse a unit or a relation that is not the account's.
-
-    Parameters
-    ----------
-    account : Account
-        The data set's account.
-    unit : str or None
-        Who is protected; None asks nothing.
-    neighboring : NeighboringRelation or None
-        The relation; None asks nothing.
-
-    Raises
-    ------
-    BudgetError
-        When one of them differs from what is fixed.
-    """
+    """Refuse a unit or a relation that is not the account's."""
     for name, found in (("unit", unit), ("neighboring", neighboring)):
         fixed = getattr(account, name)
         if found is not None and fixed is not None and found != fixed:
@@ -154,17 +76,7 @@ def check_terms(account: Account, unit: str | None, neighboring: NeighboringRela
 def other_accounting(account: Account, found: Accounting) -> BudgetError:
     """Return the error for a change of what adds up, after something was spent.
 
-    Parameters
-    ----------
-    account : Account
-        The data set's account.
-    found : Accounting
-        What was asked for.
-
-    Returns
-    -------
-    BudgetError
-        It says that the two sums do not convert.
+    It says that the two sums do not convert.
     """
     return BudgetError(
         f"What is spent was added up as {account.accounting.value}, which does not convert, so "
@@ -176,17 +88,7 @@ def other_accounting(account: Account, found: Accounting) -> BudgetError:
 def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
     """Return the error for an allotment above the cap that it is a part of.
 
-    Parameters
-    ----------
-    account : Account
-        The data set's account.
-    amounts : dict
-        The allotment asked for, in grains.
-
-    Returns
-    -------
-    InvalidParameterError
-        Its text holds the cap.
+    Its text holds the cap.
     """
     epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
@@ -199,19 +101,7 @@ def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
 def exceeded(store: Store, sums: Account | Allotment, cost: Amounts) -> BudgetExceededError:
     """Return the error for a cost that does not fit below a cap.
 
-    Parameters
-    ----------
-    store : Store
-        The ledger, which the command must name.
-    sums : Account or Allotment
-        What has the cap.
-    cost : dict
-        What was asked for, in grains.
-
-    Returns
-    -------
-    BudgetExceededError
-        Its text holds what was asked, what is left and the cap.
+    Its text holds what was asked, what is left and the cap.
     """
     return BudgetExceededError(
         f"A request must fit in what is left of the {_called(*_names(sums))}, but {_too_much_of(sums, cost)}. "
@@ -226,23 +116,7 @@ def lost(
 ) -> BudgetError:
     """Return the error for lost charges that do not fit below the cap of a restored copy.
 
-    Parameters
-    ----------
-    store : Store
-        The ledger, which the command must name.
-    names : tuple of str and str or None
-        Data set and project.
-    limit : Account, Allotment or None
-        What has the cap, if it is there.
-    cost : dict
-        What was lost, in grains.
-    cap : dict or None
-        The newest cap that was lost as well, in grains.
-
-    Returns
-    -------
-    BudgetError
-        Its text holds the command that makes room.
+    Its text holds the command that makes room.
     """
     accounting, (dataset, project) = accounting_of(cost), names
     problem = "there is none"
@@ -263,17 +137,7 @@ def lost(
 def below_spent(sums: Account | Allotment, amounts: Amounts) -> InvalidParameterError:
     """Return the error for a cap below what is spent.
 
-    Parameters
-    ----------
-    sums : Account or Allotment
-        What has the cap.
-    amounts : dict
-        The cap asked for, in grains.
-
-    Returns
-    -------
-    InvalidParameterError
-        Its text holds what is spent.
+    Its text holds what is spent.
     """
     epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
@@ -286,17 +150,7 @@ def below_spent(sums: Account | Allotment, amounts: Amounts) -> InvalidParameter
 def below_spent_rho(sums: Account | Allotment, amounts: Amounts) -> InvalidParameterError:
     """Return the error for a cap under zCDP whose rho is below what is spent.
 
-    Parameters
-    ----------
-    sums : Account or Allotment
-        What has the cap.
-    amounts : dict
-        The cap asked for, in grains.
-
-    Returns
-    -------
-    InvalidParameterError
-        Its text holds what is spent.
+    Its text holds what is spent.
     """
     _, _, rho, failure = numbers(amounts).values()
     return InvalidParameterError(

@@ -41,20 +41,7 @@ class Charge:
 def charges_of(lines: Iterable[Line]) -> list[Charge]:
     """Return the charges that a witness remembers.
 
-    Parameters
-    ----------
-    lines : iterable of Line
-        All of its lines.
-
-    Returns
-    -------
-    list of Charge
-        In the order in which they were made.
-
-    Raises
-    ------
-    VerificationError
-        When a line belongs to a charge that is not among them.
+    In the order in which they were made.
     """
     kinds: dict[str, dict[str, Line]] = {}
     for line in lines:
@@ -66,20 +53,7 @@ def charges_of(lines: Iterable[Line]) -> list[Charge]:
 def charge_of(release: Release) -> Charge:
     """Return the charge that a release shows.
 
-    Parameters
-    ----------
-    release : Release
-        One that a ledger charged.
-
-    Returns
-    -------
-    Charge
-        In the numbers that the release shows, which may differ from the ledger's by less than a grain.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the release was charged to no ledger.
+    In the numbers that the release shows, which may differ from the ledger's by less than a grain.
     """
     shown, promised = release.provenance.ledger, release.guarantee
     if shown is None or promised is None:

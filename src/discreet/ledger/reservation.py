@@ -50,79 +50,23 @@ class Reservation:
     def covers(self, guarantee: Guarantee, event: Event | None) -> bool:
         """Tell whether a computation costs no more than what was reserved.
 
-        Parameters
-        ----------
-        guarantee : Guarantee
-            What it promises.
-        event : Event or None
-            What it does to the data.
-
-        Returns
-        -------
-        bool
-            False for one that another version of Discreet, or another request, would charge more for.
+        False for one that another version of Discreet, or another request, would charge more for.
         """
         cost = cost_of(self.account.accounting, guarantee, event)
         return all((cost[name] or 0) <= (self._amounts[name] or 0) for name in cost)
 
     def touch(self, *, within: Within | None = None) -> None:
-        """Record that the data are about to be opened: from here on the charge stands.
-
-        Parameters
-        ----------
-        within : callable or None
-            The caller's own part of the transaction.
-
-        Raises
-        ------
-        BudgetError
-            When it is not RESERVED, or the ledger cannot be reached.
-        """
+        """Record that the data are about to be opened: from here on the charge stands."""
         self._move(self.entry, "touch", None, within)
 
     def release(self, text: str, *, within: Within | None = None) -> None:
-        """Store the release and record it, both or neither. Show it to nobody before this returns.
-
-        Parameters
-        ----------
-        text : str
-            The release as JSON.
-        within : callable or None
-            The caller's own part of the transaction.
-
-        Raises
-        ------
-        BudgetError
-            When it is not TOUCHED, or the ledger cannot be reached.
-        """
+        """Store the release and record it, both or neither. Show it to nobody before this returns."""
         self._move(self.entry, "release", text, within)
 
     def lose(self, *, within: Within | None = None) -> None:
-        """Record that the computation ended without a release; the charge stands.
-
-        Parameters
-        ----------
-        within : callable or None
-            The caller's own part of the transaction.
-
-        Raises
-        ------
-        BudgetError
-            When it is not TOUCHED, or the ledger cannot be reached.
-        """
+        """Record that the computation ended without a release; the charge stands."""
         self._move(self.entry, "lost", None, within)
 
     def cancel(self, *, within: Within | None = None) -> None:
-        """Give the cost back; only while no byte of the data can have been read.
-
-        Parameters
-        ----------
-        within : callable or None
-            The caller's own part of the transaction.
-
-        Raises
-        ------
-        BudgetError
-            When it is not RESERVED, or the ledger cannot be reached.
-        """
+        """Give the cost back; only while no byte of the data can have been read."""
         self._move(self.entry, "cancel", None, within)

@@ -22,15 +22,7 @@ NO_COST = dict.fromkeys(("epsilon", "delta", "rho", "failure"), 0)
 def held(accounting: Accounting) -> tuple[str, str]:
     """Return which sums a cap holds; under zCDP epsilon and delta only inform.
 
-    Parameters
-    ----------
-    accounting : Accounting
-        What adds up.
-
-    Returns
-    -------
-    tuple of str
-        Names of two amounts.
+    Names of two amounts.
     """
     return ("rho", "failure") if accounting is Accounting.ZCDP else ("epsilon", "delta")
 
@@ -38,19 +30,7 @@ def held(accounting: Accounting) -> tuple[str, str]:
 def conditions(accounting: Accounting, sums: Any, cost: Mapping[str, Any]) -> dict[str, Any]:
     """Return what must be true of a cost that fits.
 
-    Parameters
-    ----------
-    accounting : Accounting
-        What adds up.
-    sums : mapping
-        Under NAME_cap and NAME_spent numbers, or the columns that hold them.
-    cost : mapping
-        Under NAME a number of the same unit; None for nothing.
-
-    Returns
-    -------
-    dict
-        By the name of each sum that the cap holds a truth value, or a condition of SQL.
+    By the name of each sum that the cap holds a truth value, or a condition of SQL.
 
     Examples
     --------

@@ -47,15 +47,7 @@ class Store(Database):
     def command(self, *words: str) -> str:
         """Return the command that does something to this ledger.
 
-        Parameters
-        ----------
-        *words : str
-            What follows ``discreet budget``.
-
-        Returns
-        -------
-        str
-            As a shell takes it.
+        As a shell takes it.
         """
         named = () if self.is_default else ("--ledger", self.shown)
         return shlex.join(["discreet", "budget", *words, *named])
@@ -64,17 +56,7 @@ class Store(Database):
 def unreachable(shown: str, reason: str) -> UnreachableError:
     """Return the error that a ledger which cannot be used raises.
 
-    Parameters
-    ----------
-    shown : str
-        The location, for people.
-    reason : str
-        What is wrong, in a few words.
-
-    Returns
-    -------
-    UnreachableError
-        With one line of text.
+    With one line of text.
     """
     return UnreachableError(
         f"The ledger must be readable and writable, but ledger={shown[:300]!r}: {reason}. "

@@ -12,21 +12,7 @@ CHARGES = ("reserve", "reconcile", "cancel")
 
 
 def check_account(connection: Connection, dataset: str) -> None:
-    """Refuse to spend from an account that was changed beside its entries.
-
-    Parameters
-    ----------
-    connection : Connection
-        Holding the head.
-    dataset : str
-        Has an account.
-
-    Raises
-    ------
-    VerificationError
-        When its cap is not the last that was granted, its sums are not those of its entries, or its unit or relation
-        is another than theirs.
-    """
+    """Refuse to spend from an account that was changed beside its entries."""
     of = entries.c.dataset == dataset
     row = connection.execute(select(accounts).where(accounts.c.dataset == dataset)).mappings().one()
     wrong = _differing(connection, row, of, "grant") + _other_terms(connection, row, of)
@@ -35,20 +21,7 @@ def check_account(connection: Connection, dataset: str) -> None:
 
 
 def check_allotment(connection: Connection, dataset: str, project: str) -> None:
-    """Refuse to spend from an allotment that was changed beside its entries.
-
-    Parameters
-    ----------
-    connection : Connection
-        Holding the head.
-    dataset, project : str
-        Have an allotment.
-
-    Raises
-    ------
-    VerificationError
-        As for an account.
-    """
+    """Refuse to spend from an allotment that was changed beside its entries."""
     row = connection.execute(select(allotments).where(*_names(allotments, dataset, project))).mappings().one()
     wrong = _differing(connection, row, and_(*_names(entries, dataset, project)), "allot")
     if wrong:
@@ -56,22 +29,7 @@ def check_allotment(connection: Connection, dataset: str, project: str) -> None:
 
 
 def check_end(connection: Connection, last: int, digest: str) -> None:
-    """Refuse to spend from a ledger whose last entries are gone.
-
-    Parameters
-    ----------
-    connection : Connection
-        Holding the head.
-    last : int
-        Place of the last entry, as the head has it.
-    digest : str
-        Its hash.
-
-    Raises
-    ------
-    VerificationError
-        When the last entry is another.
-    """
+    """Refuse to spend from a ledger whose last entries are gone."""
     row = connection.execute(
         select(entries.c.seq, entries.c.hash).order_by(entries.c.seq.desc()).limit(1)
     ).one_or_none()

@@ -21,20 +21,7 @@ MAX_CAP = 10**6
 def check_dataset(dataset: str) -> str:
     """Return the name of a data set, or refuse it.
 
-    Parameters
-    ----------
-    dataset : str
-        Its key in the ledger.
-
-    Returns
-    -------
-    str
-        The same name.
-
-    Raises
-    ------
-    InvalidParameterError
-        When metadata could not bear it.
+    The same name.
     """
     if not _is_name(dataset):
         raise InvalidParameterError(
@@ -47,20 +34,7 @@ def check_dataset(dataset: str) -> str:
 def check_project(project: str) -> str:
     """Return the name of a project, or refuse it.
 
-    Parameters
-    ----------
-    project : str
-        Who asks, as a group.
-
-    Returns
-    -------
-    str
-        The same name.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a data set could not bear it.
+    The same name.
     """
     if not _is_name(project):
         raise InvalidParameterError(
@@ -73,20 +47,7 @@ def check_project(project: str) -> str:
 def check_unit(unit: str) -> str:
     """Return the unit of privacy, or refuse it.
 
-    Parameters
-    ----------
-    unit : str
-        Who is protected.
-
-    Returns
-    -------
-    str
-        The same text.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is no short line of text.
+    The same text.
     """
     if not isinstance(unit, str) or not 1 <= len(unit) <= 100 or not unit.isprintable():
         raise InvalidParameterError(
@@ -99,20 +60,7 @@ def check_unit(unit: str) -> str:
 def check_neighboring(neighboring: str) -> NeighboringRelation:
     """Return the neighboring relation of a name, or refuse it.
 
-    Parameters
-    ----------
-    neighboring : str
-        A relation or its name.
-
-    Returns
-    -------
-    NeighboringRelation
-        The relation.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is no such relation.
+    The relation.
     """
     try:
         return NeighboringRelation(neighboring)
@@ -126,20 +74,7 @@ def check_neighboring(neighboring: str) -> NeighboringRelation:
 def check_accounting(accounting: str) -> Accounting:
     """Return the accounting of a name, or refuse it.
 
-    Parameters
-    ----------
-    accounting : str
-        An accounting or its name.
-
-    Returns
-    -------
-    Accounting
-        The accounting.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is none of this name.
+    The accounting.
     """
     try:
         return Accounting(accounting)
@@ -153,20 +88,7 @@ def check_accounting(accounting: str) -> Accounting:
 def check_request(request: str) -> str:
     """Return the digest of a request, or refuse it.
 
-    Parameters
-    ----------
-    request : str
-        64 hexadecimal digits.
-
-    Returns
-    -------
-    str
-        The same text.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is no SHA-256 in lower case.
+    The same text.
     """
     if not isinstance(request, str) or not re.fullmatch("[0-9a-f]{64}", request):
         raise InvalidParameterError(
@@ -179,20 +101,7 @@ def check_request(request: str) -> str:
 def check_facts(facts: Mapping[str, Any]) -> str:
     """Return the text that stands for a request's public facts, or refuse them.
 
-    Parameters
-    ----------
-    facts : mapping
-        What JSON can hold.
-
-    Returns
-    -------
-    str
-        Canonical JSON.
-
-    Raises
-    ------
-    InvalidParameterError
-        When JSON cannot hold them.
+    Canonical JSON.
     """
     try:
         return facts_text(facts)
@@ -205,22 +114,7 @@ def check_facts(facts: Mapping[str, Any]) -> str:
 def check_cap(epsilon: Number, delta: Number) -> tuple[int, int]:
     """Return a lifetime cap in grains, rounded down, or refuse it.
 
-    Parameters
-    ----------
-    epsilon : float, int, str, Decimal or Fraction
-        In nats, from one grain to `MAX_CAP`.
-    delta : float, int, str, Decimal or Fraction
-        In [0, 1).
-
-    Returns
-    -------
-    tuple of int
-        Epsilon and delta in grains.
-
-    Raises
-    ------
-    InvalidParameterError
-        When one is outside its range.
+    Epsilon and delta in grains.
     """
     value = exact(epsilon, "epsilon")
     if not EPSILON_GRAIN <= value <= MAX_CAP:

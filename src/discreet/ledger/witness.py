@@ -64,10 +64,7 @@ class Witness:
     def holds_lines(self) -> bool:
         """Tell whether there is a file that is not empty.
 
-        Returns
-        -------
-        bool
-            False also for a file that is out of reach.
+        False also for a file that is out of reach.
         """
         try:
             return self.path.stat().st_size > 0
@@ -75,13 +72,7 @@ class Witness:
             return False
 
     def prepare(self) -> None:
-        """Create the file where there is none.
-
-        Raises
-        ------
-        BudgetError
-            When it cannot be written.
-        """
+        """Create the file where there is none."""
         try:
             # Also for appending alone, as the file may be protected against anything else.
             os.close(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -93,29 +84,12 @@ class Witness:
             raise self._unwritable(OSError(0, "it is no regular file"))
 
     def check(self) -> None:
-        """Refuse a file that could not be written, before anything is charged on its account.
-
-        Raises
-        ------
-        BudgetError
-            When it is missing or cannot be written.
-        """
+        """Refuse a file that could not be written, before anything is charged on its account."""
         if not os.access(self.path, os.W_OK):
             raise self._unwritable(OSError(0, "it is missing, or permission is denied"))
 
     def add(self, lines: Sequence[Line]) -> None:
-        """Append lines, on disk before it returns.
-
-        Parameters
-        ----------
-        lines : sequence of Line
-            In the order of their entries.
-
-        Raises
-        ------
-        BudgetError
-            When they cannot be written.
-        """
+        """Append lines, on disk before it returns."""
         data = "".join(json.dumps(line.model_dump(), separators=(",", ":")) + "\n" for line in lines).encode()
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
@@ -130,22 +104,7 @@ class Witness:
     def lines(self, known_hashes: Callable[[], Container[str]] = tuple) -> list[Line]:
         """Read all that is whole.
 
-        Parameters
-        ----------
-        known_hashes : callable
-            Called once the file is read, which may grow meanwhile: hashes of entries whose lines are left out.
-
-        Returns
-        -------
-        list of Line
-            In the order of the file.
-
-        Raises
-        ------
-        InvalidParameterError
-            When the file cannot be read.
-        VerificationError
-            When a line is none that a ledger wrote.
+        In the order of the file.
         """
         texts = read_text(self.path, "witness").split("\n")
         left_out, lines = known_hashes(), []
@@ -165,17 +124,7 @@ class Witness:
     def newest(self) -> list[Line]:
         """Read the last lines that are whole.
 
-        Returns
-        -------
-        list of Line
-            At least as many as there may be writers: lines of entries that were made at once may stand in any order.
-
-        Raises
-        ------
-        BudgetError
-            When the file cannot be read.
-        VerificationError
-            When a line is none that a ledger wrote.
+        At least as many as there may be writers: lines of entries that were made at once may stand in any order.
         """
         try:
             with self.path.open("rb") as file:
@@ -202,17 +151,7 @@ class Witness:
 def lines_since(connection: Connection, last: int) -> list[Line]:
     """Return what the witness keeps of new entries.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    last : int
-        The last entry that is not new.
-
-    Returns
-    -------
-    list of Line
-        In their order; before a reservation's step the reservation itself, in case a crash kept it from the witness.
+    In their order; before a reservation's step the reservation itself, in case a crash kept it from the witness.
     """
     new = connection.execute(select(entries).where(entries.c.seq > last).order_by(entries.c.seq)).mappings().all()
     moved = {row["reservation"] for row in new} - {None} - {row["seq"] for row in new}

@@ -9,21 +9,7 @@ from discreet.ledger.store import Store
 def restored(store: Store, witness: Path, first: int, count: int) -> VerificationError:
     """Return the error for a ledger that lacks what its witness saw.
 
-    Parameters
-    ----------
-    store : Store
-        The ledger, which the command must name.
-    witness : Path
-        The witness.
-    first : int
-        Place of the first entry that is missing.
-    count : int
-        Number of entries that are.
-
-    Returns
-    -------
-    VerificationError
-        Its text holds the command that charges them again.
+    Its text holds the command that charges them again.
     """
     command = store.command("reconcile", "--witness", str(witness))
     foreign = " If the witness is another ledger's, name this one's with --witness." if first == 1 else ""
@@ -36,17 +22,7 @@ def restored(store: Store, witness: Path, first: int, count: int) -> Verificatio
 def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
     """Return the error of a witness that is new to a ledger with entries.
 
-    Parameters
-    ----------
-    store : Store
-        The ledger's database.
-    path : Path
-        The witness.
-
-    Returns
-    -------
-    BudgetError
-        With the command that begins one on purpose.
+    With the command that begins one on purpose.
     """
     return BudgetError(
         f"A witness must have seen the ledger's entries, but {str(path)[:300]!r} is empty or was not there. Put it "
@@ -58,19 +34,7 @@ def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
 def out_of_reach(store: Store, path: Path, written: Path) -> BudgetError:
     """Return the error of a witness that is remembered beside the ledger's own, and cannot be read.
 
-    Parameters
-    ----------
-    store : Store
-        The ledger's database.
-    path : Path
-        The witness that cannot be read.
-    written : Path
-        The one that the ledger would be written to.
-
-    Returns
-    -------
-    BudgetError
-        With the command that goes on without the one that is missing.
+    With the command that goes on without the one that is missing.
     """
     return BudgetError(
         f"Every witness that is remembered of a ledger must be within reach, but {str(path)[:300]!r} is not, and may "
@@ -83,15 +47,7 @@ def out_of_reach(store: Store, path: Path, written: Path) -> BudgetError:
 def witness_since(path: Path) -> BudgetError:
     """Return the error of a ledger that got a witness after it was opened without one.
 
-    Parameters
-    ----------
-    path : Path
-        The witness.
-
-    Returns
-    -------
-    BudgetError
-        Nothing was charged.
+    Nothing was charged.
     """
     return BudgetError(
         f"Every charge must be written to the ledger's witness, but {str(path)[:300]!r} began after this ledger was "

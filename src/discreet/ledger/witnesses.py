@@ -43,23 +43,7 @@ class Witnesses:
         return self._all[0].path if self._all else None
 
     def open(self, *, is_new: bool, is_restored: bool) -> None:
-        """Check the ledger, and have it and this user's state folder know its witness from now on.
-
-        Parameters
-        ----------
-        is_new : bool
-            Tell the witness what it lacks, and record it in place of another one.
-        is_restored : bool
-            Check nothing: the ledger is to be reconciled.
-
-        Raises
-        ------
-        BudgetError
-            When the witness cannot be written, or saw nothing of a ledger with entries, or when another one that is
-            remembered is out of reach.
-        VerificationError
-            When a witness saw more than the ledger holds.
-        """
+        """Check the ledger, and have it and this user's state folder know its witness from now on."""
         if not self._all:
             return
         written = self._all[0]
@@ -82,38 +66,12 @@ class Witnesses:
         self._note(written, is_new=is_new)
 
     def check(self, other: str | Path | None = None) -> None:
-        """Check that the ledger holds all that its witnesses saw, or another one did.
-
-        Parameters
-        ----------
-        other : str, Path or None
-            The other one.
-
-        Raises
-        ------
-        VerificationError
-            When an entry is missing.
-        """
+        """Check that the ledger holds all that its witnesses saw, or another one did."""
         for witness in self._all if other is None else [Witness(other)]:
             self._refuse_lost(witness, witness.lines(self._known))
 
     def check_newest(self, connection: Connection, last: int) -> None:
-        """Refuse to spend from a copy that was put back since the ledger was opened.
-
-        Parameters
-        ----------
-        connection : Connection
-            Holding the head.
-        last : int
-            Place of the last entry.
-
-        Raises
-        ------
-        BudgetError
-            When the witness is new, or is no longer there.
-        VerificationError
-            When an entry is missing.
-        """
+        """Refuse to spend from a copy that was put back since the ledger was opened."""
         recorded = known_witness.recorded(connection)
         if recorded not in (None, self._recorded):
             raise witness_refusals.witness_since(recorded)
@@ -122,46 +80,19 @@ class Witnesses:
             self._check_end(connection, last, witness)
 
     def check_writable(self) -> None:
-        """Refuse a witness that could not be written, before anything is charged on its account.
-
-        Raises
-        ------
-        BudgetError
-            When it is missing or cannot be written.
-        """
+        """Refuse a witness that could not be written, before anything is charged on its account."""
         for witness in self._all[:1]:
             witness.check()
 
     def new_lines(self, connection: Connection, last: int) -> list[Line]:
         """Return what is to be told of new entries.
 
-        Parameters
-        ----------
-        connection : Connection
-            In the transaction that made them.
-        last : int
-            The last entry that is not new.
-
-        Returns
-        -------
-        list of Line
-            None where there is no witness.
+        None where there is no witness.
         """
         return lines_since(connection, last) if self._all else []
 
     def tell(self, lines: list[Line]) -> None:
-        """Tell the witness of entries that stand.
-
-        Parameters
-        ----------
-        lines : list of Line
-            As `new_lines` returned them.
-
-        Raises
-        ------
-        BudgetError
-            When they cannot be written.
-        """
+        """Tell the witness of entries that stand."""
         if lines:
             self._all[0].add(lines)
 

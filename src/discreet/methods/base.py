@@ -73,34 +73,14 @@ class Preparation(ABC):
     candidates: Sequence[str]
 
     def check_table(self, table: Table, charged: bool) -> None:
-        """Refuse a table for what is public about it, before anything is charged or read.
-
-        Parameters
-        ----------
-        table : Table
-            The private table.
-        charged : bool
-            Whether a ledger is to be charged.
-        """
+        """Refuse a table for what is public about it, before anything is charged or read."""
         del table, charged
 
     @abstractmethod
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Open the rows and draw the outcome.
 
-        Parameters
-        ----------
-        table : Table
-            Whose metadata this was prepared for.
-        rng : Source
-            Where the noise comes from.
-        progress : callable, optional
-            Told of work whose length is public.
-
-        Returns
-        -------
-        Outcome
-            What was drawn.
+        What was drawn.
         """
 
 
@@ -119,39 +99,14 @@ class Method(BaseModel, ABC):
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
         """Check a request against the metadata and fix its noise, without any data.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        candidates : sequence of str, optional
-            Columns that may be selected; default all declared ones but the target.
-
-        Returns
-        -------
-        Preparation
-            The cost, the noise, and a `run`.
+        The cost, the noise, and a `run`.
         """
 
     @classmethod
     def of(cls, **parameters: Any) -> "Method":
         """Build the method, with a one-line error for a parameter out of range.
 
-        Parameters
-        ----------
-        **parameters : Any
-            The method's parameters.
-
-        Returns
-        -------
-        Method
-            The method.
-
-        Raises
-        ------
-        InvalidParameterError
-            Naming the first parameter that is wrong.
+        The method.
         """
         try:
             return cls(**parameters)
@@ -177,39 +132,12 @@ class Fitter(Method):
     def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
         """Return what a noise budget must know before the columns of a later selection are known.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        columns : sequence of str, optional
-            The most columns there can be.
-
-        Returns
-        -------
-        tuple of int
-            The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
+        The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
         """
 
     @abstractmethod
     def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
-        """Refuse columns of which one could not be in a model, before it is known which of them will be.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        columns : sequence of str
-            Numeric, and any number of them.
-
-        Raises
-        ------
-        InvalidParameterError
-            Naming the first such column.
-        """
+        """Refuse columns of which one could not be in a model, before it is known which of them will be."""
 
     @abstractmethod
     def prepare_within(
@@ -217,19 +145,5 @@ class Fitter(Method):
     ) -> Preparation:
         """Check a request and fix its noise so that it spends a given budget.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        columns : sequence of str or None
-            Columns of the model, besides the intercept.
-        budget : NoiseBudget
-            What it may spend.
-
-        Returns
-        -------
-        Preparation
-            The noise, and a `run`.
+        The noise, and a `run`.
         """

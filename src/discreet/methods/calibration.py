@@ -39,21 +39,9 @@ class Sensitivity:
     def of(cls, design: Design, radius: Fraction) -> "Sensitivity":
         """Return the sensitivities of a request's scores.
 
-        Parameters
-        ----------
-        design : Design
-            Its metadata name the relation and the rows per unit.
-        radius : Fraction
-            R / r.
+        Exact numbers.
 
-        Returns
-        -------
-        Sensitivity
-            Exact numbers.
-
-        References
-        ----------
-        Privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
+        Source: Privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
         """
         metadata = design.metadata
         both = (1 + radius) ** 2
@@ -105,23 +93,7 @@ class Calibration:
     ) -> "Calibration":
         """Calibrate to the range sensitivity of the scores, inflated for what computing adds.
 
-        Parameters
-        ----------
-        design : Design
-            Names the candidates.
-        sensitivity : Sensitivity
-            Of the scores.
-        epsilon : Fraction
-            In nats.
-        noise : {"exponential", "gumbel", "laplace"}
-            Law of the noise.
-        penalty : Fraction
-            phi, in squared units of the target's bound.
-
-        Returns
-        -------
-        Calibration
-            The noise's parameters, as exact numbers.
+        The noise's parameters, as exact numbers.
         """
         return cls(noise, epsilon, sensitivity, penalty, len(design.candidates))
 
@@ -145,17 +117,7 @@ class Calibration:
 def noise_penalty(scale: Fraction, n_units: int) -> Fraction:
     """Return the penalty under which noise alone selects half a column on average.
 
-    Parameters
-    ----------
-    scale : Fraction
-        Of the noise.
-    n_units : int
-        Number of columns or groups that are free to enter.
-
-    Returns
-    -------
-    Fraction
-        scale log(2 d): with no effects and Gumbel noise each is selected with probability 1 / (1 + 2 d).
+    scale log(2 d): with no effects and Gumbel noise each is selected with probability 1 / (1 + 2 d).
     """
     return scale * Fraction(math.log(2 * max(n_units, 1)))
 
@@ -163,20 +125,7 @@ def noise_penalty(scale: Fraction, n_units: int) -> Fraction:
 def bounded_penalty(penalty: Fraction) -> Fraction:
     """Return a penalty, or say that it is too large.
 
-    Parameters
-    ----------
-    penalty : Fraction
-        In squared target bounds.
-
-    Returns
-    -------
-    Fraction
-        The same.
-
-    Raises
-    ------
-    InvalidParameterError
-        Above 1e12.
+    The same.
     """
     if penalty > Fraction(MAX_PENALTY):
         raise InvalidParameterError(

@@ -60,24 +60,7 @@ class Unnamed(Sequence[str]):
 def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | None) -> Sequence[str]:
     """Return the columns that may be selected, as far as they are known without a table.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        The response.
-    candidates : sequence of str or None
-        Columns that may be selected.
-
-    Returns
-    -------
-    sequence of str
-        Those that are named, else all declared ones but the target; not copied.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the metadata tell neither the features' names nor their number.
+    Those that are named, else all declared ones but the target; not copied.
     """
     if candidates is not None:
         return candidates
@@ -101,17 +84,7 @@ def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | Non
 def features_in(table: Table, target: str) -> Sequence[str]:
     """Return the columns of a wide table that may be selected, where nobody names them.
 
-    Parameters
-    ----------
-    table : Table
-        Its header alone is looked at.
-    target : str
-        The response.
-
-    Returns
-    -------
-    sequence of str
-        The features and the other numeric columns; categories are left out. Not copied where there are none.
+    The features and the other numeric columns; categories are left out. Not copied where there are none.
     """
     found, metadata = table.feature_names(target), table.metadata
     if all(metadata.is_number(name) for name in metadata.columns if name != target):
@@ -122,15 +95,7 @@ def features_in(table: Table, target: str) -> Sequence[str]:
 def columns_read(design: ScoreDesign) -> Sequence[str]:
     """Return the names to look for in a table's header: of numbered features, which have none there, the ends.
 
-    Parameters
-    ----------
-    design : ScoreDesign
-        The row map.
-
-    Returns
-    -------
-    sequence of str
-        The candidates and the target.
+    The candidates and the target.
     """
     features = design.features
     if design.metadata.layout is not None and len(features) > MOST_LISTED:
@@ -141,17 +106,7 @@ def columns_read(design: ScoreDesign) -> Sequence[str]:
 def columns_progress(progress: Progress | None, n_features: int) -> Callable[[int], None] | None:
     """Return what is told of columns, whose number is public.
 
-    Parameters
-    ----------
-    progress : callable or None
-        Who wants to know.
-    n_features : int
-        All of them.
-
-    Returns
-    -------
-    callable or None
-        For an engine.
+    For an engine.
     """
     return None if progress is None else lambda count: progress("Scoring columns", count, n_features)
 
@@ -159,15 +114,7 @@ def columns_progress(progress: Progress | None, n_features: int) -> Callable[[in
 def candidates_record(names: Sequence[str]) -> Any:
     """Return candidates as a request tells of them.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Perhaps millions.
-
-    Returns
-    -------
-    list of str or dict
-        The names, or their ``count`` and the ``sha256`` of their list as JSON without spaces.
+    The names, or their ``count`` and the ``sha256`` of their list as JSON without spaces.
 
     Examples
     --------
@@ -198,19 +145,7 @@ def _chunks(names: Sequence[str]) -> Iterator[tuple[bool, list[str]]]:
 def public_candidates(metadata: Metadata, target: str, names: Sequence[str]) -> tuple[PublicColumn, ...]:
     """Say what was declared public about the columns of a request; of many candidates, once for all that are alike.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        As declared.
-    target : str
-        The response.
-    names : sequence of str
-        The candidates.
-
-    Returns
-    -------
-    tuple of PublicColumn
-        The candidates, the target, and the unit's column where there is one.
+    The candidates, the target, and the unit's column where there is one.
     """
     found = [_public(metadata, name, name, "candidate") for name in names] if len(names) <= MOST_LISTED else []
     if not found:

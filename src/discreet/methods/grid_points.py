@@ -43,33 +43,9 @@ class GridPoints:
     ) -> "GridPoints":
         """Return the grid of a request, from public facts alone.
 
-        Parameters
-        ----------
-        design : HybridDesign
-            Ranges and levels. Integer columns of fewer values than cells get a cell a value.
-        metadata : Metadata
-            Number of rows, where it is public.
-        epsilon : Fraction
-            Of the counts, in nats.
-        n0 : int or None
-            A public guess of the number of rows, where it is private.
-        bins : int, optional
-            Cells along each numeric column; default as many as leave about `ROWS_A_CELL` / epsilon rows each, at least
-            two.
+        At most `MOST_CELLS`.
 
-        Returns
-        -------
-        GridPoints
-            At most `MOST_CELLS`.
-
-        Raises
-        ------
-        InvalidParameterError
-            When there would be more cells.
-
-        References
-        ----------
-        Lei 2011, Section 3; privacy specification 5.5.
+        Source: Lei 2011, Section 3; privacy specification 5.5.
         """
         levels = prod(len(_levels(design, name)) for name in design.categories)
         whole = {name: _whole(design, name) for name in design.numeric}

@@ -43,27 +43,11 @@ class LinearModel(MomentsMethod):
         return "coefficients"
 
     def check(self, candidates: tuple[str, ...]) -> None:
-        """Accept any columns.
-
-        Parameters
-        ----------
-        candidates : tuple of str
-            Columns of the model.
-        """
+        """Accept any columns."""
 
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the coefficients.
 
-        Parameters
-        ----------
-        record : MomentsRecord
-            The released moments.
-        names : tuple of str
-            Columns of the model.
-
-        Returns
-        -------
-        dict
-            The columns and their coefficients.
+        The columns and their coefficients.
         """
         return {"selected": names, "fit": MomentAnswers(record).fit(names, self.confidence)}

@@ -35,19 +35,7 @@ class LogisticModel(GeneralizedLinear):
     def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
         """Return the response's law, and center and bound of its cells.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response, from 0 to 1.
-
-        Returns
-        -------
-        family : Family
-            Of a response that is 0 or 1.
-        center, bound : float
-            In the target's unit.
+        Returns (1) of a response that is 0 or 1; (2) in the target's unit.
         """
         column = metadata.declared(target)
         if not isinstance(column, NumericColumn) or (column.lower, column.upper) != (0.0, 1.0):

@@ -70,24 +70,9 @@ class MEstimation(Method):
     def objective(self, design: HybridDesign, cells: Cells, records: Floats) -> Objective:
         """Return what is minimized.
 
-        Parameters
-        ----------
-        design : HybridDesign
-            Ranges and units.
-        cells : ndarray of int16, shape (m, n_columns)
-            Points that say how the columns are spread.
-        records : ndarray of float, shape (m,)
-            How many records fall on each.
+        The contrast in scaled units.
 
-        Returns
-        -------
-        Objective
-            The contrast in scaled units.
-
-        Raises
-        ------
-        InvalidParameterError
-            When the target does not fit the contrast.
+        Shapes: cells (m, n_columns), records (m,).
         """
         middle, half = half_width(design.metadata.declared(design.target))  # type: ignore[arg-type]
         targets = np.unique(cells[:, design.target_place])
@@ -131,10 +116,7 @@ class MEstimation(Method):
     def said(self) -> dict[str, Any]:
         """Return the parameters for a release; those of other contrasts are left out.
 
-        Returns
-        -------
-        dict
-            JSON values.
+        JSON values.
         """
         found = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public", "twins"})
         if self.contrast != "quantile":

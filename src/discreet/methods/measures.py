@@ -84,17 +84,7 @@ class Measure(ABC):
     def part(self, name: str, unit: str) -> Part:
         """Return the part as it is priced.
 
-        Parameters
-        ----------
-        name : str
-            What it is called.
-        unit : str
-            Of the numbers.
-
-        Returns
-        -------
-        Part
-            Discrete Laplace noise.
+        Discrete Laplace noise.
         """
         rows = self.metadata.rows_per_unit
         both = "2 x " if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else ""
@@ -144,27 +134,13 @@ class Counts(Measure):
     def draw(self, table: Table, rng: Source, progress: Progress | None = None) -> Integers:
         """Return the noisy counts.
 
-        Parameters
-        ----------
-        table : Table
-            The private table.
-        rng : Source
-            Where the noise comes from.
-        progress : callable, optional
-            Told of rows where their number is public.
+        One a point.
 
-        Returns
-        -------
-        ndarray of int64, shape (k,)
-            One a point.
-
-        Notes
-        -----
         Claim: ``hybrid.privacy.md``. Cost: one pass.
 
-        References
-        ----------
-        Wang et al. 2018, Definition 5; privacy specification 5.1.
+        Source: Wang et al. 2018, Definition 5; privacy specification 5.1.
+
+        Returns shape (k,).
         """
         nearest, size = self.nearest, len(self.cells)  # alone: they are sent to where the rows are
 
@@ -178,15 +154,9 @@ class Counts(Measure):
     def weights(self, noisy: Any) -> Floats:
         """Return nonnegative weights of the points.
 
-        Parameters
-        ----------
-        noisy : ndarray of int64, shape (k,)
-            Noisy counts, perhaps of merged points.
+        Adding up to the public number of rows, or to the noisy total.
 
-        Returns
-        -------
-        ndarray of float, shape (k,)
-            Adding up to the public number of rows, or to the noisy total.
+        Shapes: noisy (k,); returns (k,).
         """
         total = self.metadata.n_rows if self.metadata.n_rows is not None else int(noisy.sum())
         return on_simplex(noisy, float(total))
@@ -254,27 +224,11 @@ class Margins(Measure):
     def draw(self, table: Table, rng: Source, progress: Progress | None = None) -> Floats:
         """Return the noisy sums.
 
-        Parameters
-        ----------
-        table : Table
-            The private table.
-        rng : Source
-            Where the noise comes from.
-        progress : callable, optional
-            Told of rows where their number is public.
+        The target's sum, then that of its product with each term; then the number of rows where it is private.
 
-        Returns
-        -------
-        ndarray of float
-            The target's sum, then that of its product with each term; then the number of rows where it is private.
-
-        Notes
-        -----
         Claim: ``hybrid.privacy.md``. Cost: one pass.
 
-        References
-        ----------
-        Deville and Sarndal 1992 (calibration to totals).
+        Source: Deville and Sarndal 1992 (calibration to totals).
         """
         counted = self.metadata.n_rows is None
         design, (center, reach) = self.points.design, self._scales  # alone: they are sent to where the rows are
@@ -290,17 +244,9 @@ class Margins(Measure):
     def weights(self, noisy: Any, doubt: float = 1.0) -> Floats:
         """Return positive weights of all public points.
 
-        Parameters
-        ----------
-        noisy : ndarray of float
-            What `draw` returned.
-        doubt : float
-            Factor on the trust in the public records.
+        Adding up to the number of rows, as far as it is known; the public records' own where that is 0.
 
-        Returns
-        -------
-        ndarray of float, shape (m,)
-            Adding up to the number of rows, as far as it is known; the public records' own where that is 0.
+        Returns shape (m,).
         """
         n_rows = float(self.metadata.n_rows or noisy[-1] / GRID**2)
         sums = noisy if self.metadata.n_rows is not None else noisy[:-1]

@@ -45,27 +45,7 @@ class ModelSpace:
     ) -> "ModelSpace":
         """Lay out the models of a request, or say what to change when they are too many.
 
-        Parameters
-        ----------
-        candidates : tuple of str
-            Columns that may be selected.
-        forced : tuple of str
-            Those in every model.
-        groups : tuple of tuples of str
-            Those that enter and leave together.
-        max_size : int, optional
-            The most units in a model, forced columns apart.
-        models : tuple of tuples of str, optional
-            The models themselves, instead of all subsets.
-        include_empty : bool
-            Whether the model without any free column is a candidate.
-        one_by_one : bool
-            Whether the method must score every model.
-
-        Returns
-        -------
-        ModelSpace
-            At most 2^20 models where they are scored one by one, else subsets of at most 128 units.
+        At most 2^20 models where they are scored one by one, else subsets of at most 128 units.
         """
         grouped = [name for group in groups for name in group]
         for what, names in (("forced", forced), ("groups", grouped)):
@@ -139,10 +119,9 @@ class ModelSpace:
     def masks(self) -> Masks:
         """Return the candidate models as bits over units, in a fixed public order.
 
-        Returns
-        -------
-        ndarray of uint64, shape (n_models,)
-            Bit j set: unit j is in the model.
+        Bit j set: unit j is in the model.
+
+        Returns shape (n_models,).
         """
         d = len(self.units)
         if self.listed is not None:
@@ -159,15 +138,7 @@ class ModelSpace:
     def names(self, mask: int) -> tuple[str, ...]:
         """Return the columns of a model in the order of the candidates.
 
-        Parameters
-        ----------
-        mask : int
-            Bits over units.
-
-        Returns
-        -------
-        tuple of str
-            Forced columns included.
+        Forced columns included.
         """
         chosen = set(self.forced).union(*(unit for j, unit in enumerate(self.units) if mask >> j & 1))
         return tuple(name for name in self.candidates if name in chosen)

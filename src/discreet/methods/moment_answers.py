@@ -111,30 +111,9 @@ class MomentAnswers:
     ) -> tuple[tuple[str, ...], tuple[SizeRecord, ...]]:
         """Return the best model, and the best of each size.
 
-        Parameters
-        ----------
-        model_penalty : {"auto", "aic", "bic"} or float
-            Price of a column in units of chi-squared: 2, log n or a number; "auto" lets a column that does not matter
-            enter in at most 2% of releases.
-        max_size : int, optional
-            The most columns besides the forced ones.
-        forced : sequence of str
-            Columns in every model.
-        groups : sequence of sequences of str
-            Columns that enter and leave together.
-
-        Returns
-        -------
-        selected : tuple of str
-            Columns of the best model.
-        by_size : tuple of SizeRecord
-            The best model of each size, with its R^2 corrected for the noise; with a `least_criterion` where the search
-            of that size was not finished, and the model is the best that it came to.
-
-        Raises
-        ------
-        InvalidParameterError
-            When names or sizes do not fit.
+        Returns (1) columns of the best model; (2) the best model of each size, with its R^2 corrected for the noise;
+        with a `least_criterion` where the search of that size was not finished, and the model is the best that it
+        came to.
         """
         space = ModelSpace.plan(self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None)
         units = np.array([self._owned(unit) for unit in space.units], dtype=np.bool_).reshape(-1, len(self._owners))
@@ -163,23 +142,7 @@ class MomentAnswers:
     def fit(self, columns: Sequence[str] | None = None, confidence: float = 0.95) -> FitRecord:
         """Return the coefficients of a model in the columns' own units.
 
-        Parameters
-        ----------
-        columns : sequence of str, optional
-            Columns of the model; default all candidates. The intercept is in it if the moments have a constant, and
-            then the most frequent level of each category, by the noisy counts, is what its others are compared with.
-        confidence : float
-            Level of the intervals, in (0, 1).
-
-        Returns
-        -------
-        FitRecord
-            Estimates, and intervals that hold the sampling and the privacy noise.
-
-        Raises
-        ------
-        InvalidParameterError
-            When a column is none of the moments', or the level is out of range.
+        Estimates, and intervals that hold the sampling and the privacy noise.
         """
         names = tuple(columns) if columns is not None else self.candidates
         unknown = [name for name in names if name not in self.candidates]
@@ -238,12 +201,9 @@ class MomentAnswers:
     def lasso_path(self) -> tuple[Floats, Floats]:
         """Return the lasso's path on the scaled columns, the noise weighed in.
 
-        Returns
-        -------
-        penalties : ndarray of float, shape (n_knots,)
-            Decreasing.
-        coefficients : ndarray of float, shape (n_knots, p)
-            Of the columns `labels`, in units of y's bound per half range.
+        Returns (1) decreasing; (2) of the columns `labels`, in units of y's bound per half range.
+
+        Returns shape penalties (n_knots,), coefficients (n_knots, p).
         """
         return lasso_path(self._weighted, self._owned((None,)))
 

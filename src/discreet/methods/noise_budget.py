@@ -45,28 +45,7 @@ class NoiseBudget:
     ) -> "NoiseBudget":
         """Return what is left for additive noise when other parts of the request are paid.
 
-        Parameters
-        ----------
-        epsilon : Fraction
-            Of the whole request, in nats.
-        delta : Fraction
-            Of the whole request; 0 for pure privacy.
-        n_numbers : int
-            At least the number of sums that will be released.
-        smallest : int
-            In whole steps: every scale is at least this, or this over the root of twice rho.
-        others : tuple of Event
-            The other parts.
-
-        Returns
-        -------
-        NoiseBudget
-            The rest.
-
-        Raises
-        ------
-        InvalidParameterError
-            When the other parts leave nothing.
+        The rest.
         """
         if delta == 0:
             left = epsilon - sum((totals_of(part).pure for part in others), Fraction(0))
@@ -82,10 +61,7 @@ class NoiseBudget:
     def event(self) -> Event:
         """Return the event of spending all of it.
 
-        Returns
-        -------
-        Event
-            Gaussian or Laplace.
+        Gaussian or Laplace.
         """
         if self.rho is not None:
             return GaussianEvent(self.rho, self.lattice)
@@ -122,51 +98,20 @@ class Purchase:
     def scale(self, budget: NoiseBudget) -> Fraction:
         """Return the noise's scale in whole steps, rounded up.
 
-        Parameters
-        ----------
-        budget : NoiseBudget
-            Of the request.
-
-        Returns
-        -------
-        Fraction
-            Standard deviation of the Gaussian, or scale of the Laplace law.
+        Standard deviation of the Gaussian, or scale of the Laplace law.
         """
         if budget.rho is None:
             return _up(float(self.l1 / (self.share * (budget.epsilon or Fraction(1)))))
         return _up(math.sqrt(float(self.l2 / (2 * self.share * budget.rho))))
 
     def variance(self, budget: NoiseBudget) -> float:
-        """Return the variance of each number's noise, in squared steps.
-
-        Parameters
-        ----------
-        budget : NoiseBudget
-            Of the request.
-
-        Returns
-        -------
-        float
-            Of the continuous law; the lattice's differs by less than a squared step.
-        """
+        """Return the variance of each number's noise, in squared steps."""
         return float(self.scale(budget)) ** 2 * (1.0 if budget.rho is not None else 2.0)
 
     def draw(self, values: list[int], budget: NoiseBudget, rng: Source) -> list[int]:
         """Add the noise.
 
-        Parameters
-        ----------
-        values : list of int
-            Exact sums in whole steps.
-        budget : NoiseBudget
-            Of the request.
-        rng : Source
-            Where the noise comes from.
-
-        Returns
-        -------
-        list of int
-            The noisy sums, fit for release.
+        The noisy sums, fit for release.
         """
         mechanism = discrete_gaussian if budget.rho is not None else discrete_laplace
         return mechanism(values, self.scale(budget), rng)
@@ -174,17 +119,7 @@ class Purchase:
     def noise(self, budget: NoiseBudget, claim: str) -> NoiseRecord:
         """Return the noise box.
 
-        Parameters
-        ----------
-        budget : NoiseBudget
-            Of the request.
-        claim : str
-            File of the proof.
-
-        Returns
-        -------
-        NoiseRecord
-            In units of a product of two scaled columns.
+        In units of a product of two scaled columns.
         """
         gaussian = budget.rho is not None
         size = math.sqrt(float(self.l2)) if gaussian else float(self.l1)

@@ -100,23 +100,11 @@ class NoisySums:
     def purchases(self, shares: tuple[Fraction, Fraction, Fraction, Fraction]) -> tuple[Purchase, ...]:
         """Return the blocks with their sensitivities, leaving out those that need no noise.
 
-        Parameters
-        ----------
-        shares : tuple of Fraction
-            Of X'y, X'X, y'y and the number of rows: what they cost together must be at most 1.
+        One a block, X'X in two: its diagonal, and what is beside it.
 
-        Returns
-        -------
-        tuple of Purchase
-            One a block, X'X in two: its diagonal, and what is beside it.
-
-        Notes
-        -----
         Claim: ``noisy_moments.privacy.md``.
 
-        References
-        ----------
-        Privacy specification 6.1.
+        Source: Privacy specification 6.1.
         """
         replaces = self.design.metadata.neighboring is NeighboringRelation.REPLACE_ONE
         m = self._squared_norm()
@@ -171,21 +159,9 @@ class NoisySums:
     ) -> MomentsRecord:
         """Add the noise to the exact sums.
 
-        Parameters
-        ----------
-        moments : ndarray of int64, shape (n_columns, n_columns)
-            Of the design's cells; not releasable.
-        purchases : tuple of Purchase
-            What `purchases` returned.
-        budget : NoiseBudget
-            Of the request.
-        rng : Source
-            Where the noise comes from.
+        Fit for release.
 
-        Returns
-        -------
-        MomentsRecord
-            Fit for release.
+        Shapes: moments (n_columns, n_columns).
         """
         by_name = {purchase.name: purchase for purchase in purchases}
 
@@ -272,15 +248,7 @@ class NoisySums:
 def noisy_gram(record: MomentsRecord) -> NoisyGram:
     """Return released moments in scaled units.
 
-    Parameters
-    ----------
-    record : MomentsRecord
-        As it stands in a release.
-
-    Returns
-    -------
-    NoisyGram
-        What the kernels compute with.
+    What the kernels compute with.
     """
     unit = float(record.grid) ** 2
     # A constant that is not 1 is made 1, and its noise with it.

@@ -63,25 +63,9 @@ class Objective:
     ) -> "Objective":
         """Return a contrast with its columns' centers and spreads, those of the points.
 
-        Parameters
-        ----------
-        name : str
-            Of the contrast.
-        contrast : Contrast
-            In scaled units; a user's own in the columns' units.
-        design : HybridDesign
-            Ranges and units.
-        cells : ndarray of int16, shape (m, n_columns)
-            Points that say how the columns are spread.
-        records : ndarray of float, shape (m,)
-            How many records fall on each.
-        fit_intercept : bool
-            Whether there is a constant. Without one nothing is centered.
+        A column that the points do not spread keeps its unit.
 
-        Returns
-        -------
-        Objective
-            A column that the points do not spread keeps its unit.
+        Shapes: cells (m, n_columns), records (m,).
         """
         middles, halves = Terms(design.regression).scales()
         columns = design.terms(cells)[:, 1:] / GRID
@@ -117,17 +101,10 @@ class Objective:
     def points(self, cells: Cells) -> tuple[Floats, Floats]:
         """Return X and y of points as the contrast takes them.
 
-        Parameters
-        ----------
-        cells : ndarray of int16, shape (m, n_columns)
-            Points.
+        Returns (1) standardized columns; the target alone for a location; own units for a contrast of one's own; (2)
+        responses.
 
-        Returns
-        -------
-        X : ndarray of float, shape (m, p)
-            Standardized columns; the target alone for a location; own units for a contrast of one's own.
-        y : ndarray of float, shape (m,)
-            Responses.
+        Shapes: cells (m, n_columns); returns X (m, p), y (m,).
         """
         target = cells[:, self.design.target_place] / GRID
         middle, half = self._target
@@ -148,28 +125,9 @@ class Objective:
     ) -> Floats:
         """Return the minimum on weighted points.
 
-        Parameters
-        ----------
-        X : ndarray of float, shape (m, p)
-            As `points` returned it.
-        y : ndarray of float, shape (m,)
-            As `points` returned it.
-        weights : ndarray of float, shape (m,)
-            Nonnegative.
-        ridge : float
-            See `MEstimation`.
-        start : ndarray of float, optional
-            Where to begin.
+        The contrast's parameters.
 
-        Returns
-        -------
-        ndarray of float
-            The contrast's parameters.
-
-        Raises
-        ------
-        InvalidParameterError
-            When a contrast of one's own cannot be minimized.
+        Shapes: X (m, p), y (m,), weights (m,).
         """
         try:
             return m_estimate(self.contrast, X, y, weights, ridge=ridge, start=start)
@@ -179,10 +137,7 @@ class Objective:
     def nothing(self) -> Floats:
         """Return the parameters of no effect at all: a chance of one half, or the middle of the target's range.
 
-        Returns
-        -------
-        ndarray of float
-            Zeros, but that a Poisson constant is the logarithm of the middle.
+        Zeros, but that a Poisson constant is the logarithm of the middle.
         """
         found = np.zeros(1 if self.is_location else len(self.center) + self.fit_intercept)
         if self.name == "poisson" and self.fit_intercept:
@@ -192,15 +147,9 @@ class Objective:
     def per_half_range(self, theta: Floats) -> Floats:
         """Return parameters as coefficients of the constant and of the columns, per half range around the middle.
 
-        Parameters
-        ----------
-        theta : ndarray of float
-            As `minimize` returned it; not of a contrast of one's own.
+        Slopes cut to the box; of a location the constant alone, the others 0. A linear target's zero is its middle.
 
-        Returns
-        -------
-        ndarray of float, shape (1 + p,)
-            Slopes cut to the box; of a location the constant alone, the others 0. A linear target's zero is its middle.
+        Returns shape (1 + p,).
         """
         found = np.zeros(1 + len(self.center))
         if self.is_location:
@@ -214,10 +163,7 @@ class Objective:
     def mean(self) -> Callable[[Floats], Floats]:
         """Return the map from linear predictors to predictions of the target on its scale from -1 to 1.
 
-        Returns
-        -------
-        callable
-            Elementwise.
+        Elementwise.
         """
         middle, half = self._target
         if self.name == "logistic":
@@ -229,17 +175,7 @@ class Objective:
     def losses(self, models: Floats, clip: float | None = None) -> LossTables:
         """Return the tables that rate models by their predictions.
 
-        Parameters
-        ----------
-        models : ndarray of float, shape (n_models, 1 + p)
-            As `per_half_range` returned them.
-        clip : float, optional
-            For the logarithm of the chance of a class, see `loss_tables`.
-
-        Returns
-        -------
-        LossTables
-            Of a quantile the pinball loss.
+        Shapes: models (n_models, 1 + p).
         """
         tau = getattr(self.contrast, "tau", None) if self.name in ("median", "quantile") else None
         return loss_tables(models, self.mean(), clip, tau)
@@ -247,15 +183,7 @@ class Objective:
     def record(self, theta: Floats) -> FitRecord:
         """Return parameters in the columns' units, for a release.
 
-        Parameters
-        ----------
-        theta : ndarray of float
-            As `minimize` returned it.
-
-        Returns
-        -------
-        FitRecord
-            Without intervals.
+        Without intervals.
         """
         if self.name == "own":
             return _fit_record(

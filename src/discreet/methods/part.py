@@ -27,16 +27,6 @@ class Part:
     def record(self, value: float | None = None, noise: NoiseRecord | None = None) -> StepRecord:
         """Return the part as it stands in a release.
 
-        Parameters
-        ----------
-        value : float, optional
-            The number released.
-        noise : NoiseRecord, optional
-            The noise box, where earlier parts decided it.
-
-        Returns
-        -------
-        StepRecord
-            With the part's price.
+        With the part's price.
         """
         return StepRecord(name=self.name, event=event_record(self.event), noise=noise or self.noise, value=value)

@@ -11,31 +11,13 @@ POINTS = 4001
 def covering_penalty(variance: float, scale: float, n_units: int, n_rows: int) -> float:
     """Return the penalty that keeps columns without effect out, whether sampling or noise would bring them in.
 
-    Parameters
-    ----------
-    variance : float
-        Residual variance, sigma^2: a column without effect lowers the residual sum of squares by sigma^2 chi^2_1.
-    scale : float
-        Of the selection's noise, in the unit of the scores; positive.
-    n_units : int
-        Number of columns or groups that are free to enter.
-    n_rows : int
-        Number of rows, public or bought.
+    The larger of sigma^2 log n and of phi with P(sigma^2 chi^2_1 + scale logistic > phi) = 1 / (1 + 2 d).
 
-    Returns
-    -------
-    float
-        The larger of sigma^2 log n and of phi with P(sigma^2 chi^2_1 + scale logistic > phi) = 1 / (1 + 2 d).
-
-    Notes
-    -----
     1 / (1 + 2 d) is the chance with which noise alone brings a column in under the penalty scale log(2 d): half a
     column on average. The difference of two Gumbel variables is logistic. Where noise is nothing the first term is
     that of the Bayesian information criterion; where sampling is nothing the second is scale log(2 d).
 
-    References
-    ----------
-    Lei et al. 2018, section 3.3; privacy specification 1.7 and 3.3.
+    Source: Lei et al. 2018, section 3.3; privacy specification 1.7 and 3.3.
 
     Examples
     --------

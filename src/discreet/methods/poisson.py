@@ -35,19 +35,7 @@ class PoissonModel(GeneralizedLinear):
     def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
         """Return the response's law, and center and bound of its cells.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response, counts from 0.
-
-        Returns
-        -------
-        family : Family
-            Of counts up to the target's upper bound.
-        center, bound : float
-            In the target's unit.
+        Returns (1) of counts up to the target's upper bound; (2) in the target's unit.
         """
         column = metadata.declared(target)
         if not isinstance(column, NumericColumn) or column.lower != 0.0 or column.upper is None:

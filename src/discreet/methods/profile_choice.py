@@ -81,15 +81,7 @@ class ProfileChooser:
     def profile(self, setting: Setting) -> ProfileNoise:
         """Return the ranges of the log-likelihood.
 
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-
-        Returns
-        -------
-        ProfileNoise
-            From public facts and earlier releases.
+        From public facts and earlier releases.
         """
         sensitivity = Sensitivity.of(setting.design, setting.ratio)
         return ProfileNoise(sensitivity, self.neighboring, self.split.n_rows)
@@ -97,19 +89,7 @@ class ProfileChooser:
     def choice(self, setting: Setting, bound: Fraction, uniform: bool = False) -> Choice:
         """Return how the model is chosen, given what the least sum of squares is at least.
 
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-        bound : Fraction
-            L, above the threshold.
-        uniform : bool
-            Whether the scores are not looked at.
-
-        Returns
-        -------
-        Choice
-            Range and penalty.
+        Range and penalty.
         """
         profile, floor = self.profile(setting), self._floor(setting)
         if floor is not None:
@@ -124,15 +104,7 @@ class ProfileChooser:
     def widest(self, setting: Setting) -> Choice:
         """Return the choice with the most noise: a uniform one, unless the likelihood is floored.
 
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-
-        Returns
-        -------
-        Choice
-            Just above the threshold of the bound.
+        Just above the threshold of the bound.
         """
         return self.choice(setting, self.profile(setting).threshold * (1 + Fraction(1, 2**20)), uniform=True)
 
@@ -145,21 +117,10 @@ class ProfileChooser:
     ) -> tuple[Choice, npt.NDArray[np.float64]]:
         """Return the choice after a published sum of squares, and the scores it looks at. The scores stay here.
 
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-        published : Fraction
-            The least sum of squares with noise.
-        sums, counted : ndarray of float, shape (n_models,)
-            Each model's sum of squares, and the columns it pays for.
+        Returns (1) range and penalty; (2) n log f + phi |M|; all zero where the bound is too small to choose by
+        anything.
 
-        Returns
-        -------
-        Choice
-            Range and penalty.
-        ndarray of float
-            n log f + phi |M|; all zero where the bound is too small to choose by anything.
+        Shapes: sums, counted (n_models,).
         """
         profile = self.profile(setting)
         bound = profile.bound(published, self.split.squares, self.split.delta)
@@ -173,19 +134,9 @@ class ProfileChooser:
     ) -> tuple[Choice, npt.NDArray[np.float64]]:
         """Return the choice by the floored likelihood, and the scores it looks at. The scores stay here.
 
-        Parameters
-        ----------
-        setting : Setting
-            As it is after earlier parts.
-        sums, counted : ndarray of float, shape (n_models,)
-            Each model's sum of squares, and the columns it pays for.
+        Returns (1) range and penalty; (2) n log(f / n + s0^2) + phi |M|.
 
-        Returns
-        -------
-        Choice
-            Range and penalty.
-        ndarray of float
-            n log(f / n + s0^2) + phi |M|.
+        Shapes: sums, counted (n_models,).
         """
         choice, floor = self.choice(setting, Fraction(0)), self._floor(setting) or Fraction(1)
         return choice, self.profile(setting).floored_log_likelihood(sums, floor) + float(choice.penalty) * counted

@@ -48,23 +48,9 @@ class ProfileNoise:
     def bound(self, published: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
         """Return what the least sum of squares is at least, but with probability delta.
 
-        Parameters
-        ----------
-        published : Fraction
-            The least sum of squares with its noise.
-        epsilon : Fraction
-            That it was bought for.
-        delta : Fraction
-            In (0, 1/2).
+        L; may be negative.
 
-        Returns
-        -------
-        Fraction
-            L; may be negative.
-
-        References
-        ----------
-        Privacy specification 2.2 and 14: F - tau - eta - scale log(1 / (2 delta)) - one step.
+        Source: Privacy specification 2.2 and 14: F - tau - eta - scale log(1 / (2 delta)) - one step.
         """
         step = squares_step(self.sensitivity)
         tail = Fraction(math.log(float(1 / (2 * delta)))) * UP
@@ -73,19 +59,9 @@ class ProfileNoise:
     def gamma(self, bound: Fraction) -> Fraction:
         """Return the range sensitivity of n log f at a table whose least f is at least a bound.
 
-        Parameters
-        ----------
-        bound : Fraction
-            L, above the threshold.
+        n log((1 + x) / (1 - x)), or -n log(1 - x) under ADD_OR_REMOVE_ONE, x = Delta / L.
 
-        Returns
-        -------
-        Fraction
-            n log((1 + x) / (1 - x)), or -n log(1 - x) under ADD_OR_REMOVE_ONE, x = Delta / L.
-
-        References
-        ----------
-        Privacy specification 2.1.
+        Source: Privacy specification 2.1.
         """
         size = self.sensitivity.size
         both = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
@@ -94,15 +70,7 @@ class ProfileNoise:
     def inflation(self, bound: Fraction) -> Fraction:
         """Return what the solver's error and rounding add to the range.
 
-        Parameters
-        ----------
-        bound : Fraction
-            L, above the threshold.
-
-        Returns
-        -------
-        Fraction
-            Twice the length of the interval of the errors of n log f, in every neighbor that shares the bound.
+        Twice the length of the interval of the errors of n log f, in every neighbor that shares the bound.
         """
         left = bound - self.sensitivity.size - self.sensitivity.error
         return 2 * (self.n_rows * self.sensitivity.error / left + self._rounding)
@@ -115,15 +83,7 @@ class ProfileNoise:
     def log_likelihood(self, sums: Floats) -> Floats:
         """Return n log f of every model, -2 log-likelihood but for a constant. Not releasable.
 
-        Parameters
-        ----------
-        sums : ndarray of float
-            f.
-
-        Returns
-        -------
-        ndarray of float
-            Sums below the solver's tolerance count as that: on the event that the bound holds there are none.
+        Sums below the solver's tolerance count as that: on the event that the bound holds there are none.
         """
         return self.n_rows * np.log(np.maximum(sums, float(self.sensitivity.tolerance)))
 
@@ -132,19 +92,9 @@ class ProfileNoise:
     def floored_gamma(self, floor: Fraction) -> Fraction:
         """Return the range sensitivity of n log(f / n + s0^2).
 
-        Parameters
-        ----------
-        floor : Fraction
-            s0^2, positive.
+        Twice, or once under ADD_OR_REMOVE_ONE, n log(1 + Delta / (n s0^2)).
 
-        Returns
-        -------
-        Fraction
-            Twice, or once under ADD_OR_REMOVE_ONE, n log(1 + Delta / (n s0^2)).
-
-        References
-        ----------
-        Privacy specification 2.5.
+        Source: Privacy specification 2.5.
         """
         both = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
         return both * self.n_rows * Fraction(math.log1p(float(self.sensitivity.size / (self.n_rows * floor)))) * UP
@@ -152,31 +102,13 @@ class ProfileNoise:
     def floored_inflation(self, floor: Fraction) -> Fraction:
         """Return what the solver's error and rounding add to the floored range.
 
-        Parameters
-        ----------
-        floor : Fraction
-            s0^2, positive.
-
-        Returns
-        -------
-        Fraction
-            Twice the length of the interval of the errors.
+        Twice the length of the interval of the errors.
         """
         return 2 * (self.sensitivity.error / floor * UP + self._rounding)
 
     def floored_log_likelihood(self, sums: Floats, floor: Fraction) -> Floats:
         """Return n log(f / n + s0^2) of every model. Not releasable.
 
-        Parameters
-        ----------
-        sums : ndarray of float
-            f.
-        floor : Fraction
-            s0^2, positive.
-
-        Returns
-        -------
-        ndarray of float
-            To be minimized.
+        To be minimized.
         """
         return self.n_rows * np.log(np.maximum(sums, 0.0) / self.n_rows + float(floor))

@@ -15,29 +15,9 @@ Floats = npt.NDArray[np.float64]
 def published_scale(least: float, size: float, noise: float, epsilon: float, delta: float, n_rows: int) -> float:
     """Return 2 |G(D)| / epsilon as printed: where G is negative, its sign is lost in a symmetric noise.
 
-    Parameters
-    ----------
-    least : float
-        The least residual sum of squares.
-    size : float
-        (r + R)^2, in the same unit.
-    noise : float
-        Z_G, a standard Laplace variable.
-    epsilon : float
-        Of each of the two parts, in nats.
-    delta : float
-        In (0, 1).
-    n_rows : int
-        n.
+    Positive.
 
-    Returns
-    -------
-    float
-        Positive.
-
-    References
-    ----------
-    Lei et al. 2018, Algorithm 2; privacy specification 2.3.
+    Source: Lei et al. 2018, Algorithm 2; privacy specification 2.3.
     """
     denominator = least - size + size / epsilon * (noise - math.log(1.0 / (2.0 * delta)))
     return 2.0 * n_rows * size / max(abs(denominator), 1e-300) / epsilon
@@ -46,19 +26,9 @@ def published_scale(least: float, size: float, noise: float, epsilon: float, del
 def published_scores(sums: Floats, penalties: Floats, n_rows: int) -> Floats:
     """Return l* + phi |M| as printed: the sign of the likelihood is wrong, so the worst fit is the best.
 
-    Parameters
-    ----------
-    sums : ndarray of float, shape (n_models,)
-        Residual sums of squares.
-    penalties : ndarray of float, shape (n_models,)
-        phi |M|.
-    n_rows : int
-        n.
+    To be minimized.
 
-    Returns
-    -------
-    ndarray of float
-        To be minimized.
+    Shapes: sums (n_models,), penalties (n_models,).
     """
     found: Floats = -0.5 * n_rows * np.log(np.maximum(sums, 1e-300) / n_rows) + penalties
     return found
@@ -69,26 +39,9 @@ def published_noise(
 ) -> float:
     """Return the scale of Algorithm 2's noise on a table: r is the largest |y| in it, as in the paper's examples.
 
-    Parameters
-    ----------
-    table : Table
-        The table.
-    setting : Setting
-        Design and radius.
-    sums : ndarray of float, shape (n_models,)
-        Residual sums of squares.
-    epsilon, delta : float
-        As the paper's.
-    n_rows : int
-        n.
-    noise : float
-        Z_G. The printed loop holds the definition of G(D), so that it could be read as drawn anew for each model; the
-        text defines one G(D), and here it is drawn once.
+    At most 1e200.
 
-    Returns
-    -------
-    float
-        At most 1e200.
+    Shapes: sums (n_models,).
     """
     size = (largest_target(table, setting.design) + setting.radius / setting.design.bound) ** 2
     return min(published_scale(float(sums.min()), size, noise, epsilon, delta, n_rows), 1e200)

@@ -47,10 +47,7 @@ class Between:
     def json_schema(self) -> dict[str, Any]:
         """Return the range as JSON Schema.
 
-        Returns
-        -------
-        dict
-            Without a type.
+        Without a type.
         """
         ends = {"minimum": self.low, "maximum": self.high}
         return {"anyOf": [{"const": 0}, ends]} if self.or_zero else ends
@@ -91,10 +88,7 @@ RANGES = {
 def ranges_as_schema() -> dict[str, Any]:
     """Return the ranges as JSON Schema, by parameter; words such as "private" are none of its business.
 
-    Returns
-    -------
-    dict
-        The members of a mapping or a list have the range that stands in it.
+    The members of a mapping or a list have the range that stands in it.
     """
     inside = {"shares": "additionalProperties", "codes": "additionalProperties", "l1_grid": "items", "ridges": "items"}
     return {
@@ -104,20 +98,7 @@ def ranges_as_schema() -> dict[str, Any]:
 
 
 def check_share(name: str, share: float) -> None:
-    """Refuse a share of epsilon that is out of range.
-
-    Parameters
-    ----------
-    name : str
-        Of the part.
-    share : float
-        Of epsilon.
-
-    Raises
-    ------
-    ValueError
-        Saying what it must be.
-    """
+    """Refuse a share of epsilon that is out of range."""
     if not _SHARE.low <= share <= _SHARE.high:
         raise ValueError(f"shares must {_SHARE}, but that of {name} is {share:.12g}.")
 

@@ -30,22 +30,7 @@ FAMILIES = ("linear", "logistic", "poisson")
 def method_of(name: str, **parameters: Any) -> Method:
     """Return a method by its name on the command line.
 
-    Parameters
-    ----------
-    name : str
-        Such as "pcls".
-    **parameters : Any
-        Its parameters; those that are None keep their defaults.
-
-    Returns
-    -------
-    Method
-        Its parameters are checked.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is no such method, or a parameter is out of range.
+    Its parameters are checked.
     """
     if name not in _HOMES:
         raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.")

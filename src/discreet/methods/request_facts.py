@@ -16,17 +16,7 @@ from discreet.release import PublicColumn
 def rows_progress(progress: Progress | None, table: Table) -> Any:
     """Return what is told of rows: only where their number is public, and all of them are sure to be read.
 
-    Parameters
-    ----------
-    progress : callable or None
-        Who wants to know.
-    table : Table
-        The table.
-
-    Returns
-    -------
-    callable or None
-        For an engine.
+    For an engine.
     """
     if progress is None or table.metadata.n_rows is None or table.row_count() is None:
         return None
@@ -36,17 +26,7 @@ def rows_progress(progress: Progress | None, table: Table) -> Any:
 def models_progress(progress: Progress | None, n_models: int) -> Callable[[int], None] | None:
     """Return what is told of models.
 
-    Parameters
-    ----------
-    progress : callable or None
-        Who wants to know.
-    n_models : int
-        All of them.
-
-    Returns
-    -------
-    callable or None
-        For a kernel.
+    For a kernel.
     """
     return None if progress is None else lambda count: progress("Scoring models", count, n_models)
 
@@ -54,17 +34,7 @@ def models_progress(progress: Progress | None, n_models: int) -> Callable[[int],
 def public_columns(metadata: Metadata, design: Design) -> Iterator[PublicColumn]:
     """Say what was declared public about the columns of a request.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        As declared.
-    design : Design
-        Names the columns.
-
-    Yields
-    ------
-    PublicColumn
-        The candidates, the target, and the unit's column where there is one.
+    The candidates, the target, and the unit's column where there is one.
     """
     yield from public_candidates(metadata, design.target, design.candidates)
 
@@ -74,24 +44,7 @@ LEAST_RATIO, MOST_RATIO = 1e-60, 1e60
 
 
 def check_ratio(what: str, size: float, other_what: str, other: float) -> None:
-    """Refuse two sizes that no float can hold side by side.
-
-    Parameters
-    ----------
-    what : str
-        What the first is.
-    size : float
-        Positive.
-    other_what : str
-        What the second is.
-    other : float
-        Positive.
-
-    Raises
-    ------
-    InvalidParameterError
-        When one is more than 1e60 times the other.
-    """
+    """Refuse two sizes that no float can hold side by side."""
     if not LEAST_RATIO <= size / other <= MOST_RATIO:
         raise InvalidParameterError(
             f"{what} must be within a factor of {MOST_RATIO:g} of {other_what}, but they are {size:.3g} and "
@@ -101,18 +54,7 @@ def check_ratio(what: str, size: float, other_what: str, other: float) -> None:
 
 
 def check_slopes(design: Design) -> None:
-    """Refuse columns whose coefficients would be too large or too small for floats.
-
-    Parameters
-    ----------
-    design : Design
-        The row map.
-
-    Raises
-    ------
-    InvalidParameterError
-        Naming the first one.
-    """
+    """Refuse columns whose coefficients would be too large or too small for floats."""
     for name in design.candidates:
         column = design.metadata.declared(name)
         if isinstance(column, NumericColumn):
@@ -123,15 +65,7 @@ def check_slopes(design: Design) -> None:
 def not_protected(metadata: Metadata) -> tuple[str, ...]:
     """Say what a guarantee leaves open.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        Names the relation and the unit.
-
-    Returns
-    -------
-    tuple of str
-        Facts in words.
+    Facts in words.
     """
     facts = [
         "the metadata: bounds, levels and their sources",

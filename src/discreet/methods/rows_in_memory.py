@@ -9,21 +9,11 @@ from discreet.data.engine import Table
 def all_rows(table: Table, design: RowMap) -> Cells:
     """Return the encoded rows, the cut by unit enforced. Not releasable.
 
-    Parameters
-    ----------
-    table : Table
-        The private table.
-    design : RowMap
-        The row map.
+    In no certain order.
 
-    Returns
-    -------
-    ndarray of int16, shape (n_rows, n_columns)
-        In no certain order.
-
-    Notes
-    -----
     Cost: one pass; 2 bytes a cell, twice while they are joined.
+
+    Returns shape (n_rows, n_columns).
     """
     parts = [np.ascontiguousarray(cells) for cells in table.encoded(design)]
     return np.concatenate(parts) if parts else np.empty((0, design.n_columns), dtype=np.int16)

@@ -53,31 +53,12 @@ class Screening(Method):
     def number_of_rows(self, metadata: Metadata) -> int | None:
         """Return the number of rows that formulas may use.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-
-        Returns
-        -------
-        int or None
-            The public one, else the guess `n0`.
+        The public one, else the guess `n0`.
         """
         return metadata.n_rows if metadata.n_rows is not None else self.n0
 
     def check_size(self, n_features: int) -> None:
-        """Refuse a number of columns that cannot be chosen.
-
-        Parameters
-        ----------
-        n_features : int
-            How many there are.
-
-        Raises
-        ------
-        InvalidParameterError
-            When it is all of them, or more.
-        """
+        """Refuse a number of columns that cannot be chosen."""
         k = self.n_features_to_select
         if k >= n_features:
             why = "all would be selected, and nothing needs to be spent for that" if k == n_features else "lower it"
@@ -89,23 +70,7 @@ class Screening(Method):
     def top_k(self, n_features: int, epsilon: Fraction, sensitivity: int, step: int, largest: float | None) -> TopK:
         """Return the choice, by the rule where no mechanism is named.
 
-        Parameters
-        ----------
-        n_features : int
-            d.
-        epsilon : Fraction
-            What is left for the choice, in nats.
-        sensitivity : int
-            Of one score, in whole steps.
-        step : int
-            Whole steps in one unit of `expected_score`.
-        largest : float or None
-            The most that a score can be, in that unit, as far as that is public or guessed.
-
-        Returns
-        -------
-        TopK
-            With its noise.
+        With its noise.
         """
         self.check_size(n_features)
         k, delta = self.n_features_to_select, exact_delta(self.delta)
@@ -145,10 +110,7 @@ class Screening(Method):
     def said(self) -> dict[str, Any]:
         """Return the parameters as they were given, without those that are empty.
 
-        Returns
-        -------
-        dict
-            What JSON can hold.
+        What JSON can hold.
         """
         return self.model_dump(mode="json", exclude_none=True)
 
@@ -158,21 +120,7 @@ def target_coding(
 ) -> dict[str, Any]:
     """Return how a target that is a category is coded: a category with two levels needs nobody to say so.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        The response.
-    level : str or None
-        Its rows against all others.
-    codes : dict of str to float or None
-        A number for each level.
-
-    Returns
-    -------
-    dict
-        `level` and `codes`: with two levels and neither, -1 for the first and 1 for the second.
+    `level` and `codes`: with two levels and neither, -1 for the first and 1 for the second.
     """
     column = metadata.declared(target)
     if isinstance(column, CategoryColumn) and level is None and codes is None and len(column.levels or ()) == 2:

@@ -57,17 +57,9 @@ class Setting:
     def problem(self, moments: Integers, tolerance: float) -> SubsetProblem:
         """Return the models' least squares in units of the target's bound.
 
-        Parameters
-        ----------
-        moments : ndarray of int64, shape (n_columns, n_columns)
-            Exact, in grid units.
-        tolerance : float
-            Largest duality gap allowed.
+        For the kernels.
 
-        Returns
-        -------
-        SubsetProblem
-            For the kernels.
+        Shapes: moments (n_columns, n_columns).
         """
         first = 0 if self.intercept else 1
         matrix = moments.astype(np.float64) / float(GRID) ** 2
@@ -89,10 +81,9 @@ class Setting:
     def sizes(self) -> Floats:
         """Return how many columns each unit counts for in a penalty.
 
-        Returns
-        -------
-        ndarray of float, shape (n_units,)
-            A category counts once.
+        A category counts once.
+
+        Returns shape (n_units,).
         """
         return np.array([len(unit) for unit in self.space.units], dtype=np.float64)
 
@@ -101,25 +92,11 @@ class Setting:
     ) -> Floats:
         """Return the constrained residual sums of squares of listed models. Not releasable.
 
-        Parameters
-        ----------
-        moments : ndarray of int64, shape (n_columns, n_columns)
-            Exact, in grid units.
-        masks : ndarray of uint64, shape (n_models,)
-            The models.
-        tolerance : float
-            Largest duality gap allowed.
-        progress : callable, optional
-            Told of the models.
+        Each at most the tolerance above its true value, rounding apart.
 
-        Returns
-        -------
-        ndarray of float, shape (n_models,)
-            Each at most the tolerance above its true value, rounding apart.
+        Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1.
 
-        References
-        ----------
-        Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1.
+        Shapes: moments (n_columns, n_columns), masks (n_models,); returns (n_models,).
         """
         found, gaps = constrained_scores(self.problem(moments, tolerance), masks, progress)
         if not (gaps <= tolerance).all():
@@ -129,15 +106,9 @@ class Setting:
     def counted(self, masks: Masks) -> Floats:
         """Return how many columns each model pays for.
 
-        Parameters
-        ----------
-        masks : ndarray of uint64, shape (n_models,)
-            The models.
+        Forced columns and the constant are free.
 
-        Returns
-        -------
-        ndarray of float, shape (n_models,)
-            Forced columns and the constant are free.
+        Shapes: masks (n_models,); returns (n_models,).
         """
         bits = (masks[:, None] >> np.arange(self.n_units, dtype=np.uint64)) & np.uint64(1)
         found: Floats = bits @ self.sizes()
@@ -146,19 +117,9 @@ class Setting:
     def full_score(self, moments: Integers, ratio: Fraction, tolerance: float) -> float:
         """Return the constrained residual sum of squares with all candidates. Not releasable.
 
-        Parameters
-        ----------
-        moments : ndarray of int64, shape (n_columns, n_columns)
-            Exact, in grid units.
-        ratio : Fraction
-            R / r, in place of the setting's own.
-        tolerance : float
-            Largest duality gap allowed.
+        In squared target bounds.
 
-        Returns
-        -------
-        float
-            In squared target bounds.
+        Shapes: moments (n_columns, n_columns).
         """
         problem = self.problem(moments, tolerance)._replace(radius=float(ratio))
         if len(problem.xty) > FEW_COLUMNS:

@@ -106,10 +106,7 @@ class SubsetSelection(Method):
     def share_names(cls) -> tuple[str, ...]:
         """Return the parts that a share of epsilon can be given to.
 
-        Returns
-        -------
-        tuple of str
-            In the order in which they are bought.
+        In the order in which they are bought.
         """
         return tuple(SHARES)
 
@@ -121,15 +118,7 @@ class SubsetSelection(Method):
     def number_of_rows(self, metadata: Metadata) -> int | None:
         """Return the number of rows that formulas may use.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-
-        Returns
-        -------
-        int or None
-            The public one, else the guess `n0`.
+        The public one, else the guess `n0`.
         """
         return metadata.n_rows if metadata.n_rows is not None else self.n0
 
@@ -138,21 +127,7 @@ class SubsetSelection(Method):
     ) -> Setting:
         """Check names, sizes and bounds; where bounds are bought, the widest that can come out.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response, numeric.
-        candidates : sequence of str or None
-            Columns that may be selected.
-        one_by_one : bool
-            Whether every model must be scored.
-
-        Returns
-        -------
-        Setting
-            Design, models, radius.
+        Design, models, radius.
         """
         center = 0.0 if self.as_published and self.y_center is None else self.y_center
         bound = None if self.y_bound == "private" else self.y_bound
@@ -173,19 +148,7 @@ class SubsetSelection(Method):
     def tuning(self, metadata: Metadata, setting: Setting, variance: bool = False) -> Tuning:
         """Plan what is bought before the selection.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            As declared.
-        setting : Setting
-            From `setting`.
-        variance : bool
-            Whether a residual variance is bought, and with it the number of rows where it is private.
-
-        Returns
-        -------
-        Tuning
-            Prices and noise.
+        Prices and noise.
         """
         n_public = self.number_of_rows(metadata)
         wanted = {
@@ -238,15 +201,7 @@ class PreparedSelection(Preparation):
     def selection_record(self, noise: NoiseRecord) -> StepRecord:
         """Return the choice of the model as a step.
 
-        Parameters
-        ----------
-        noise : NoiseRecord
-            Its noise box.
-
-        Returns
-        -------
-        StepRecord
-            The last step.
+        The last step.
         """
 
     def _common_parameters(self, penalty: float | str) -> dict[str, Any]:
@@ -268,15 +223,7 @@ class PreparedSelection(Preparation):
 def events_of(*events: Event) -> Event:
     """Return one event for several.
 
-    Parameters
-    ----------
-    *events : Event
-        In their order.
-
-    Returns
-    -------
-    Event
-        The only one, or their composition.
+    The only one, or their composition.
     """
     return events[0] if len(events) == 1 else ComposedEvent(events)
 
@@ -284,21 +231,9 @@ def events_of(*events: Event) -> Event:
 def largest_target(table: Table, design: Design) -> float:
     """Return the largest absolute target, in units of its declared bound: what makes an algorithm not private.
 
-    Parameters
-    ----------
-    table : Table
-        The table.
-    design : Design
-        The row map.
+    In [0, 1].
 
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    References
-    ----------
-    Lei et al. 2018, 5.1 and 5.2, set r to the largest Y of the table, which must bound |Y|.
+    Source: Lei et al. 2018, 5.1 and 5.2, set r to the largest Y of the table, which must bound |Y|.
     """
     counts = table.map_reduce(design, _target_counts, np.zeros(GRID + 1, dtype=np.int64))
     return int(np.flatnonzero(counts).max(initial=0)) / GRID

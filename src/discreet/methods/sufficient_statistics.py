@@ -87,24 +87,7 @@ class SufficientStatistics(MomentsMethod):
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums that would be bought.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        columns : sequence of str or None
-            Columns of the moments; default all declared ones but the target.
-
-        Returns
-        -------
-        NoisySums
-            With the widest bounds that can come out, where bounds are bought.
-
-        Raises
-        ------
-        InvalidParameterError
-            When moments are declared of a column whose bounds, and so whose scale, are not.
+        With the widest bounds that can come out, where bounds are bought.
         """
         for name in self.design_moments or {}:
             if metadata.buys_bounds(name):
@@ -114,29 +97,13 @@ class SufficientStatistics(MomentsMethod):
         return super().sums(metadata, target, columns)
 
     def check(self, candidates: tuple[str, ...]) -> None:
-        """Refuse models that do not fit the candidates.
-
-        Parameters
-        ----------
-        candidates : tuple of str
-            Columns of the moments.
-        """
+        """Refuse models that do not fit the candidates."""
         ModelSpace.plan(candidates, self.forced, self.groups, self.max_size, None)
 
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the best models.
 
-        Parameters
-        ----------
-        record : MomentsRecord
-            The released moments.
-        names : tuple of str
-            Their columns.
-
-        Returns
-        -------
-        dict
-            The selection, the best models by size, and the coefficients if they were asked for.
+        The selection, the best models by size, and the coefficients if they were asked for.
         """
         del names
         answers = MomentAnswers(record)
@@ -147,20 +114,7 @@ class SufficientStatistics(MomentsMethod):
     def declared_moments(self, design: Design) -> dict[str, tuple[float, float]]:
         """Return mean and variance, on the scaled columns, of what is declared public.
 
-        Parameters
-        ----------
-        design : Design
-            The row map.
-
-        Returns
-        -------
-        dict of str to (float, float)
-            By candidate.
-
-        Raises
-        ------
-        InvalidParameterError
-            When a name or a number does not fit.
+        By candidate.
         """
         found = {}
         for name, stated in (self.design_moments or {}).items():

@@ -63,17 +63,7 @@ class Terms:
     def fit(self, family: Family, fit: Fit) -> FitRecord:
         """Return coefficients per unit of each column; the intercept is where all columns are zero.
 
-        Parameters
-        ----------
-        family : {"logistic", "poisson"}
-            The response's law.
-        fit : Fit
-            Per half range of each column.
-
-        Returns
-        -------
-        FitRecord
-            For a release.
+        For a release.
         """
         middles, halves = self.scales()
         rows = np.diag(1.0 / halves)

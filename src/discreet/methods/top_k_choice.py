@@ -76,21 +76,11 @@ class TopK:
     def draw(self, scores: npt.NDArray[np.int64], rng: Source) -> list[int]:
         """Return the places of the chosen columns.
 
-        Parameters
-        ----------
-        scores : ndarray of int64, shape (n_features,)
-            Larger is better. Not releasable.
-        rng : Source
-            Where the noise comes from.
+        In increasing order: the order of the scores is private.
 
-        Returns
-        -------
-        list of int
-            In increasing order: the order of the scores is private.
-
-        Notes
-        -----
         Claim: ``mechanisms/top_k.privacy.md``.
+
+        Shapes: scores (n_features,).
         """
         law = (self.k, self.epsilon, self.sensitivity, rng)
         if self.mechanism == "canonical_lipschitz":
@@ -121,21 +111,7 @@ class TopK:
     def noise_record(self, step: int, unit: str, formula: str, claim: str) -> NoiseRecord:
         """Return the noise box.
 
-        Parameters
-        ----------
-        step : int
-            Scores' units in one released unit.
-        unit : str
-            Name of the released unit.
-        formula : str
-            The sensitivity of one score in words.
-        claim : str
-            File of the proof.
-
-        Returns
-        -------
-        NoiseRecord
-            Its sensitivity is the range of the scores' changes in all rounds: scale times epsilon.
+        Its sensitivity is the range of the scores' changes in all rounds: scale times epsilon.
         """
         whole = self.mechanism == "canonical_lipschitz"
         rounds = 1 if whole or self.k == 1 else self.k
@@ -158,26 +134,8 @@ def choose_mechanism(
 ) -> Mechanism:
     """Return the better mechanism for pure privacy, as far as public facts tell.
 
-    Parameters
-    ----------
-    n_features : int
-        d.
-    k : int
-        How many are chosen.
-    epsilon : Fraction
-        In nats.
-    sensitivity : float
-        Of one score.
-    expected_score : float or None
-        A public guess of the k-th best score, in the same unit; None when there is none.
+    The first wins where scores stand out from its noise over all sets, the second everywhere else.
 
-    Returns
-    -------
-    {"canonical_lipschitz", "one_shot"}
-        The first wins where scores stand out from its noise over all sets, the second everywhere else.
-
-    Notes
-    -----
     A set of columns that are not among the best has the loss of the k-th best score, and there are ``C(d, k)`` of them:
     their noise reaches its logarithm, so scores are heard from ``epsilon / 2`` times them above that on. One-shot noise
     needs k times as much for each column but only ``log d`` of it, and degrades more gently below.
@@ -196,17 +154,7 @@ def choose_mechanism(
 def log_sets(n_features: int, k: int) -> float:
     """Return the logarithm of the number of sets of k columns out of d.
 
-    Parameters
-    ----------
-    n_features : int
-        d.
-    k : int
-        At most d.
-
-    Returns
-    -------
-    float
-        log C(d, k).
+    log C(d, k).
 
     Examples
     --------
@@ -219,24 +167,10 @@ def log_sets(n_features: int, k: int) -> float:
 def concentrated_epsilon(k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the epsilons of k rounds of peeling with Gumbel noise, added up, that cost epsilon at delta.
 
-    Parameters
-    ----------
-    k : int
-        Rounds.
-    epsilon : Fraction
-        In nats, at delta.
-    delta : Fraction
-        In (0, 1).
+    k times epsilon0, rounded down, where the rounds' rho, k epsilon0^2 / 8, converts to at most epsilon; epsilon
+    itself where adding up is better.
 
-    Returns
-    -------
-    Fraction
-        k times epsilon0, rounded down, where the rounds' rho, k epsilon0^2 / 8, converts to at most epsilon; epsilon
-        itself where adding up is better.
-
-    References
-    ----------
-    Privacy specification 4.3 (alternatives) and 7.1.
+    Source: Privacy specification 4.3 (alternatives) and 7.1.
 
     Examples
     --------

@@ -46,29 +46,6 @@ def twin_errors(
 ) -> tuple[TwinRecord, ...]:
     """Return the errors of an estimate on simulated private tables, for several numbers of public points.
 
-    Parameters
-    ----------
-    method : HybridMethod
-        The parameters.
-    metadata : Metadata
-        Of the private table.
-    target : str
-        Numeric.
-    candidates : sequence of str or None
-        The other columns.
-    repeats : int
-        Simulated tables.
-    progress : callable, optional
-        Told of the repeats.
-
-    Returns
-    -------
-    tuple of TwinRecord
-        Public records alone first, then by number of points: the root mean square of the error of predictions, on the
-        target's range, against a fit on the private twin itself.
-
-    Notes
-    -----
     One half of the public records, drawn at random, plays the public table; rows of the other, drawn with odds tilted
     by `TILT`, play the private one. A repeat whose halves hold too few records is left out. Cost: that of an estimate,
     times repeats and sizes.

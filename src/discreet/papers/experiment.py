@@ -40,22 +40,9 @@ class Work:
     def table(self, name: str, columns: tuple[str, ...]) -> Floats:
         """Return columns of a public table.
 
-        Parameters
-        ----------
-        name : str
-            A Parquet file in the folder.
-        columns : tuple of str
-            Numeric.
+        Its rows.
 
-        Returns
-        -------
-        ndarray of float, shape (n_rows, n_columns)
-            Its rows.
-
-        Raises
-        ------
-        InvalidParameterError
-            When it cannot be read or lacks a column.
+        Returns shape (n_rows, n_columns).
         """
         found = self.parquet(name, columns)
         return np.column_stack([found.column(one).to_numpy().astype(np.float64) for one in columns])
@@ -63,22 +50,7 @@ class Work:
     def parquet(self, name: str, columns: tuple[str, ...] | None = None) -> "pq.Table":
         """Return a public table, or some of its columns.
 
-        Parameters
-        ----------
-        name : str
-            A Parquet file in the folder.
-        columns : tuple of str, optional
-            Default all.
-
-        Returns
-        -------
-        pyarrow.Table
-            In memory.
-
-        Raises
-        ------
-        InvalidParameterError
-            When it cannot be read or lacks a column.
+        In memory.
         """
         path = (self.folder or Path()) / name
         try:

@@ -18,19 +18,9 @@ ROUNDING = 1e-12
 def mean_row(column: str, settings: Mapping[str, Any], values: Floats) -> Row:
     """Return a mean over draws.
 
-    Parameters
-    ----------
-    column : str
-        Of the row.
-    settings : dict
-        Of the row.
-    values : ndarray of float, shape (repeats,)
-        One of each draw.
+    With the standard error, of at least two draws; it is 0 where all agree.
 
-    Returns
-    -------
-    Row
-        With the standard error, of at least two draws; it is 0 where all agree.
+    Shapes: values (repeats,).
     """
     varies = np.ptp(values) > ROUNDING * np.abs(values).max()
     spread = float(values.std(ddof=1)) if varies else 0.0
@@ -41,19 +31,9 @@ def mean_row(column: str, settings: Mapping[str, Any], values: Floats) -> Row:
 def share_row(column: str, settings: Mapping[str, Any], hits: npt.NDArray[np.bool_]) -> Row:
     """Return a share of draws.
 
-    Parameters
-    ----------
-    column : str
-        Of the row.
-    settings : dict
-        Of the row.
-    hits : ndarray of bool, shape (repeats,)
-        Whether a draw counts.
+    With the standard error, of at least two draws.
 
-    Returns
-    -------
-    Row
-        With the standard error, of at least two draws.
+    Shapes: hits (repeats,).
     """
     return Row(column, settings, float(hits.mean()), share_error(int(hits.sum()), len(hits)))
 
@@ -61,17 +41,7 @@ def share_row(column: str, settings: Mapping[str, Any], hits: npt.NDArray[np.boo
 def share_error(n_hits: int, n_draws: int) -> float | None:
     """Return the standard error of a share of draws.
 
-    Parameters
-    ----------
-    n_hits : int
-        Draws that count.
-    n_draws : int
-        All.
-
-    Returns
-    -------
-    float or None
-        None for a single draw; not 0 where all draws agree, as further ones might not.
+    None for a single draw; not 0 where all draws agree, as further ones might not.
     """
     if n_draws < 2:
         return None

@@ -116,15 +116,7 @@ class Flights:
     def read(cls, work: Work) -> "Flights":
         """Return the table.
 
-        Parameters
-        ----------
-        work : Work
-            Where it lies.
-
-        Returns
-        -------
-        Flights
-            272,467 of 336,776.
+        272,467 of 336,776.
         """
         table = work.parquet(FILE, (*COLUMNS, TARGET)).drop_null()
         cells = [table.column(name).to_numpy().astype(np.float64) for name in (*COLUMNS, TARGET)]
@@ -161,21 +153,9 @@ class Flights:
     def selected(self, column: Column, at: tuple[float, float, float], times: int, rng: Source) -> Places:
         """Return what a variant of Algorithm 1 selects, again and again.
 
-        Parameters
-        ----------
-        column : Column
-            Which variant.
-        at : (float, float, float)
-            Epsilon in nats, R in units of the target, phi in squared ones.
-        times : int
-            Draws.
-        rng : Source
-            Seeded.
+        Places of models.
 
-        Returns
-        -------
-        ndarray of int, shape (times,)
-            Places of models.
+        Returns shape (times,).
         """
         epsilon, radius, phi = at
         models = self.public_models if column is HONEST else self.models
@@ -186,19 +166,9 @@ class Flights:
     def ours(self, epsilon: float, delta: float, work: Work) -> Places:
         """Return what the plan's choice selects, again and again.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats.
-        delta : float
-            In [0, 1).
-        work : Work
-            Repeats and seed.
+        Places of models; they have a constant.
 
-        Returns
-        -------
-        ndarray of int, shape (repeats,)
-            Places of models; they have a constant.
+        Returns shape (repeats,).
         """
         public, rng = metadata(len(self.y)), Source.seeded(work.seed)
         prepared = remembered(chosen(len(self.y), epsilon, delta).at(epsilon).prepare(public, TARGET, COLUMNS))
@@ -211,15 +181,7 @@ class Flights:
 def metadata(n_rows: int) -> Metadata:
     """Return what is public about the table.
 
-    Parameters
-    ----------
-    n_rows : int
-        Flights.
-
-    Returns
-    -------
-    Metadata
-        As the paper's neighbors: one flight replaced.
+    As the paper's neighbors: one flight replaced.
     """
     return declared("flights", "flight", BOUNDS, "replace_one", n_rows, "what the column is")
 
@@ -228,19 +190,7 @@ def metadata(n_rows: int) -> Metadata:
 def chosen(n_rows: int, epsilon: float, delta: float) -> Rival:
     """Return the plan's choice.
 
-    Parameters
-    ----------
-    n_rows : int
-        Flights.
-    epsilon : float
-        In nats.
-    delta : float
-        In [0, 1).
-
-    Returns
-    -------
-    Rival
-        A method with its tuning.
+    A method with its tuning.
     """
     planned = min(n_rows, PLANNED_ROWS)
     return best_selection(metadata(n_rows), TARGET, COLUMNS, epsilon, delta, planned).rival
@@ -249,15 +199,7 @@ def chosen(n_rows: int, epsilon: float, delta: float) -> Rival:
 def table_5(work: Work) -> list[Row]:
     """Compute the average relative adjusted R^2 of one variant.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is the name of a variant, or ours at an epsilon.
-
-    Returns
-    -------
-    list of Row
-        By epsilon, R and phi.
+    By epsilon, R and phi.
     """
     flights = Flights.read(work)
     if work.part in _OURS_PARTS:
@@ -273,15 +215,7 @@ def table_5(work: Work) -> list[Row]:
 def table_6(work: Work) -> list[Row]:
     """Compute how often each column is selected by one variant, epsilon = 1.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is the name of a variant, or ours.
-
-    Returns
-    -------
-    list of Row
-        By phi and column of the table.
+    By phi and column of the table.
     """
     flights = Flights.read(work)
     if work.part in _OURS_PARTS:

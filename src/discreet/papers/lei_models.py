@@ -46,17 +46,9 @@ class Models:
     def of(cls, X: Floats, y: Floats) -> "Models":
         """Return the models of a table.
 
-        Parameters
-        ----------
-        X : ndarray of float, shape (n, p)
-            Columns, at most 20.
-        y : ndarray of float, shape (n,)
-            Target.
+        2^p - 1 of them.
 
-        Returns
-        -------
-        Models
-            2^p - 1 of them.
+        Shapes: X (n, p), y (n,).
         """
         return cls(X.T @ X, X.T @ y, float(y @ y))
 
@@ -73,15 +65,7 @@ class Models:
     def has(self, column: int) -> npt.NDArray[np.bool_]:
         """Tell which models have a column.
 
-        Parameters
-        ----------
-        column : int
-            Its place.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_models,)
-            Of each model.
+        Returns shape (n_models,).
         """
         found: npt.NDArray[np.bool_] = (self.masks >> np.uint64(column)) & np.uint64(1) == 1
         return found
@@ -89,19 +73,11 @@ class Models:
     def residuals(self, radius: float) -> Floats:
         """Return every model's least squares on the l1 ball.
 
-        Parameters
-        ----------
-        radius : float
-            R, in units of the target.
+        -2 l_R(M; D).
 
-        Returns
-        -------
-        ndarray of float, shape (n_models,)
-            -2 l_R(M; D).
+        Source: Lei et al. 2018, Algorithm 1, line 2.
 
-        References
-        ----------
-        Lei et al. 2018, Algorithm 1, line 2.
+        Returns shape (n_models,).
         """
         p = len(self.xty)
         problem = SubsetProblem(
@@ -118,14 +94,11 @@ class Models:
     def least_squares(self) -> Floats:
         """Return every model's residual sum of squares, without any bound on the coefficients.
 
-        Returns
-        -------
-        ndarray of float, shape (n_models,)
-            In squared units of the target.
+        In squared units of the target.
 
-        Notes
-        -----
         Columns must not depend on each other linearly. Cost: p^3 operations and p^2 numbers for each model.
+
+        Returns shape (n_models,).
         """
         p = len(self.xty)
         used = np.column_stack([self.has(column) for column in range(p)])
@@ -138,44 +111,17 @@ class Models:
 def picks(scores: Floats, scale: float, times: int, rng: Source) -> npt.NDArray[np.intp]:
     """Return which model Laplace noise leaves smallest, again and again.
 
-    Parameters
-    ----------
-    scores : ndarray of float, shape (n_models,)
-        Penalized.
-    scale : float
-        Of the noise.
-    times : int
-        Draws.
-    rng : Source
-        Seeded: nothing here is private.
+    Places of models.
 
-    Returns
-    -------
-    ndarray of int, shape (times,)
-        Places of models.
+    Source: Lei et al. 2018, Algorithm 1, lines 4 and 6.
 
-    References
-    ----------
-    Lei et al. 2018, Algorithm 1, lines 4 and 6.
+    Shapes: scores (n_models,); returns (times,).
     """
     return np.array([noisy_min(scores, scale, 1.0, rng, "laplace") for _ in range(times)], dtype=np.intp)
 
 
 def laplace(rng: Source, *shape: int) -> Floats:
-    """Return standard Laplace numbers.
-
-    Parameters
-    ----------
-    rng : Source
-        Seeded: nothing here is private.
-    *shape : int
-        Of the array.
-
-    Returns
-    -------
-    ndarray of float
-        Of scale 1.
-    """
+    """Return standard Laplace numbers."""
     places = 2.0 * uniforms(rng, *shape) - 1.0
     return np.asarray(-np.sign(places) * np.log1p(-np.abs(places)))
 
@@ -190,25 +136,7 @@ def declared(
 ) -> Metadata:
     """Return what is public about a table of numbers.
 
-    Parameters
-    ----------
-    dataset : str
-        Its name.
-    unit : str
-        What a row is.
-    bounds : dict of str to (float, float)
-        By column, in its unit.
-    neighboring : {"replace_one", "add_or_remove_one"}
-        The relation that the guarantee is about.
-    n_rows : int or None
-        Where it is public.
-    source : str
-        Where the bounds come from.
-
-    Returns
-    -------
-    Metadata
-        Checked.
+    Checked.
     """
     columns = {
         name: {"type": "real", "lower": low, "upper": high, "source": source} for name, (low, high) in bounds.items()

@@ -98,15 +98,7 @@ class Prostate:
     def read(cls, work: Work) -> "Prostate":
         """Return the table.
 
-        Parameters
-        ----------
-        work : Work
-            Where it lies.
-
-        Returns
-        -------
-        Prostate
-            97 men.
+        97 men.
         """
         raw = work.table("prostate.parquet", (*COLUMNS, TARGET))
         centered = raw[:, :-1] - raw[:, :-1].mean(axis=0)
@@ -138,23 +130,9 @@ class Prostate:
     def chosen(self, column: Column, epsilon: float, radius: float, penalty: float, work: Work) -> npt.NDArray[np.intp]:
         """Return what a variant of Algorithm 1 selects, again and again.
 
-        Parameters
-        ----------
-        column : Column
-            Which variant.
-        epsilon : float
-            In nats.
-        radius : float
-            R, in units of the target.
-        penalty : float
-            phi, in squared units of the target.
-        work : Work
-            Repeats and seed.
+        Places of models.
 
-        Returns
-        -------
-        ndarray of int, shape (repeats,)
-            Places of models.
+        Returns shape (repeats,).
         """
         models = self.public_models if column is HONEST else self.models
         r = BOUNDS[TARGET][1] if column is HONEST else float(self.y.max())
@@ -166,17 +144,9 @@ class Prostate:
     def ours(self, epsilon: float, work: Work) -> npt.NDArray[np.intp]:
         """Return what the plan's choice selects, again and again.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats.
-        work : Work
-            Repeats and seed.
+        Places of models; they have a constant.
 
-        Returns
-        -------
-        ndarray of int, shape (repeats,)
-            Places of models; they have a constant.
+        Returns shape (repeats,).
         """
         public = metadata(len(self.y))
         method = best_selection(public, TARGET, COLUMNS, epsilon).rival.at(epsilon)
@@ -191,15 +161,7 @@ class Prostate:
 def metadata(n_rows: int) -> Metadata:
     """Return what is public about the table.
 
-    Parameters
-    ----------
-    n_rows : int
-        Men.
-
-    Returns
-    -------
-    Metadata
-        As the paper's neighbors: one man replaced.
+    As the paper's neighbors: one man replaced.
     """
     return declared("prostate", "man", BOUNDS, "replace_one", n_rows, "clinical range")
 
@@ -207,15 +169,7 @@ def metadata(n_rows: int) -> Metadata:
 def table_3(work: Work) -> list[Row]:
     """Compute the average relative adjusted R^2 of one variant.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is the name of a column.
-
-    Returns
-    -------
-    list of Row
-        By epsilon, R and phi.
+    By epsilon, R and phi.
     """
     table = Prostate.read(work)
     if work.part == OURS.name:
@@ -232,15 +186,7 @@ def table_3(work: Work) -> list[Row]:
 def table_4(work: Work) -> list[Row]:
     """Compute how often each column is selected by one variant, R = 4 and epsilon = 1.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is the name of a column.
-
-    Returns
-    -------
-    list of Row
-        By phi and column of the table.
+    By phi and column of the table.
     """
     table = Prostate.read(work)
     if work.part == OURS.name:

@@ -91,15 +91,7 @@ AUTO_PARTS = {
 def penalties(n: int) -> tuple[float, ...]:
     """Return the penalties that are tried.
 
-    Parameters
-    ----------
-    n : int
-        Rows.
-
-    Returns
-    -------
-    tuple of float
-        From 0 to n / 2, in squared units of the target.
+    From 0 to n / 2, in squared units of the target.
     """
     return tuple(float(phi) for phi in np.linspace(0.0, n / 2.0, N_PENALTIES))
 
@@ -107,21 +99,9 @@ def penalties(n: int) -> tuple[float, ...]:
 def draw(n: int, coef: tuple[float, ...], rng: Source) -> tuple[Floats, Floats]:
     """Return a table.
 
-    Parameters
-    ----------
-    n : int
-        Rows.
-    coef : tuple of float
-        Of the columns.
-    rng : Source
-        Seeded.
+    Returns (1) even on [-1, 1]; (2) X times the coefficients, and standard normal noise.
 
-    Returns
-    -------
-    X : ndarray of float, shape (n, 6)
-        Even on [-1, 1].
-    y : ndarray of float, shape (n,)
-        X times the coefficients, and standard normal noise.
+    Returns shape X (n, 6), y (n,).
     """
     X = 2.0 * uniforms(rng, n, len(coef)) - 1.0
     return X, X @ np.array(coef) + normals(rng, n)
@@ -130,17 +110,7 @@ def draw(n: int, coef: tuple[float, ...], rng: Source) -> tuple[Floats, Floats]:
 def metadata(n: int, relation: str) -> Metadata:
     """Return what is public about a table.
 
-    Parameters
-    ----------
-    n : int
-        Rows.
-    relation : {"replace_one", "add_or_remove_one"}
-        Under the second the number of rows is private.
-
-    Returns
-    -------
-    Metadata
-        The same for all tables of a size.
+    The same for all tables of a size.
     """
     bounds = dict.fromkeys(COLUMNS, (-1.0, 1.0)) | {TARGET: (-BOUND, BOUND)}
     return declared("drawn", "row", bounds, relation, n if relation == "replace_one" else None, "design")
@@ -150,21 +120,7 @@ def metadata(n: int, relation: str) -> Metadata:
 def chosen(n: int, epsilon: float, relation: str, delta: float) -> Rival:
     """Return the plan's choice, which depends on public facts alone: once for all tables and both figures.
 
-    Parameters
-    ----------
-    n : int
-        Rows; under add_or_remove_one a public guess, and a good one.
-    epsilon : float
-        In nats.
-    relation : {"replace_one", "add_or_remove_one"}
-        Of neighbors.
-    delta : float
-        In [0, 1).
-
-    Returns
-    -------
-    Rival
-        A method with its tuning.
+    A method with its tuning.
     """
     return best_selection(metadata(n, relation), TARGET, COLUMNS, epsilon, delta, n).rival
 
@@ -172,17 +128,7 @@ def chosen(n: int, epsilon: float, relation: str, delta: float) -> Rival:
 def algorithm_1(work: Work, coef: tuple[float, ...]) -> list[Row]:
     """Compute the shares of right models of the algorithm in its variants.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is a key of `PUBLISHED_PARTS`.
-    coef : tuple of float
-        Of the columns.
-
-    Returns
-    -------
-    list of Row
-        By R and phi, and by epsilon where there is noise.
+    By R and phi, and by epsilon where there is noise.
     """
     n, rng = PUBLISHED_PARTS[work.part], Source.seeded(work.seed)
     tables = [_scored(*draw(n, coef, rng)) for _ in range(work.repeats)]
@@ -221,23 +167,7 @@ def _scored(X: Floats, y: Floats) -> tuple[Floats, Floats, float]:
 def is_right(rival: Rival, at: tuple[int, float, str], coef: tuple[float, ...], repeats: int, seed: int) -> Bools:
     """Tell from which drawn tables a selection gets exactly the right columns.
 
-    Parameters
-    ----------
-    rival : Rival
-        The selection.
-    at : (int, float, str)
-        Rows, epsilon in nats, relation of neighbors.
-    coef : tuple of float
-        Of the columns.
-    repeats : int
-        Tables, with one draw of noise each.
-    seed : int
-        Of tables and noise.
-
-    Returns
-    -------
-    ndarray of bool, shape (repeats,)
-        Of each table.
+    Returns shape (repeats,).
     """
     n, epsilon, relation = at
     public = metadata(n, relation)
@@ -254,17 +184,7 @@ def is_right(rival: Rival, at: tuple[int, float, str], coef: tuple[float, ...], 
 def auto(work: Work, coef: tuple[float, ...]) -> list[Row]:
     """Compute the share of right models of the plan's choice.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is a key of `AUTO_PARTS`.
-    coef : tuple of float
-        Of the columns.
-
-    Returns
-    -------
-    list of Row
-        One.
+    One.
     """
     column, n, epsilon = AUTO_PARTS[work.part]
     relation, delta = AUTO[column.name]
@@ -275,15 +195,7 @@ def auto(work: Work, coef: tuple[float, ...]) -> list[Row]:
 def figure_1(work: Work) -> list[Row]:
     """Compute a part of figure 1.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is a key of `PUBLISHED_PARTS` or of `AUTO_PARTS`.
-
-    Returns
-    -------
-    list of Row
-        Shares of exactly right models.
+    Shares of exactly right models.
     """
     return (auto if work.part in AUTO_PARTS else algorithm_1)(work, COEFS["lei-figure-1"])
 
@@ -291,15 +203,7 @@ def figure_1(work: Work) -> list[Row]:
 def figure_2(work: Work) -> list[Row]:
     """Compute a part of figure 2.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is a key of `PUBLISHED_PARTS` or of `AUTO_PARTS`.
-
-    Returns
-    -------
-    list of Row
-        Shares of exactly right models.
+    Shares of exactly right models.
     """
     return (auto if work.part in AUTO_PARTS else algorithm_1)(work, COEFS["lei-figure-2"])
 

@@ -18,20 +18,7 @@ ALL = "all"
 def experiments(names: tuple[str, ...]) -> list[Experiment]:
     """Return experiments by name.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of experiments, of papers, or "all".
-
-    Returns
-    -------
-    list of Experiment
-        Each once, in the order of the papers.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a name is unknown.
+    Each once, in the order of the papers.
     """
     known = {paper: _of(paper) for paper in PAPERS}
     every = [one for found in known.values() for one in found]
@@ -54,15 +41,7 @@ def experiments(names: tuple[str, ...]) -> list[Experiment]:
 def experiment(name: str) -> Experiment:
     """Return an experiment.
 
-    Parameters
-    ----------
-    name : str
-        Its own.
-
-    Returns
-    -------
-    Experiment
-        The experiment.
+    The experiment.
     """
     return next(one for one in _of(name.split("-", 1)[0]) if one.study.name == name)
 

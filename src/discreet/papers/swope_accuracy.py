@@ -92,17 +92,9 @@ CLAIMS = (
 def best(worth: Floats, k: int) -> Integers:
     """Return the k best columns.
 
-    Parameters
-    ----------
-    worth : ndarray of float, shape (d,)
-        Larger is better; of equal ones the first.
-    k : int
-        How many.
+    Places.
 
-    Returns
-    -------
-    ndarray of int, shape (k,)
-        Places.
+    Shapes: worth (d,); returns (k,).
     """
     return np.argsort(-worth, kind="stable")[:k]
 
@@ -110,17 +102,7 @@ def best(worth: Floats, k: int) -> Integers:
 def screenings(table: Wide, k: int) -> dict[str, Draw]:
     """Return the ways to draw from a table's scores.
 
-    Parameters
-    ----------
-    table : Wide
-        Public or simulated.
-    k : int
-        How many columns are selected.
-
-    Returns
-    -------
-    dict of str to callable
-        By name of the way: from epsilon and a source to places.
+    By name of the way: from epsilon and a source to places.
     """
     (n, d), printed = table.X.shape, Printed(table.scores, k)
     steps = np.rint(table.scores * GRID**2).astype(np.int64)
@@ -140,19 +122,9 @@ def screenings(table: Wide, k: int) -> dict[str, Draw]:
 def accuracies(table: Wide, k: int, work: Work) -> dict[tuple[str, str, float | None], Floats]:
     """Draw by every way at every epsilon, and rate what is selected.
 
-    Parameters
-    ----------
-    table : Wide
-        Public or simulated.
-    k : int
-        How many columns are selected.
-    work : Work
-        Repeats and seed.
+    By way, by what columns are the best, and epsilon, None without noise: the shares of the best k.
 
-    Returns
-    -------
-    dict of tuple to ndarray of float, shape (repeats,)
-        By way, by what columns are the best, and epsilon, None without noise: the shares of the best k.
+    Returns shape (repeats,).
     """
     rng, right = Source.seeded(work.seed), {by: best(worth, k) for by, worth in _worths(table).items()}
     found: dict[tuple[str, str, float | None], list[float]] = {}
@@ -180,17 +152,7 @@ def _worths(table: Wide) -> dict[str, Floats]:
 def curves(work: Work, name: str) -> list[Row]:
     """Compute the curves of figures 2 to 5 for one number of columns.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is `SMALL` or `LARGE`.
-    name : str
-        Of the table.
-
-    Returns
-    -------
-    list of Row
-        By way, by what columns are the best, and epsilon.
+    By way, by what columns are the best, and epsilon.
     """
     table = Wide.read(name, work)
     k = int(SMALL) if work.part == SMALL else table.log_d
@@ -204,17 +166,7 @@ def curves(work: Work, name: str) -> list[Row]:
 def differences(work: Work, size: str) -> list[Row]:
     """Compute a line of figures 6 and 7: accuracies less that of two-stage selection.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is the name of a table.
-    size : str
-        `SMALL` or `LARGE`.
-
-    Returns
-    -------
-    list of Row
-        By way and epsilon.
+    By way and epsilon.
     """
     table = Wide.read(work.part, work)
     found = accuracies(table, int(SMALL) if size == SMALL else table.log_d, work)

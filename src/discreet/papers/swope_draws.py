@@ -45,23 +45,11 @@ class Printed:
     def draw(self, epsilon: float, sensitivity: float, rng: Source) -> Integers:
         """Return a set.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats, as claimed.
-        sensitivity : float
-            Of one score; the paper's is 1.
-        rng : Source
-            Seeded.
+        Places, in no order that means something.
 
-        Returns
-        -------
-        ndarray of int, shape (k,)
-            Places, in no order that means something.
-
-        Notes
-        -----
         Cost: O(d k). Noise is float, computed from the logarithm of a class's size.
+
+        Returns shape (k,).
         """
         noise = _largest(uniforms(rng, *self.loss.shape), self.shares)
         values = noise - epsilon / (2.0 * sensitivity) * self.loss
@@ -82,29 +70,13 @@ def _largest(chances: Floats, shares: Floats) -> Floats:
 def votes(X: Floats, y: Floats, k: int, rng: Source) -> Integers:
     """Return how many of about root n blocks name each column among the k of their own lasso.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (n, d)
-        Columns.
-    y : ndarray of float, shape (n,)
-        Target.
-    k : int
-        The most that a block names.
-    rng : Source
-        Throws the rows into blocks of equal size.
+    When a row is replaced, none changes by more than 1.
 
-    Returns
-    -------
-    ndarray of int, shape (d,)
-        When a row is replaced, none changes by more than 1.
-
-    Notes
-    -----
     Within a block columns and target are standardized. Of equal coefficients the first column is named.
 
-    References
-    ----------
-    Kifer, Smith, Thakurta 2012, section 3; Swope et al. 2024, section 5.
+    Source: Kifer, Smith, Thakurta 2012, section 3; Swope et al. 2024, section 5.
+
+    Shapes: X (n, d), y (n,); returns (d,).
     """
     n, found = len(y), np.zeros(X.shape[1], dtype=np.int64)
     for rows in np.array_split(np.argsort(uniforms(rng, n)), round(math.sqrt(n))):
@@ -117,18 +89,8 @@ def votes(X: Floats, y: Floats, k: int, rng: Source) -> Integers:
 def most_voted(counts: Integers, k: int, rng: Source) -> Integers:
     """Return the columns with the most votes, without noise.
 
-    Parameters
-    ----------
-    counts : ndarray of int, shape (d,)
-        Votes.
-    k : int
-        How many.
-    rng : Source
-        Orders those with equal votes.
+    Places.
 
-    Returns
-    -------
-    ndarray of int, shape (k,)
-        Places.
+    Shapes: counts (d,); returns (k,).
     """
     return np.lexsort((uniforms(rng, len(counts)), -counts))[:k]

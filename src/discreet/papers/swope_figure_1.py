@@ -30,23 +30,11 @@ VOTED = Column(
 def simulated(rng: Source, mixed: bool) -> tuple[Floats, Floats]:
     """Draw a table of which the first five features matter.
 
-    Parameters
-    ----------
-    rng : Source
-        Seeded.
-    mixed : bool
-        Whether in each tenth row the last five matter instead.
+    Returns (1) standard normal; (2) with normal errors of variance .1.
 
-    Returns
-    -------
-    X : ndarray of float, shape (100, 100)
-        Standard normal.
-    y : ndarray of float, shape (100,)
-        With normal errors of variance .1.
+    Source: Swope et al. 2024, section 3.
 
-    References
-    ----------
-    Swope et al. 2024, section 3.
+    Returns shape X (100, 100), y (100,).
     """
     X = normals(rng, SIZE, SIZE)
     y = X[:, :K].sum(axis=1)
@@ -58,19 +46,9 @@ def simulated(rng: Source, mixed: bool) -> tuple[Floats, Floats]:
 def selected(X: Floats, y: Floats, rng: Source) -> dict[str, npt.NDArray[np.int64]]:
     """Return what either way selects.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (100, 100)
-        Features.
-    y : ndarray of float, shape (100,)
-        Target.
-    rng : Source
-        Orders features with equal votes.
+    By the name of the way, five places.
 
-    Returns
-    -------
-    dict of str to ndarray of int
-        By the name of the way, five places.
+    Shapes: X (100, 100), y (100,).
     """
     blocks = [slice(start, start + BLOCK) for start in range(0, len(y), BLOCK)]
     counts = np.sum([lasso(X[rows], y[rows]) != 0.0 for rows in blocks], axis=0)
@@ -81,15 +59,7 @@ def selected(X: Floats, y: Floats, rng: Source) -> dict[str, npt.NDArray[np.int6
 def figure_1(work: Work) -> list[Row]:
     """Compute how often each feature is selected.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is "W1" or "W1/W2".
-
-    Returns
-    -------
-    list of Row
-        By way and feature, of 1000 tables.
+    By way and feature, of 1000 tables.
     """
     rng, counts = Source.seeded(work.seed), {SIS.name: np.zeros(SIZE), VOTED.name: np.zeros(SIZE)}
     for _ in range(work.repeats):

@@ -46,15 +46,7 @@ SCALED = Column(
 def table_1(work: Work) -> list[Row]:
     """Compute the line of a table.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is the name of the table.
-
-    Returns
-    -------
-    list of Row
-        n, d and R^2 in three scalings.
+    n, d and R^2 in three scalings.
     """
     X, y = microarray(work.parquet(FILES[work.part]))
     squares = {

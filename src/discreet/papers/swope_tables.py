@@ -80,17 +80,7 @@ class Wide:
     def read(cls, name: str, work: Work) -> "Wide":
         """Return a table.
 
-        Parameters
-        ----------
-        name : str
-            One of `FILES`, or `SYNTH`.
-        work : Work
-            Where the files lie.
-
-        Returns
-        -------
-        Wide
-            The same for any seed.
+        The same for any seed.
         """
         if name == SYNTH:
             X, y, effects = fan_lv(Source.seeded(SYNTH_SEED))
@@ -112,17 +102,9 @@ class Wide:
 def microarray(table: "pa.Table") -> tuple[Floats, Floats]:
     """Return the columns and the target of a microarray.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The class, then a column a probe.
+    Returns (1) as measured; (2) classes, 1 .. K in the order of the source.
 
-    Returns
-    -------
-    X : ndarray of float, shape (n, d)
-        As measured.
-    y : ndarray of float, shape (n,)
-        Classes, 1 .. K in the order of the source.
+    Returns shape X (n, d), y (n,).
     """
     classes = json.loads(table.schema.metadata[b"classes"])
     target, *probes = table.columns
@@ -133,30 +115,14 @@ def microarray(table: "pa.Table") -> tuple[Floats, Floats]:
 def fan_lv(rng: Source, n: int = 100, d: int = 2000) -> tuple[Floats, Floats, Floats]:
     """Draw independent normal columns, of which eight have effects of random sign and size.
 
-    Parameters
-    ----------
-    rng : Source
-        Seeded.
-    n, d : int
-        Rows and columns.
+    Returns (1) columns; (2) target, with normal errors of standard deviation 1.5; (3) all but eight are 0.
 
-    Returns
-    -------
-    X : ndarray of float, shape (n, d)
-        Columns.
-    y : ndarray of float, shape (n,)
-        Target, with normal errors of standard deviation 1.5.
-    effects : ndarray of float, shape (d,)
-        All but eight are 0.
-
-    Notes
-    -----
     Equation 5 has errors of N(0, 1.5 I), where 1.5 may be a variance or a standard deviation; that of Fan and Lv is
     read here as a standard deviation.
 
-    References
-    ----------
-    Fan and Lv 2008, 3.3.1; Swope et al. 2024, equations 5 and 6.
+    Source: Fan and Lv 2008, 3.3.1; Swope et al. 2024, equations 5 and 6.
+
+    Returns shape X (n, d), y (n,), effects (d,).
     """
     X, effects = normals(rng, n, d), np.zeros(d)
     signs = np.where(uniforms(rng, N_EFFECTS) < 0.4, -1.0, 1.0)
@@ -168,15 +134,9 @@ def fan_lv(rng: Source, n: int = 100, d: int = 2000) -> tuple[Floats, Floats, Fl
 def scaled(values: Floats) -> Floats:
     """Center columns and divide each by its largest absolute value; a constant is 0.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (n, d) or (n,)
-        Of the rows.
+    In [-1, 1]: what bounds would give that were declared as tightly as that.
 
-    Returns
-    -------
-    ndarray of float
-        In [-1, 1]: what bounds would give that were declared as tightly as that.
+    Shapes: values (n, d).
     """
     centered = values - values.mean(axis=0)
     return _over(values, centered, np.abs(centered).max(axis=0))
@@ -185,15 +145,9 @@ def scaled(values: Floats) -> Floats:
 def standardized(values: Floats) -> Floats:
     """Center columns and divide each by its standard deviation; a constant is 0.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (n, d) or (n,)
-        Of the rows.
+    With mean square 1.
 
-    Returns
-    -------
-    ndarray of float
-        With mean square 1.
+    Shapes: values (n, d).
     """
     centered = values - values.mean(axis=0)
     return _over(values, centered, np.sqrt(np.mean(centered**2, axis=0)))
@@ -208,22 +162,12 @@ def _over(values: Floats, centered: Floats, sizes: Floats) -> Floats:
 def lasso(X: Floats, y: Floats) -> Floats:
     """Return the lasso's coefficients at the price of .1, exactly.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (n, d)
-        Columns in the units that the price refers to; they are centered here.
-    y : ndarray of float, shape (n,)
-        Target; centered here.
+    Minimizing half the mean squared residual plus .1 times the absolute coefficients.
 
-    Returns
-    -------
-    ndarray of float, shape (d,)
-        Minimizing half the mean squared residual plus .1 times the absolute coefficients.
-
-    Notes
-    -----
     By least angles: a step a column, O(n d) each. Descent along coordinates needs thousands of passes where rows are
     fewer than ten, as in the blocks of two-stage selection.
+
+    Shapes: X (n, d), y (n,); returns (d,).
     """
     centered, target = X - X.mean(axis=0), y - y.mean()
     if not target.any():
@@ -237,17 +181,9 @@ def lasso(X: Floats, y: Floats) -> Floats:
 def by_lasso(X: Floats, y: Floats) -> Floats:
     """Return how much a lasso makes of each column.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (n, d)
-        Columns.
-    y : ndarray of float, shape (n,)
-        Target.
+    Absolute coefficients for columns and target of standard deviation 1.
 
-    Returns
-    -------
-    ndarray of float, shape (d,)
-        Absolute coefficients for columns and target of standard deviation 1.
+    Shapes: X (n, d), y (n,); returns (d,).
     """
     return np.abs(lasso(standardized(X), standardized(y)))
 
@@ -255,17 +191,9 @@ def by_lasso(X: Floats, y: Floats) -> Floats:
 def explained(X: Floats, y: Floats) -> float:
     """Return the share of the target's variance that the lasso explains on the rows it is fitted to.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (n, d)
-        Columns in the units that the price refers to.
-    y : ndarray of float, shape (n,)
-        Target.
+    R^2, in [0, 1].
 
-    Returns
-    -------
-    float
-        R^2, in [0, 1].
+    Shapes: X (n, d), y (n,).
     """
     left = y - y.mean() - (X - X.mean(axis=0)) @ lasso(X, y)
     return 1.0 - float(left @ left) / float(((y - y.mean()) ** 2).sum())

@@ -36,13 +36,7 @@ class GrowingSet:
         self._at = self._near = np.zeros(0, dtype=np.int64)  # rows and all of their nearest points
 
     def add(self, places: Integers) -> None:
-        """Add points to the set.
-
-        Parameters
-        ----------
-        places : ndarray of int64
-            In `points`, each at most once.
-        """
+        """Add points to the set."""
         for start in range(0, len(places), BLOCK):
             self._add(places[start : start + BLOCK])
 
@@ -60,20 +54,11 @@ class GrowingSet:
     def counts(self, of_ties: bool) -> Integers:
         """Return how many rows are nearest to each point.
 
-        Parameters
-        ----------
-        of_ties : bool
-            Whether a row counts for every point that is as near as its nearest, as the paper defines it; else for the
-            first of them.
+        Zero for points outside the set.
 
-        Returns
-        -------
-        ndarray of int64, shape (m,)
-            Zero for points outside the set.
+        Source: Wang et al. 2018, Definition 5; privacy specification 5.1 (ties).
 
-        References
-        ----------
-        Wang et al. 2018, Definition 5; privacy specification 5.1 (ties).
+        Returns shape (m,).
         """
         found = np.zeros(len(self._points), dtype=np.int64)
         if of_ties:

@@ -42,15 +42,7 @@ class Parts:
     def cost(self, n_sizes: int) -> Fraction:
         """Return what is spent for a claimed epsilon of 1, if sensitivities were right.
 
-        Parameters
-        ----------
-        n_sizes : int
-            Sizes that are compared, k.
-
-        Returns
-        -------
-        Fraction
-            Each criterion counted.
+        Each criterion counted.
         """
         return self.order + self.weights + n_sizes * self.criterion
 
@@ -86,21 +78,9 @@ class Curve:
     def choose(self, epsilon: Fraction, rng: Source) -> int:
         """Return the place of the least error after noise for a sensitivity of 1, as printed.
 
-        Parameters
-        ----------
-        epsilon : Fraction
-            Of each error.
-        rng : Source
-            Seeded.
+        Not private: the sensitivity grows like sqrt(n) / 4.
 
-        Returns
-        -------
-        int
-            Not private: the sensitivity grows like sqrt(n) / 4.
-
-        References
-        ----------
-        Wang et al. 2018, Algorithm 2, steps 5 and 6.
+        Source: Wang et al. 2018, Algorithm 2, steps 5 and 6.
         """
         steps = [round(error.t * STEP) for error in self.errors]
         return int(np.argmin(discrete_laplace(steps, STEP / epsilon, rng)))
@@ -135,73 +115,32 @@ class Algorithm:
     def without_noise(self) -> Curve:
         """Return the estimates on exact counts, the points in the order of exact counts.
 
-        Returns
-        -------
-        Curve
-            The black curve of the figures.
+        The black curve of the figures.
         """
         return self._curve(None, None, True, Source.seeded(0))
 
     def as_claimed(self, epsilon: float, rng: Source) -> tuple[Curve, int]:
         """Return the algorithm as printed, at the epsilon that it claims.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats: all three parts together, the criteria charged as one.
-        rng : Source
-            Seeded.
+        Returns (1) the red curve of the figures; (2) the place that the noisy criteria choose.
 
-        Returns
-        -------
-        curve : Curve
-            The red curve of the figures.
-        chosen : int
-            The place that the noisy criteria choose.
-
-        Notes
-        -----
         The draws are those of `PublicSubset(as_published=True)`, where the parts are the same.
 
-        References
-        ----------
-        Wang et al. 2018, Algorithm 2.
+        Source: Wang et al. 2018, Algorithm 2.
         """
         return self._run(exact_epsilon(epsilon), rng)
 
     def honest(self, epsilon: float, rng: Source) -> tuple[Curve, int]:
         """Return the same where every criterion is charged: all parts smaller, so that they add up to epsilon.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats.
-        rng : Source
-            Seeded.
-
-        Returns
-        -------
-        curve : Curve
-            By size.
-        chosen : int
-            The place that the noisy criteria choose.
+        Returns (1) by size; (2) the place that the noisy criteria choose.
         """
         return self._run(exact_epsilon(epsilon) / self.parts.cost(len(self.sizes)), rng)
 
     def one_size(self, epsilon: float, rng: Source) -> Curve:
         """Return what each size gives if it is the only one, fixed beforehand: no criterion, ties counted once.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats: of the counts that order the points and those that weight them. All sizes share the first draw.
-        rng : Source
-            Seeded.
-
-        Returns
-        -------
-        Curve
-            Each size alone is private at epsilon; which one is best is not known.
+        Each size alone is private at epsilon; which one is best is not known.
         """
         total = exact_epsilon(epsilon)
         return self._curve(ORDER_SHARE * total, (1 - ORDER_SHARE) * total, False, rng)

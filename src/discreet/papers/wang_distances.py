@@ -61,23 +61,11 @@ PARTS = {f"p = {p}, {way.name}": (p, way) for p in COLUMNS for way in WAYS if p 
 def cells_of(p: int, number: int, n_rows: int = N_ROWS) -> tuple[Cells, Cells]:
     """Draw two normal tables and scale both to the ranges of the second.
 
-    Parameters
-    ----------
-    p : int
-        Columns.
-    number : int
-        Of the pair: the same pair for the same number.
-    n_rows : int
-        Of either table.
+    Private, of variance 1, cut at the ranges; and public, of variance one half.
 
-    Returns
-    -------
-    rows, points : ndarray of int16, shape (n_rows, p)
-        Private, of variance 1, cut at the ranges; and public, of variance one half.
+    Source: Wang et al. 2018, Algorithm 1, step 1, and figure 4.
 
-    References
-    ----------
-    Wang et al. 2018, Algorithm 1, step 1, and figure 4.
+    Returns shape rows, points (n_rows, p).
     """
     rng = Source.seeded(FIRST_TABLE + number)
     private, public = normals(rng, n_rows, p), np.sqrt(0.5) * normals(rng, n_rows, p)
@@ -94,19 +82,9 @@ def cells_of(p: int, number: int, n_rows: int = N_ROWS) -> tuple[Cells, Cells]:
 def distances(rows: Cells, points: Cells, way: Column, rng: Source) -> list[tuple[int, float]]:
     """Return the mean distance by the number of points.
 
-    Parameters
-    ----------
-    rows, points : ndarray of int16, shape (n, p)
-        Private rows and public points.
-    way : Column
-        How points are ordered or chosen.
-    rng : Source
-        Of the noise of `NOISY`; seeded.
+    Numbers of points, and distances where every public column has range 1.
 
-    Returns
-    -------
-    list of (int, float)
-        Numbers of points, and distances where every public column has range 1.
+    Shapes: rows, points (n, p).
     """
     if way is MIDDLES:
         ones = np.ones(len(points), dtype=np.int64)
@@ -142,15 +120,7 @@ def _grown(rows: Cells, points: Cells, places: Integers) -> GrowingSet:
 def figure_4(work: Work) -> list[Row]:
     """Compute one way's distances.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is one of `PARTS`.
-
-    Returns
-    -------
-    list of Row
-        By the number of points.
+    By the number of points.
     """
     p, way = PARTS[work.part]
     return averaged(

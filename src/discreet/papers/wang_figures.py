@@ -33,15 +33,7 @@ PROTOCOLS = {p: Protocol(EPSILONS, tuple(sizes), SIMULATED) for p, sizes in SIZE
 def figure_5(work: Work) -> list[Row]:
     """Compute the errors of one part with 2 covariates.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is one of `PARTS`.
-
-    Returns
-    -------
-    list of Row
-        By epsilon and number of points.
+    By epsilon and number of points.
     """
     return _errors(work, 2)
 
@@ -49,15 +41,7 @@ def figure_5(work: Work) -> list[Row]:
 def figure_6(work: Work) -> list[Row]:
     """Compute the errors of one part with 100 covariates.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is one of `PARTS`, but the histogram.
-
-    Returns
-    -------
-    list of Row
-        By epsilon and number of points.
+    By epsilon and number of points.
     """
     return _errors(work, 100)
 

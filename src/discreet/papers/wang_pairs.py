@@ -100,15 +100,9 @@ class Pair:
     def matrix(self, columns: Columns) -> Floats:
         """Return the regression's terms.
 
-        Parameters
-        ----------
-        columns : dict of str to ndarray
-            Of either table.
+        A constant first, where there is one.
 
-        Returns
-        -------
-        ndarray of float, shape (n, p)
-            A constant first, where there is one.
+        Returns shape (n, p).
         """
         parts = [cells for name, cells in columns.items() if name != self.target]
         found = np.column_stack([np.ones(len(parts[0])), *parts] if self.fit_intercept else parts)
@@ -117,15 +111,9 @@ class Pair:
     def fit(self, columns: Columns) -> Floats:
         """Return the coefficients of a logistic regression without privacy.
 
-        Parameters
-        ----------
-        columns : dict of str to ndarray
-            Of either table.
+        In the columns' units.
 
-        Returns
-        -------
-        ndarray of float, shape (p,)
-            In the columns' units.
+        Returns shape (p,).
         """
         X = self.matrix(columns)
         return m_estimate(Logistic(False), X, columns[self.target].astype(np.float64), np.ones(len(X)), ridge=0.0)
@@ -133,19 +121,11 @@ class Pair:
     def error(self, coefficients: Any) -> Error:
         """Return how far coefficients are from the fit to the private rows.
 
-        Parameters
-        ----------
-        coefficients : array_like of float, shape (p,)
-            In the columns' units.
+        Not private.
 
-        Returns
-        -------
-        Error
-            Not private.
+        Source: Wang et al. 2018, Section 5.1.
 
-        References
-        ----------
-        Wang et al. 2018, Section 5.1.
+        Shapes: coefficients (p,).
         """
         X, chances = self._rows
         found = expit(X @ np.asarray(coefficients))
@@ -161,17 +141,7 @@ class Pair:
 def declared(columns: Mapping[str, tuple[str, float, float]], n_rows: int) -> Metadata:
     """Return what is public about a private table.
 
-    Parameters
-    ----------
-    columns : dict of str to (str, float, float)
-        Kind and bounds of each.
-    n_rows : int
-        Of the table.
-
-    Returns
-    -------
-    Metadata
-        As the paper's neighbors: one row replaced.
+    As the paper's neighbors: one row replaced.
     """
     boxes = {
         name: {"type": kind, "lower": low, "upper": high, "source": "design"}
@@ -185,23 +155,9 @@ def declared(columns: Mapping[str, tuple[str, float, float]], n_rows: int) -> Me
 def simulated(p: int, number: int, n_rows: int = N_ROWS) -> Pair:
     """Draw normal columns, effects and spreads that differ between the two tables.
 
-    Parameters
-    ----------
-    p : int
-        Covariates: 2, or 100.
-    number : int
-        Of the pair: the same pair for the same number.
-    n_rows : int
-        Of either table.
+    Without a constant.
 
-    Returns
-    -------
-    Pair
-        Without a constant.
-
-    References
-    ----------
-    Wang et al. 2018, Section 5.1.
+    Source: Wang et al. 2018, Section 5.1.
     """
     rng = Source.seeded(FIRST_TABLE + number)
     effects = 2.0 * uniforms(rng, p) - 1.0, 0.5 * uniforms(rng, p)
@@ -218,17 +174,7 @@ def simulated(p: int, number: int, n_rows: int = N_ROWS) -> Pair:
 def clinical(work: Work, swapped: bool = False) -> Pair:
     """Read deaths within 30 days of an infarction and nine two-valued covariates: one region private, another public.
 
-    Parameters
-    ----------
-    work : Work
-        Where `gusto_ami.parquet` lies.
-    swapped : bool
-        Whether the private region becomes the public one.
-
-    Returns
-    -------
-    Pair
-        1224 and 583 patients, or the other way round.
+    1224 and 583 patients, or the other way round.
     """
     table = work.parquet("gusto_ami.parquet", (*COVARIATES, OUTCOME, "grpl"))
     columns = {each: table.column(each).to_numpy(zero_copy_only=False) for each in (*COVARIATES, OUTCOME)}
@@ -245,15 +191,7 @@ def clinical(work: Work, swapped: bool = False) -> Pair:
 def shipped(work: Work) -> Pair:
     """Read the example that comes with the authors' code.
 
-    Parameters
-    ----------
-    work : Work
-        Where `hybrid_sim_private.parquet` and `hybrid_sim_public.parquet` lie.
-
-    Returns
-    -------
-    Pair
-        Two covariates, 1000 rows each.
+    Two covariates, 1000 rows each.
     """
     private, public = (
         {each: table.column(each).to_numpy() for each in ("x1", "x2", "y")}
@@ -266,15 +204,7 @@ def shipped(work: Work) -> Pair:
 def private_methods(pair: Pair) -> dict[str, Callable[[float], Method]]:
     """Return what is compared with the published algorithm, by the total epsilon.
 
-    Parameters
-    ----------
-    pair : Pair
-        Whose public records they weight.
-
-    Returns
-    -------
-    dict of str to callable
-        "histogram", which needs few columns, "hybrid" and "public subset".
+    "histogram", which needs few columns, "hybrid" and "public subset".
     """
     common: dict[str, Any] = {"fit_intercept": pair.fit_intercept}
     weighted: dict[str, Any] = {**common, "public": pair.records}
@@ -288,17 +218,7 @@ def private_methods(pair: Pair) -> dict[str, Callable[[float], Method]]:
 def published(pair: Pair, sizes: tuple[int, ...]) -> partial[Method]:
     """Return Algorithm 2 as printed, which takes the epsilon that it claims.
 
-    Parameters
-    ----------
-    pair : Pair
-        Whose public records it weights.
-    sizes : tuple of int
-        Numbers of public points to choose between.
-
-    Returns
-    -------
-    callable
-        Half of epsilon is for the weights, half for each criterion.
+    Half of epsilon is for the weights, half for each criterion.
     """
     return partial(
         PublicSubset.of, public=pair.records, fit_intercept=pair.fit_intercept, as_published=True, sizes=sizes

@@ -47,15 +47,7 @@ PAIRS = {"1224 private, 583 public": False, "583 private, 1224 public": True}
 def gusto(work: Work) -> list[Row]:
     """Compute the errors of one part on two regions, each of them private once.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is one of `PARTS`.
-
-    Returns
-    -------
-    list of Row
-        By pair, epsilon and number of points.
+    By pair, epsilon and number of points.
     """
     found = []
     for name, swapped in PAIRS.items():
@@ -69,15 +61,7 @@ def gusto(work: Work) -> list[Row]:
 def example(work: Work) -> list[Row]:
     """Compute the errors of one part on the tables that come with the authors' code.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is one of `PARTS`, or the authors' own output.
-
-    Returns
-    -------
-    list of Row
-        By epsilon and number of points.
+    By epsilon and number of points.
     """
     pair = shipped(work)
     if work.part == DEPOSITED.name:

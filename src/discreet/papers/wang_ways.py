@@ -103,21 +103,7 @@ class Protocol:
 def drawn(work: Work, number: int, pair: Pair, protocol: Protocol) -> Iterator[Row]:
     """Compute one draw of a part.
 
-    Parameters
-    ----------
-    work : Work
-        Whose part is one of `PARTS`.
-    number : int
-        Of the draw.
-    pair : Pair
-        Of tables.
-    protocol : Protocol
-        Epsilons and sizes.
-
-    Yields
-    ------
-    Row
-        Errors t.
+    Errors t.
     """
     if work.part == FREE:
         yield Row(PUBLIC.name, {}, pair.error(pair.fit(pair.public)).t)
@@ -164,15 +150,7 @@ def _source(work: Work, number: int, epsilon: int) -> Source:
 def averaged(rows: Iterable[Row]) -> list[Row]:
     """Return the means of rows of the same column and settings.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        Of single draws.
-
-    Returns
-    -------
-    list of Row
-        With standard errors, where there are at least two draws.
+    With standard errors, where there are at least two draws.
     """
     found: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:

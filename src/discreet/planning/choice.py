@@ -64,38 +64,8 @@ def best_selection(
 ) -> Choice:
     """Return the selection whose columns overlap most with the right ones, over the scenarios that are supposed.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        Numeric, with bounds.
-    candidates : sequence of str, optional
-        Columns that may be selected; default all listed ones but the target.
-    epsilon : float
-        In nats.
-    delta : float
-        0 leaves out what needs one.
-    n_rows : int, optional
-        A public guess, where the number is private.
-    progress : callable, optional
-        Told of the tables.
-    supposed : dict or Supposition, optional
-        What is supposed of the table, from public knowledge alone: where that does not say which columns matter, or how
-        many, scenarios of one to four of them are tried.
+    The same for the same public facts: its simulation is seeded.
 
-    Returns
-    -------
-    Choice
-        The same for the same public facts: its simulation is seeded.
-
-    Raises
-    ------
-    InvalidParameterError
-        When epsilon is out of range, or nobody says how many rows there are.
-
-    Notes
-    -----
     Where nothing else is supposed, the columns that matter explain half of the variance of a target whose bounds lie at
     three standard deviations; where nothing at all is, also a tenth of it, by two and three columns correlated by .6
     each with the next. Scenarios count alike. Cost: a few seconds for a thousand rows and six candidates.

@@ -25,15 +25,7 @@ class DrawnTables:
     def table(self, seed: int) -> SimulatedTable:
         """Return the table of a seed.
 
-        Parameters
-        ----------
-        seed : int
-            Non-negative.
-
-        Returns
-        -------
-        SimulatedTable
-            The same rows each time.
+        The same rows each time.
         """
         if seed in self._kept:
             return self._kept[seed]

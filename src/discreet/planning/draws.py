@@ -12,17 +12,7 @@ Floats = npt.NDArray[np.float64]
 def uniforms(rng: Source, *shape: int) -> Floats:
     """Return numbers spread evenly over (0, 1).
 
-    Parameters
-    ----------
-    rng : Source
-        Seeded: nothing here is private.
-    *shape : int
-        Of the array.
-
-    Returns
-    -------
-    ndarray of float
-        Multiples of 2^-53, shifted by half of one.
+    Multiples of 2^-53, shifted by half of one.
     """
     words = rng.words(int(np.prod(shape))) >> np.uint64(11)
     return np.asarray((words.astype(np.float64) + 0.5) * 2.0**-53).reshape(shape)
@@ -31,16 +21,6 @@ def uniforms(rng: Source, *shape: int) -> Floats:
 def normals(rng: Source, *shape: int) -> Floats:
     """Return standard normal numbers.
 
-    Parameters
-    ----------
-    rng : Source
-        Seeded: nothing here is private.
-    *shape : int
-        Of the array.
-
-    Returns
-    -------
-    ndarray of float
-        Within 8.3 of zero.
+    Within 8.3 of zero.
     """
     return np.asarray(ndtri(uniforms(rng, *shape)), dtype=np.float64)

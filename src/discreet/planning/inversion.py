@@ -48,36 +48,8 @@ def epsilon_for(
 ) -> Expected | None:
     """Return the least epsilon at which a selection does as well as is wanted.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        What tables are drawn from.
-    rival : Rival
-        The selection.
-    wanted : float
-        In (0, 1).
-    measure : {"right", "overlap", "explained"}
-        What must reach it.
-    n_tables : int
-        Tables for the first points of the curve, the same for each; a quarter as many for the bisection, and twice as
-        many, others each time, where the curve meets the goal.
-    seed : int
-        Of the simulation.
-    tables : DrawnTables, optional
-        Tables of the same scenario that may have been drawn before.
+    There; None where even a very large epsilon does not do.
 
-    Returns
-    -------
-    Expected or None
-        There; None where even a very large epsilon does not do.
-
-    Raises
-    ------
-    InvalidParameterError
-        When `wanted` is not in (0, 1).
-
-    Notes
-    -----
     Where a method does no better with more epsilon over some range, the epsilon found may be any of that range.
     Bisection in log epsilon, then a logistic curve through points around its end; where the curve meets the goal is
     the next point, until the curve through that one too says that it is met there.
@@ -152,29 +124,7 @@ def epsilons_for(
 ) -> list[Expected]:
     """Return for each selection the least epsilon at which it does as well as is wanted.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        What tables are drawn from.
-    rivals : sequence of Rival
-        The selections.
-    wanted : float
-        In (0, 1).
-    measure : {"right", "overlap", "explained"}
-        What must reach it.
-    n_tables : int
-        As for `epsilon_for`.
-    seed : int
-        Of the simulation.
-    n_processes : int
-        At most; the numbers are the same.
-    progress : callable, optional
-        Told of the rivals.
-
-    Returns
-    -------
-    list of Expected
-        In the order of the rivals; those that do not reach it are left out.
+    In the order of the rivals; those that do not reach it are left out.
     """
     work, found = _Inversion(scenario, wanted, measure, n_tables, seed), list[Expected | None]()
     start = time.perf_counter()

@@ -18,22 +18,8 @@ Result = TypeVar("Result")
 def spread(work: Callable[[Item], Result], items: Iterable[Item], n_processes: int) -> Iterator[Result]:
     """Do work in several processes.
 
-    Parameters
-    ----------
-    work : callable
-        Something that another process can be sent.
-    items : iterable
-        What it is done to.
-    n_processes : int
-        At least 1.
+    Results in the order of the items.
 
-    Yields
-    ------
-    Any
-        Results in the order of the items.
-
-    Notes
-    -----
     Started anew, not forked: a fork would copy locks that other threads hold. Ctrl-C ends all of them at once.
     """
     before = set(multiprocessing.active_children())

@@ -60,30 +60,7 @@ class PublicPattern:
     def of(cls, metadata: Metadata, target: str, candidates: Sequence[str], public: Any) -> "PublicPattern":
         """Read a public table.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            Of the private table: both have the same columns. What it declares public must be this file.
-        target : str
-            Numeric, with bounds.
-        candidates : sequence of str
-            With bounds or levels.
-        public : path, frame or PublicRecords
-            The public table.
-
-        Returns
-        -------
-        PublicPattern
-            Its complete records, cut at the declared bounds.
-
-        Raises
-        ------
-        DataMismatchError
-            When a column is missing, a level is not declared, or too few records are complete.
-        MetadataError
-            When the metadata declare another file public, or a column lacks bounds or levels.
-        InvalidParameterError
-            When there is no such file.
+        Its complete records, cut at the declared bounds.
         """
         records = public if isinstance(public, PublicRecords) else PublicRecords(public, metadata)
         design = Design.plan(metadata, target, candidates)
@@ -110,15 +87,9 @@ class PublicPattern:
     def draw(self, uniforms: Floats) -> Floats:
         """Return records drawn with replacement.
 
-        Parameters
-        ----------
-        uniforms : ndarray of float, shape (n_rows,)
-            In (0, 1): each decides a record.
+        Their scores.
 
-        Returns
-        -------
-        ndarray of float, shape (n_rows, n_candidates)
-            Their scores.
+        Shapes: uniforms (n_rows,); returns (n_rows, n_candidates).
         """
         ends = np.cumsum(self.records)
         places = np.searchsorted(ends, uniforms * ends[-1], side="right")
@@ -128,30 +99,18 @@ class PublicPattern:
     def mean(self, values: Floats) -> float:
         """Return the mean over the records.
 
-        Parameters
-        ----------
-        values : ndarray of float, shape (n_points,)
-            Of each point.
+        In their unit.
 
-        Returns
-        -------
-        float
-            In their unit.
+        Shapes: values (n_points,).
         """
         return float(np.average(values, weights=self.records))
 
     def variance(self, values: Floats) -> float:
         """Return the variance over the records.
 
-        Parameters
-        ----------
-        values : ndarray of float, shape (n_points,)
-            Of each point.
+        In their squared unit.
 
-        Returns
-        -------
-        float
-            In their squared unit.
+        Shapes: values (n_points,).
         """
         return self.mean((values - self.mean(values)) ** 2)
 
@@ -181,28 +140,10 @@ class PublicEffects(NamedTuple):
 def public_effects(pattern: PublicPattern, metadata: Metadata, candidates: Sequence[str]) -> PublicEffects:
     """Return the least squares coefficients of the columns that BIC selects in public records; nothing is private.
 
-    Parameters
-    ----------
-    pattern : PublicPattern
-        The records.
-    metadata : Metadata
-        Tells which columns are categories.
-    candidates : sequence of str
-        Columns of the pattern, in order.
+    May have no effects at all.
 
-    Returns
-    -------
-    PublicEffects
-        May have no effects at all.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there are more candidates than can be searched, or the columns leave no residual.
-
-    References
-    ----------
-    Schwarz 1978, Estimating the dimension of a model (BIC: n log(RSS / n) + log(n) times the number of coefficients).
+    Source: Schwarz 1978, Estimating the dimension of a model (BIC: n log(RSS / n) + log(n) times the number of
+    coefficients).
     """
     if len(candidates) > MOST_SEARCHED:
         raise InvalidParameterError(
@@ -242,17 +183,7 @@ def public_effects(pattern: PublicPattern, metadata: Metadata, candidates: Seque
 def level_places(scores: Floats, n_levels: int) -> npt.NDArray[np.int64]:
     """Return the places of levels.
 
-    Parameters
-    ----------
-    scores : ndarray of float
-        From 0 to 1.
-    n_levels : int
-        Of the category.
-
-    Returns
-    -------
-    ndarray of int64
-        From 0.
+    From 0.
     """
     found: npt.NDArray[np.int64] = np.rint(scores * (n_levels - 1)).astype(np.int64)
     return found
@@ -261,21 +192,9 @@ def level_places(scores: Floats, n_levels: int) -> npt.NDArray[np.int64]:
 def signal(scores: Floats, names: Sequence[str], effects: Mapping[str, float], levels: Any) -> Floats:
     """Return what columns add to the target.
 
-    Parameters
-    ----------
-    scores : ndarray of float, shape (n, n_candidates)
-        Of rows.
-    names : sequence of str
-        Of the candidates.
-    effects : dict of str to float
-        By column.
-    levels : dict of str to tuple of float
-        Of categories whose levels do not rise evenly, in place of their effect.
+    In the target's unit.
 
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        In the target's unit.
+    Shapes: scores (n, n_candidates); returns (n,).
     """
     straight = np.array([0.0 if name in levels else effects.get(name, 0.0) for name in names])
     total = scores @ straight

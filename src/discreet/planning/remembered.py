@@ -83,15 +83,7 @@ def _inside(problem: SubsetProblem, masks: Masks) -> Floats:
 def remembered(prepared: Preparation) -> Preparation:
     """Return a request that selects by the same law in less time, where there is one.
 
-    Parameters
-    ----------
-    prepared : Preparation
-        A request.
-
-    Returns
-    -------
-    Preparation
-        Itself for all but small plain requests of constrained least squares and of noisy moments.
+    Itself for all but small plain requests of constrained least squares and of noisy moments.
     """
     if isinstance(prepared, PreparedMoments):
         return remembered_moments(prepared)

@@ -88,15 +88,7 @@ def _residuals(gram: Floats, xty: Floats, yty: float, kept: npt.NDArray[np.bool_
 def remembered_moments(prepared: PreparedMoments) -> PreparedMoments:
     """Return a request that selects the same columns in less time, where there is one.
 
-    Parameters
-    ----------
-    prepared : PreparedMoments
-        A request.
-
-    Returns
-    -------
-    PreparedMoments
-        Itself for all but plain selections.
+    Itself for all but plain selections.
     """
     method = prepared.method
     if type(prepared) is not PreparedMoments or not isinstance(method, SufficientStatistics):

@@ -38,17 +38,7 @@ class SimulatedTable(FrameTable):
     def remembered(self, key: Any, value: Callable[[], Any]) -> Any:
         """Return what was computed before, or compute it.
 
-        Parameters
-        ----------
-        key : hashable
-            All that decides the value, the table apart.
-        value : callable
-            Computes it.
-
-        Returns
-        -------
-        Any
-            Not to be changed.
+        Not to be changed.
         """
         if key not in self._known:
             self._known[key] = value()
@@ -138,34 +128,13 @@ def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:
 def design_key(design: Design) -> tuple[Any, ...]:
     """Return all that decides how a table's rows are encoded.
 
-    Parameters
-    ----------
-    design : Design
-        The row map.
-
-    Returns
-    -------
-    tuple
-        Hashable.
+    Hashable.
     """
     bounds = bounds_key(design.metadata, design.columns)
     return design.columns, design.center, design.bound, design.row_norm, design.unit_bound, bounds
 
 
 def bounds_key(metadata: Metadata, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return what may differ between the metadata of one table: bounds, where they are bought.
-
-    Parameters
-    ----------
-    metadata : Metadata
-        Of a design.
-    names : sequence of str
-        Its columns.
-
-    Returns
-    -------
-    tuple
-        Of pairs.
-    """
+    """Return what may differ between the metadata of one table: bounds, where they are bought."""
     columns = [metadata.declared(name) for name in names]
     return tuple((getattr(one, "lower", None), getattr(one, "upper", None)) for one in columns)

@@ -23,20 +23,7 @@ LEAST_HALVES = 1e-12
 def named(stated: Any) -> dict[str, Any]:
     """Return what is supposed, by name.
 
-    Parameters
-    ----------
-    stated : dict or None
-        As somebody gave it.
-
-    Returns
-    -------
-    dict
-        A copy; empty where nothing is supposed.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is no mapping.
+    A copy; empty where nothing is supposed.
     """
     if stated is None:
         return {}
@@ -51,22 +38,7 @@ def named(stated: Any) -> dict[str, Any]:
 def number(name: str, value: Any) -> float:
     """Return a number as Python has it.
 
-    Parameters
-    ----------
-    name : str
-        For the error.
-    value : int or float, of Python or numpy
-        Any, also infinite: ranges are checked elsewhere.
-
-    Returns
-    -------
-    float
-        The same.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is no number.
+    The same.
     """
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, bool) or not isinstance(plain, int | float):
@@ -80,22 +52,7 @@ def number(name: str, value: Any) -> float:
 def distinct(name: str, value: Any) -> tuple[float, ...]:
     """Return numbers, each once; a number alone stands for a list of one.
 
-    Parameters
-    ----------
-    name : str
-        For the error.
-    value : float, sequence of float or ndarray
-        At least one number.
-
-    Returns
-    -------
-    tuple of float
-        In the order given.
-
-    Raises
-    ------
-    InvalidParameterError
-        When one is no number.
+    In the order given.
     """
     listed = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(listed, list | tuple):
@@ -106,22 +63,7 @@ def distinct(name: str, value: Any) -> tuple[float, ...]:
 def whole(name: str, value: Any) -> int:
     """Return a whole number as Python has it.
 
-    Parameters
-    ----------
-    name : str
-        For the error.
-    value : int, of Python or numpy
-        Not a bool.
-
-    Returns
-    -------
-    int
-        The same.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is none.
+    The same.
     """
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, bool) or not isinstance(plain, int):
@@ -132,20 +74,7 @@ def whole(name: str, value: Any) -> int:
 def sizes(value: Any) -> dict[str, float]:
     """Return effects by column.
 
-    Parameters
-    ----------
-    value : dict of str to float
-        As somebody gave it.
-
-    Returns
-    -------
-    dict of str to float
-        A copy.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is no mapping of names to numbers.
+    A copy.
     """
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         found = "a name that is no text" if isinstance(value, Mapping) else _kind(value)
@@ -164,26 +93,7 @@ def names_and_rows(
 ) -> tuple[tuple[str, ...], int]:
     """Return the candidates and the number of rows; a table of them must fit into memory.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        Bounds and levels.
-    target : str
-        Numeric.
-    candidates : sequence of str or None
-        Default all listed columns but the target.
-    n_rows : int or None
-        Default that of the metadata.
-
-    Returns
-    -------
-    tuple of tuple of str and int
-        Both known.
-
-    Raises
-    ------
-    InvalidParameterError
-        When nobody says how many rows there are, or they are too many.
+    Both known.
     """
     names = Design.plan(metadata, target, candidates).candidates
     rows = metadata.n_rows if n_rows is None else n_rows
@@ -199,22 +109,7 @@ def names_and_rows(
 
 
 def check_numbers(r_squared: float, correlation: float, noise_sd: float | None) -> None:
-    """Refuse numbers that no table can have.
-
-    Parameters
-    ----------
-    r_squared : float
-        Part of a variance.
-    correlation : float
-        Of two columns.
-    noise_sd : float or None
-        Standard deviation, where it is given.
-
-    Raises
-    ------
-    InvalidParameterError
-        When one is out of range.
-    """
+    """Refuse numbers that no table can have."""
     if (
         not 0.0 < r_squared < 1.0
         or not -1.0 < correlation < 1.0
@@ -227,22 +122,7 @@ def check_numbers(r_squared: float, correlation: float, noise_sd: float | None) 
 
 
 def check_effects(effects: Mapping[str, float] | None, names: Sequence[str], half: float) -> None:
-    """Refuse effects of unknown columns, and sizes that no target can have.
-
-    Parameters
-    ----------
-    effects : dict of str to float or None
-        As they were stated.
-    names : sequence of str
-        Of the candidates.
-    half : float
-        Half the range of the target, in its unit.
-
-    Raises
-    ------
-    InvalidParameterError
-        Naming the first wrong ones.
-    """
+    """Refuse effects of unknown columns, and sizes that no target can have."""
     unknown = [name[:60] for name in effects or {} if name not in names]
     if unknown:
         raise InvalidParameterError(
@@ -258,20 +138,7 @@ def check_effects(effects: Mapping[str, float] | None, names: Sequence[str], hal
 
 
 def check_noise(noise_sd: float, half: float) -> None:
-    """Refuse noise that drowns in rounding, or overflows.
-
-    Parameters
-    ----------
-    noise_sd : float
-        In the target's unit; given, or what is left by what the columns explain.
-    half : float
-        Half the range of the target, in its unit.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is out of range.
-    """
+    """Refuse noise that drowns in rounding, or overflows."""
     if not LEAST_HALVES * half <= noise_sd <= MOST_HALVES * half:
         raise InvalidParameterError(
             f"The standard deviation of the noise must lie in [{LEAST_HALVES * half:g}, {MOST_HALVES * half:g}], from "
@@ -283,18 +150,6 @@ def check_noise(noise_sd: float, half: float) -> None:
 def left_sd(explained: float, r_squared: float, otherwise: float) -> float:
     """Return the standard deviation of what a part of the variance leaves.
 
-    Parameters
-    ----------
-    explained : float
-        Variance that the columns explain.
-    r_squared : float
-        Which part of the whole that is.
-    otherwise : float
-        Where they explain nothing.
-
-    Returns
-    -------
-    float
-        In the unit of the target.
+    In the unit of the target.
     """
     return math.sqrt(explained * (1.0 - r_squared) / r_squared) if explained > 0.0 else otherwise

@@ -76,20 +76,7 @@ class Supposition:
     def of(cls, stated: "Mapping[str, Any] | Supposition | None") -> "Supposition":
         """Return what is stated by name; a number stands for a list of one.
 
-        Parameters
-        ----------
-        stated : dict, Supposition or None
-            Of the fields.
-
-        Returns
-        -------
-        Supposition
-            Checked.
-
-        Raises
-        ------
-        InvalidParameterError
-            When it is no mapping, a name is unknown, or a value is of a wrong kind.
+        Checked.
         """
         if isinstance(stated, cls):
             return stated
@@ -136,29 +123,7 @@ class Supposition:
     ) -> list[Scenario]:
         """Return all scenarios: effects multiplied last, the correlation first.
 
-        Parameters
-        ----------
-        metadata : Metadata
-            Bounds and levels.
-        target : str
-            Numeric.
-        candidates : sequence of str, optional
-            Default all listed columns but the target.
-        n_rows : int, optional
-            Default that of the metadata.
-        n_true : int, optional
-            Where nobody says how many columns matter.
-
-        Returns
-        -------
-        list of Scenario
-            At least one.
-
-        Raises
-        ------
-        DiscreetError
-            As `Scenario.of` and `Scenario.like` raise them; a MetadataError also when the metadata do not declare that
-            the public table is the one that is given.
+        At least one.
         """
         stated: dict[str, Any] = {"effects": self.effects, "noise_sd": self.noise_sd, "n_rows": n_rows}
         found = list[Scenario]()
@@ -190,15 +155,7 @@ class Supposition:
     def record(self, scenarios: Sequence[Scenario]) -> dict[str, Any]:
         """Return what was stated, as public facts that JSON can hold.
 
-        Parameters
-        ----------
-        scenarios : sequence of Scenario
-            That were made of it.
-
-        Returns
-        -------
-        dict
-            Empty where nothing was stated.
+        Empty where nothing was stated.
         """
         found: dict[str, Any] = {}
         for name in ("effects", "n_true", "noise_sd", "r_squared", "correlation", "times"):
@@ -213,15 +170,7 @@ class Supposition:
 def pattern_record(scenario: Scenario) -> dict[str, Any] | None:
     """Return which public table a scenario is drawn from.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        Any.
-
-    Returns
-    -------
-    dict or None
-        Its name, digest and number of complete records.
+    Its name, digest and number of complete records.
     """
     own = scenario.pattern
     if own is None:

@@ -46,10 +46,7 @@ class Condition:
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it.
 
-        Returns
-        -------
-        dict
-            Its fields, what is needed None where no number would do, and whether it holds.
+        Its fields, what is needed None where no number would do, and whether it holds.
         """
         needed = self.needed if math.isfinite(self.needed) else None
         own = {"quantity": self.quantity, "relation": self.relation, "needed": needed, "found": self.found}
@@ -84,32 +81,16 @@ class _Facts:
 def conditions(scenario: Scenario, rivals: Sequence[Rival], epsilon: float) -> list[dict[str, Any]]:
     """Return the theorems that speak of some of the selections, with their conditions.
 
-    Parameters
-    ----------
-    scenario : Scenario
-        What the table is supposed to be like; without any effect no theorem speaks.
-    rivals : sequence of Rival
-        The selections: of each method, the first whose clip and limit are public.
-    epsilon : float
-        Of all parts together, in nats.
+    Theorem 1 where pcls is among them, theorem 2 where pcpl is: `theorem`, `method`, `rival`, `epsilon`,
+    `model_penalty`, `conditions` and whether all hold.
 
-    Returns
-    -------
-    list of dict
-        Theorem 1 where pcls is among them, theorem 2 where pcpl is: `theorem`, `method`, `rival`, `epsilon`,
-        `model_penalty`, `conditions` and whether all hold.
-
-    Notes
-    -----
     n^alpha is the number of models, and the constant c, whose size decides how fast the chance of an error vanishes, is
     taken as 0: what is needed is the least. Where the paper's units hang on a residual variance of 1 the target is
     scaled to it. Its noise is at least that of the methods here, so for these a smaller penalty may do.
 
-    References
-    ----------
-    Lei et al. 2018, theorems 1 and 2 with conditions (18) to (20); privacy specification 1.7: the penalty must also
-    outweigh the noise, phi >= 4 alpha (r + R)^2 log(n) / epsilon, or the bound of theorem 1 is no bound. By the same
-    step theorem 2 asks for phi >= 64 alpha (r + R)^2 log(n) / (epsilon sigma^2).
+    Source: Lei et al. 2018, theorems 1 and 2 with conditions (18) to (20); privacy specification 1.7: the penalty
+    must also outweigh the noise, phi >= 4 alpha (r + R)^2 log(n) / epsilon, or the bound of theorem 1 is no bound. By
+    the same step theorem 2 asks for phi >= 64 alpha (r + R)^2 log(n) / (epsilon sigma^2).
     """
     found = []
     for method in ("pcls", "pcpl"):

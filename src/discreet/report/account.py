@@ -25,15 +25,7 @@ class Standing:
 def standing(ledger: LedgerRecord) -> Standing:
     """Return where an account stood.
 
-    Parameters
-    ----------
-    ledger : LedgerRecord
-        As the release holds it.
-
-    Returns
-    -------
-    Standing
-        In rho for an account under zCDP. Of its epsilon only the cap's is told: the one of a running rho is no bound.
+    In rho for an account under zCDP. Of its epsilon only the cap's is told: the one of a running rho is no bound.
     """
     if ledger.accounting == "basic" or ledger.rho_spent is None or ledger.rho_cap is None:
         return Standing("epsilon", ledger.epsilon_spent, ledger.epsilon_cap, None)

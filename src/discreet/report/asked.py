@@ -12,15 +12,7 @@ Kind = Literal["selection", "fit", "both", "moments"]
 def kind(release: Release) -> Kind:
     """Return what a release answers.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    {"selection", "fit", "both", "moments"}
-        "both" is a selection and the coefficients of what it selected; "moments" are noisy moments alone.
+    "both" is a selection and the coefficients of what it selected; "moments" are noisy moments alone.
     """
     steps = any(step.name in ("selection", "screening") for step in release.steps)
     chooses = release.method.casefold() == "run" or steps or bool(release.by_size)
@@ -32,15 +24,7 @@ def kind(release: Release) -> Kind:
 def target(release: Release) -> str:
     """Return the name of the response.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    str
-        As asked, or as declared.
+    As asked, or as declared.
     """
     declared = [column.name for column in release.public if column.role == "target"]
     return str(release.request.get("target") or (declared or ["the target"])[0])
@@ -49,15 +33,7 @@ def target(release: Release) -> str:
 def candidates(release: Release) -> tuple[str, ...]:
     """Return the names of the columns that could be used.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    tuple of str
-        As asked, or as declared; none when they are too many to be listed.
+    As asked, or as declared; none when they are too many to be listed.
     """
     given = release.request.get("candidates")
     if isinstance(given, dict):  # too many to list
@@ -68,15 +44,7 @@ def candidates(release: Release) -> tuple[str, ...]:
 def n_candidates(release: Release) -> int:
     """Return how many columns could be used.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    int
-        As asked, or as declared.
+    As asked, or as declared.
     """
     given = release.request.get("candidates")
     told = given.get("count") if isinstance(given, dict) else None
@@ -86,15 +54,7 @@ def n_candidates(release: Release) -> int:
 def is_screening(release: Release) -> bool:
     """Tell whether columns were rated one by one and not as models.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    bool
-        False for a plan that goes on after a screening.
+    False for a plan that goes on after a screening.
     """
     return release.noise.mechanism in CHOSEN_AMONG and release.fit is None
 
@@ -102,15 +62,7 @@ def is_screening(release: Release) -> bool:
 def forced(release: Release) -> tuple[str, ...]:
     """Return the names of the columns that stood in every model.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    tuple of str
-        Perhaps none.
+    Perhaps none.
     """
     given = parameters(release)
     first = given.get("select")
@@ -120,15 +72,7 @@ def forced(release: Release) -> tuple[str, ...]:
 def parameters(release: Release) -> dict[str, Any]:
     """Return the public parameters.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    dict
-        By name.
+    By name.
     """
     given = release.request.get("parameters")
     return {str(name): value for name, value in given.items()} if isinstance(given, dict) else {}
@@ -137,15 +81,7 @@ def parameters(release: Release) -> dict[str, Any]:
 def settings(release: Release) -> dict[str, Any]:
     """Return the public parameters, those of the steps of a run one by one.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    dict
-        By name; a step's parameter is named like ``fit: steps``, what is public of a table like ``public: name``.
+    By name; a step's parameter is named like ``fit: steps``, what is public of a table like ``public: name``.
     """
     found: dict[str, Any] = {}
     for name, value in parameters(release).items():
@@ -157,15 +93,7 @@ def settings(release: Release) -> dict[str, Any]:
 def is_of_selection(release: Release) -> bool:
     """Tell whether the columns of a fit were selected from the same rows.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    bool
-        True when they were selected in this release, or by the moments that it was computed from.
+    True when they were selected in this release, or by the moments that it was computed from.
     """
     if release.fit is None or kind(release) == "both":
         return release.fit is not None
@@ -176,15 +104,7 @@ def is_of_selection(release: Release) -> bool:
 def epsilon(release: Release) -> float:
     """Return the epsilon of a release, promised or asked.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    float
-        In nats; not a number when it says neither.
+    In nats; not a number when it says neither.
     """
     given = parameters(release).get("epsilon", math.nan)
     return release.guarantee.epsilon if release.guarantee else given if isinstance(given, float) else math.nan
@@ -193,17 +113,7 @@ def epsilon(release: Release) -> float:
 def declared(release: Release, name: str | None) -> PublicColumn | None:
     """Return what was declared about a column.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    name : str or None
-        The column.
-
-    Returns
-    -------
-    PublicColumn or None
-        None when nothing was.
+    None when nothing was.
     """
     return next((column for column in release.public if column.name == name), None)
 
@@ -211,14 +121,6 @@ def declared(release: Release, name: str | None) -> PublicColumn | None:
 def names(value: Any) -> tuple[str, ...]:
     """Return a list of names, whatever a request holds in its place.
 
-    Parameters
-    ----------
-    value : Any
-        Anything that JSON can hold.
-
-    Returns
-    -------
-    tuple of str
-        Empty when it is no list.
+    Empty when it is no list.
     """
     return tuple(str(name) for name in value) if isinstance(value, list | tuple) else ()

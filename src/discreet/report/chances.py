@@ -12,17 +12,7 @@ SELDOM = 0.05
 def worst_posterior(epsilon: float, prior: float) -> float:
     """Return the worst belief after a release of this epsilon, for a belief before it.
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats, positive.
-    prior : float
-        In [0, 1].
-
-    Returns
-    -------
-    float
-        In [0, 1].
+    In [0, 1].
     """
     exact_value = exact(min(epsilon, float(MAX_EPSILON)), "epsilon")
     return Guarantee(exact_value, exact(0, "delta"), NeighboringRelation.REPLACE_ONE).worst_posterior(prior)
@@ -31,17 +21,7 @@ def worst_posterior(epsilon: float, prior: float) -> float:
 def swap_chance(law: str, gap: float) -> float | None:
     """Return the chance that noise puts the worse of two models first.
 
-    Parameters
-    ----------
-    law : str
-        The noise's law.
-    gap : float
-        Distance of the two scores, in noise scales.
-
-    Returns
-    -------
-    float or None
-        A probability; None when the law is not known here.
+    A probability; None when the law is not known here.
     """
     if law == "exponential":
         return math.exp(-gap) / 2
@@ -55,17 +35,7 @@ def swap_chance(law: str, gap: float) -> float | None:
 def seldom_gap(law: str, n_rivals: int = 1) -> float | None:
     """Return the gap from which on a model loses to `n_rivals` worse ones seldom, by adding up their chances.
 
-    Parameters
-    ----------
-    law : str
-        The noise's law.
-    n_rivals : int
-        How many models lie at least the gap behind.
-
-    Returns
-    -------
-    float or None
-        In noise scales; None when the law is not known here.
+    In noise scales; None when the law is not known here.
     """
     if swap_chance(law, 0.0) is None:
         return None

@@ -44,23 +44,7 @@ _STYLE = {
 def axis(channel: Any, name: str, axis: alt.Axis, end: float = 1.0, start: float = 0.0) -> Any:
     """Return a channel of numbers with its axis.
 
-    Parameters
-    ----------
-    channel : class
-        Such as ``alt.X``.
-    name : str
-        Field of the data.
-    axis : alt.Axis
-        Its axis.
-    end : float
-        Where the axis ends.
-    start : float
-        Where it starts.
-
-    Returns
-    -------
-    object
-        The channel.
+    The channel.
     """
     return channel(f"{name}:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=axis)
 
@@ -68,17 +52,7 @@ def axis(channel: Any, name: str, axis: alt.Axis, end: float = 1.0, start: float
 def shares(title: str, ticks: list[float]) -> alt.Axis:
     """Return an axis of shares in percent.
 
-    Parameters
-    ----------
-    title : str
-        Its title.
-    ticks : list of float
-        In [0, 1].
-
-    Returns
-    -------
-    alt.Axis
-        The axis.
+    The axis.
     """
     return alt.Axis(title=title, values=ticks, format=".0%", labelFlush=False)
 
@@ -86,19 +60,7 @@ def shares(title: str, ticks: list[float]) -> alt.Axis:
 def line(rows: list[dict[str, Any]], color: str, **style: Any) -> alt.Chart:
     """Return a curve.
 
-    Parameters
-    ----------
-    rows : list of dict
-        Its points.
-    color : str
-        One of the colors above.
-    **style : Any
-        Further properties of the mark.
-
-    Returns
-    -------
-    alt.Chart
-        Without channels.
+    Without channels.
     """
     chart: alt.Chart = alt.Chart(alt.InlineData(values=rows)).mark_line(color=color, **({"strokeWidth": 2.5} | style))
     return chart
@@ -107,15 +69,7 @@ def line(rows: list[dict[str, Any]], color: str, **style: Any) -> alt.Chart:
 def dot(row: dict[str, float]) -> alt.Chart:
     """Return a point that stands out.
 
-    Parameters
-    ----------
-    row : dict
-        Its place.
-
-    Returns
-    -------
-    alt.Chart
-        Without channels.
+    Without channels.
     """
     chart: alt.Chart = alt.Chart(alt.InlineData(values=[row])).mark_point(filled=True, size=60, color=ACCENT, opacity=1)
     return chart
@@ -124,21 +78,7 @@ def dot(row: dict[str, float]) -> alt.Chart:
 def text(row: dict[str, float], told: str, color: str, **style: Any) -> alt.Chart:
     """Return a text at a place.
 
-    Parameters
-    ----------
-    row : dict
-        Its place.
-    told : str
-        The text.
-    color : str
-        One of the colors above.
-    **style : Any
-        Further properties of the mark.
-
-    Returns
-    -------
-    alt.Chart
-        Without channels.
+    Without channels.
     """
     chart: alt.Chart = alt.Chart(alt.InlineData(values=[row])).mark_text(text=told, color=color, fontSize=13, **style)
     return chart
@@ -147,25 +87,7 @@ def text(row: dict[str, float], told: str, color: str, **style: Any) -> alt.Char
 def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, width: int = WIDTH, left: int = 4) -> str:
     """Return layers drawn as an element of a page.
 
-    Parameters
-    ----------
-    name : str
-        Keeps the ids of several pictures on a page apart.
-    layers : list of alt.Chart
-        From back to front.
-    told : str
-        What the picture shows, for those who do not see it.
-    height : int
-        Of the plot, in pixels.
-    width : int
-        Of the plot, in pixels.
-    left : int
-        Room at the left, in pixels, beside what the texts are measured to need: a page's font may be wider.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     chart = alt.layer(*layers).properties(
         width=width, height=height, padding={"left": left, "right": 8, "top": 4, "bottom": 4}
@@ -176,19 +98,7 @@ def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, wid
 def element(name: str, chart: alt.TopLevelMixin, told: str) -> str:
     """Return a chart drawn as an element of a page.
 
-    Parameters
-    ----------
-    name : str
-        Keeps the ids of several pictures on a page apart.
-    chart : alt.Chart or a composition of charts
-        Without a theme of its own.
-    told : str
-        What it shows, for those who do not see it.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     asked = _drawable(chart.to_dict(validate=False)) | {"config": _STYLE}
     drawn = vl_convert.vegalite_to_svg(asked, allowed_base_urls=[])

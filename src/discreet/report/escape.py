@@ -24,15 +24,7 @@ _MARKDOWN_LINKS = re.compile(r"(?=://|@)|(?<=www)(?=\.)", re.IGNORECASE)
 def to_text(value: object) -> Markup:
     """Return a value for a terminal, without a control character.
 
-    Parameters
-    ----------
-    value : object
-        Anything with a text form.
-
-    Returns
-    -------
-    Markup
-        One line.
+    One line.
     """
     return Markup(visible(value))  # noqa: S704 - a terminal knows no markup
 
@@ -40,15 +32,7 @@ def to_text(value: object) -> Markup:
 def to_html(value: object) -> Markup:
     """Return a value as text of an HTML page.
 
-    Parameters
-    ----------
-    value : object
-        Anything with a text form.
-
-    Returns
-    -------
-    Markup
-        Escaped, fit for elements and quoted attributes.
+    Escaped, fit for elements and quoted attributes.
     """
     return escape(visible(value))
 
@@ -56,15 +40,7 @@ def to_html(value: object) -> Markup:
 def to_markdown(value: object) -> Markup:
     r"""Return a value as text of a Markdown paragraph, list item or table cell.
 
-    Parameters
-    ----------
-    value : object
-        Anything with a text form.
-
-    Returns
-    -------
-    Markup
-        Neither a mark, a link, a cell's end nor HTML.
+    Neither a mark, a link, a cell's end nor HTML.
 
     Examples
     --------
@@ -80,18 +56,6 @@ def to_markdown(value: object) -> Markup:
 def to_cell(text: str) -> str:
     """Return a text as the cell of a table that a spreadsheet opens but does not run.
 
-    Parameters
-    ----------
-    text : str
-        Such as a name or a level of a category.
-
-    Returns
-    -------
-    str
-        With a quote in front of what a spreadsheet takes for a formula, also where it would start a cell because
-        the table is split at semicolons, tabs or line ends; a number is left as it is. Control characters other than
-        these are written out. Not yet quoted for CSV.
-
     Examples
     --------
     >>> to_cell("=1+1"), to_cell("a;@b"), to_cell("-1.5"), to_cell("low-income")
@@ -105,15 +69,7 @@ def to_cell(text: str) -> str:
 def flow(value: Markup) -> Markup:
     """Return an escaped text on one line.
 
-    Parameters
-    ----------
-    value : Markup
-        Escaped text.
-
-    Returns
-    -------
-    Markup
-        The same, each run of white space one space.
+    The same, each run of white space one space.
     """
     return Markup(" ".join(value.split()))  # noqa: S704 - it was escaped before
 
@@ -121,19 +77,7 @@ def flow(value: Markup) -> Markup:
 def fill(value: Markup, first: str = "  ", rest: str = "  ") -> Markup:
     """Return an escaped text in lines that a terminal shows whole.
 
-    Parameters
-    ----------
-    value : Markup
-        Escaped text.
-    first : str
-        What the first line starts with.
-    rest : str
-        What the other lines start with.
-
-    Returns
-    -------
-    Markup
-        Lines of at most 80 columns; a word that is too long is broken.
+    Lines of at most 80 columns; a word that is too long is broken.
     """
     lines, line = [], first
     for word in value.split():
@@ -149,17 +93,7 @@ def fill(value: Markup, first: str = "  ", rest: str = "  ") -> Markup:
 def field(label: str, value: object) -> Markup:
     """Return a labeled line for a terminal, its value aligned and wrapped.
 
-    Parameters
-    ----------
-    label : str
-        A short word of ours.
-    value : object
-        Escaped text, or anything with a text form.
-
-    Returns
-    -------
-    Markup
-        Lines of at most 80 columns.
+    Lines of at most 80 columns.
     """
     text = value if isinstance(value, Markup) else to_text(value)
     return fill(text, f"{label:<12} ", " " * 13)
@@ -168,17 +102,7 @@ def field(label: str, value: object) -> Markup:
 def line(label: object, *cells: str) -> Markup:
     """Return a row of a small table for a terminal: a label and short cells at the right.
 
-    Parameters
-    ----------
-    label : object
-        Escaped text, or anything with a text form, of at most 35 columns.
-    *cells : str
-        At most four, of at most 7 columns each.
-
-    Returns
-    -------
-    Markup
-        One line of at most 80 columns.
+    One line of at most 80 columns.
     """
     text = "".join(f"{cell:>8}" for cell in cells)
     return Markup(f"{'':13}{to_text(label):<32}{text}")  # noqa: S704 - cells are numbers of ours
@@ -187,15 +111,7 @@ def line(label: object, *cells: str) -> Markup:
 def lines(value: str) -> Markup:
     """Return a table that was made for a terminal as it is.
 
-    Parameters
-    ----------
-    value : str
-        Lines whose names have no control character.
-
-    Returns
-    -------
-    Markup
-        The same lines.
+    The same lines.
     """
     return Markup("\n".join(visible(row) for row in value.split("\n")))  # noqa: S704 - a terminal knows no markup
 

@@ -41,17 +41,7 @@ class Bar:
 def coefficients(release: Release, fitted: FitRecord) -> str:
     """Return every coefficient, with its interval if any, in what its column makes from end to end of its range.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    fitted : FitRecord
-        Its regression, with a coefficient beside the constant term.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     bars = _bars(release, fitted)
     start, end = _domain([bar for bar in bars if not math.isnan(bar.estimate)])
@@ -93,15 +83,7 @@ def _spoken(told: list[Bar], fitted: FitRecord) -> str:
 def sizes(release: Release) -> str:
     """Return R squared of the best model of every size, with its interval.
 
-    Parameters
-    ----------
-    release : Release
-        With models by size.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     records = by_size.drawn_sizes(release)
     told = {size.size: size for size in by_size.sizes(release)}
@@ -140,15 +122,7 @@ def sizes(release: Release) -> str:
 def steps(release: Release) -> str | None:
     """Return what each step takes of the release's epsilon.
 
-    Parameters
-    ----------
-    release : Release
-        With several steps.
-
-    Returns
-    -------
-    str or None
-        An SVG element; None when the steps' prices do not add up to the whole.
+    An SVG element; None when the steps' prices do not add up to the whole.
     """
     amounts = noise_box.amounts(release)
     total = sum(amounts)

@@ -69,17 +69,7 @@ class Fit:
 def label(record: CoefficientRecord, constant: str = CONSTANT) -> str:
     """Return how a coefficient is called.
 
-    Parameters
-    ----------
-    record : CoefficientRecord
-        The coefficient.
-    constant : str
-        What one that belongs to no column is called.
-
-    Returns
-    -------
-    str
-        Its column, with the level of a category.
+    Its column, with the level of a category.
     """
     if record.column is None:
         return constant
@@ -89,15 +79,7 @@ def label(record: CoefficientRecord, constant: str = CONSTANT) -> str:
 def fit(release: Release) -> Fit | None:
     """Return a release's coefficients in short texts.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    Fit or None
-        None when it has none.
+    None when it has none.
     """
     record = release.fit
     if record is None:
@@ -132,17 +114,7 @@ def fit(release: Release) -> Fit | None:
 def words(release: Release, record: FitRecord) -> str:
     """Return what was estimated.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    record : FitRecord
-        Its estimates.
-
-    Returns
-    -------
-    str
-        Such as ``logistic regression``, ``0.9 quantile`` or ``minimum of the contrast NAME``.
+    Such as ``logistic regression``, ``0.9 quantile`` or ``minimum of the contrast NAME``.
     """
     given = asked.parameters(release)
     if record.family == "quantile" and isinstance(given.get("quantile"), float):
@@ -155,15 +127,7 @@ def words(release: Release, record: FitRecord) -> str:
 def drawn(record: FitRecord) -> list[CoefficientRecord]:
     """Return the coefficients that a picture shows, in their order.
 
-    Parameters
-    ----------
-    record : FitRecord
-        The regression.
-
-    Returns
-    -------
-    list of CoefficientRecord
-        Without the constant term; where they are too many, those that stand out most from their intervals.
+    Without the constant term; where they are too many, those that stand out most from their intervals.
     """
     shown = [one for one in record.coefficients if one.column is not None and math.isfinite(one.estimate)]
     kept = sorted(range(len(shown)), key=lambda at: -_clearness(shown[at]))[:MOST_DRAWN]
@@ -178,48 +142,21 @@ def _clearness(record: CoefficientRecord) -> float:
 def share(record: CoefficientRecord) -> float:
     """Return how much of an interval's variance is privacy noise.
 
-    Parameters
-    ----------
-    record : CoefficientRecord
-        The coefficient.
-
-    Returns
-    -------
-    float
-        In [0, 1]; not a number when that cannot be told.
+    In [0, 1]; not a number when that cannot be told.
     """
     total = record.sampling_variance + record.privacy_variance
     return record.privacy_variance / total if total > 0 and math.isfinite(total) else math.nan
 
 
 def quantile(confidence: float) -> float:
-    """Return how many standard deviations an interval reaches to each side.
-
-    Parameters
-    ----------
-    confidence : float
-        Level of the interval.
-
-    Returns
-    -------
-    float
-        Of the normal law.
-    """
+    """Return how many standard deviations an interval reaches to each side."""
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def is_empty(record: CoefficientRecord) -> bool:
     """Tell whether an interval holds no information.
 
-    Parameters
-    ----------
-    record : CoefficientRecord
-        The coefficient.
-
-    Returns
-    -------
-    bool
-        True when the interval is infinite, or all that is allowed.
+    True when the interval is infinite, or all that is allowed.
     """
     return record.uninformative or not (math.isfinite(record.low) and math.isfinite(record.high))
 
@@ -227,17 +164,7 @@ def is_empty(record: CoefficientRecord) -> bool:
 def crossing(record: CoefficientRecord, column: PublicColumn | None) -> float:
     """Return what the coefficient is multiplied with when its column goes from one end of its range to the other.
 
-    Parameters
-    ----------
-    record : CoefficientRecord
-        The coefficient.
-    column : PublicColumn or None
-        What was declared about its column.
-
-    Returns
-    -------
-    float
-        Width of the range, in the column's own unit; 1 for a level of a category and where no range is known.
+    Width of the range, in the column's own unit; 1 for a level of a category and where no range is known.
     """
     if record.level is not None or column is None or column.lower is None or column.upper is None:
         return 1.0
@@ -287,17 +214,7 @@ def _bare_line(release: Release, record: CoefficientRecord, fitted: FitRecord) -
 def public_alone(release: Release, record: CoefficientRecord) -> float | None:
     """Return what public records alone make of a coefficient.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    record : CoefficientRecord
-        One of its coefficients.
-
-    Returns
-    -------
-    float or None
-        None when the release tells no such estimate.
+    None when the release tells no such estimate.
     """
     fitted = release.hybrid.public_only if release.hybrid is not None else None
     beside = {one.name: one.estimate for one in fitted.coefficients} if fitted is not None else {}

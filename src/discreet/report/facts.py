@@ -117,21 +117,7 @@ class Facts:
 def gather(release: Release, audience: Audience, n_listed: int | None, contact: str | None = None) -> Facts:
     """Return what a report on a release says.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    audience : {"board", "analyst", "participant"}
-        Who reads it.
-    n_listed : int or None
-        The most columns whose bounds are listed; None lists all.
-    contact : str, optional
-        Whom to ask.
-
-    Returns
-    -------
-    Facts
-        Short texts, not yet escaped.
+    Short texts, not yet escaped.
     """
     guarantee = promise(release)
     columns = tuple(_column(column) for column in _public(release))

@@ -21,15 +21,7 @@ _FLOOR = 1e-3
 def draw(record: HybridRecord) -> dict[str, str]:
     """Return the pictures that a record allows, by name.
 
-    Parameters
-    ----------
-    record : HybridRecord
-        Of a release.
-
-    Returns
-    -------
-    dict of str to str
-        "weights" where private rows weighted public points, "twins" where errors were simulated.
+    "weights" where private rows weighted public points, "twins" where errors were simulated.
     """
     pictures = {}
     if record.points is not None and hybrids.basis(record) == "weights" and math.fsum(record.points.weights) > 0:
@@ -42,15 +34,7 @@ def draw(record: HybridRecord) -> dict[str, str]:
 def weights(points: PointsRecord) -> str:
     """Return the share of weight that the heaviest points hold, beside that of equal weights.
 
-    Parameters
-    ----------
-    points : PointsRecord
-        With a weight above 0.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     parts = hybrids.shares(points.weights)
     n = len(parts) - 1
@@ -77,15 +61,7 @@ def weights(points: PointsRecord) -> str:
 def sizes(record: HybridRecord) -> str:
     """Return the simulated error against the number of points, beside that of public records alone.
 
-    Parameters
-    ----------
-    record : HybridRecord
-        With errors of several numbers of points.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     tried = sorted((one for one in record.twins if one.n_points), key=lambda one: one.n_points or 0)
     alone = [one for one in record.twins if not one.n_points]
@@ -128,15 +104,7 @@ def sizes(record: HybridRecord) -> str:
 def rivals(twins: tuple[TwinRecord, ...]) -> str:
     """Return the simulated errors as dots with the span of the repeats, one row each.
 
-    Parameters
-    ----------
-    twins : tuple of TwinRecord
-        One of them with an error above 0.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     floor, low, high = _span(twins)
     rows: list[dict[str, Any]] = []

@@ -79,15 +79,7 @@ class Hybrid:
 def hybrid(release: Release) -> Hybrid | None:
     """Return what an estimate rests on, in short texts.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    Hybrid or None
-        None when the release is of another kind.
+    None when the release is of another kind.
     """
     record = release.hybrid
     if record is None:
@@ -112,15 +104,7 @@ def hybrid(release: Release) -> Hybrid | None:
 def chosen(record: HybridRecord) -> CandidateRecord | None:
     """Return the estimate that was chosen.
 
-    Parameters
-    ----------
-    record : HybridRecord
-        Of a release.
-
-    Returns
-    -------
-    CandidateRecord or None
-        None when nothing was chosen.
+    None when nothing was chosen.
     """
     return next((one for one in record.candidates if one.chosen), None)
 
@@ -128,15 +112,7 @@ def chosen(record: HybridRecord) -> CandidateRecord | None:
 def basis(record: HybridRecord) -> Basis:
     """Return what the estimate rests on.
 
-    Parameters
-    ----------
-    record : HybridRecord
-        Of a release.
-
-    Returns
-    -------
-    {"weights", "public", "nothing", "grid"}
-        Public points with weights from private rows, public records as they are, no data at all, or a grid.
+    Public points with weights from private rows, public records as they are, no data at all, or a grid.
     """
     best = chosen(record)
     if record.points is None or (best is not None and best.name == "histogram"):
@@ -147,18 +123,7 @@ def basis(record: HybridRecord) -> Basis:
 
 
 def marked(record: HybridRecord) -> int | None:
-    """Return the number of points that a picture of the numbers of points marks.
-
-    Parameters
-    ----------
-    record : HybridRecord
-        Of a release.
-
-    Returns
-    -------
-    int or None
-        Of the estimate that is released; None when private counts did not weight it.
-    """
+    """Return the number of points that a picture of the numbers of points marks."""
     if record.points is None or record.points.measure != "counts" or basis(record) != "weights":
         return None
     return len(record.points.kept)
@@ -167,15 +132,7 @@ def marked(record: HybridRecord) -> int | None:
 def has_sizes(record: HybridRecord) -> bool:
     """Tell whether errors were simulated for several numbers of points.
 
-    Parameters
-    ----------
-    record : HybridRecord
-        Of a release.
-
-    Returns
-    -------
-    bool
-        False for margins, where all points are used.
+    False for margins, where all points are used.
     """
     return sum(one.n_points is not None for one in record.twins) > 1
 
@@ -183,15 +140,7 @@ def has_sizes(record: HybridRecord) -> bool:
 def effective(weights: tuple[float, ...]) -> float:
     """Return how many equal weights would estimate a mean as well.
 
-    Parameters
-    ----------
-    weights : tuple of float
-        Nonnegative.
-
-    Returns
-    -------
-    float
-        The square of their sum over the sum of their squares (Kish); 0 when all are 0.
+    The square of their sum over the sum of their squares (Kish); 0 when all are 0.
     """
     largest = max(weights, default=0.0)
     if not largest > 0:
@@ -203,15 +152,7 @@ def effective(weights: tuple[float, ...]) -> float:
 def shares(weights: tuple[float, ...]) -> list[float]:
     """Return the share of weight that the heaviest points hold together.
 
-    Parameters
-    ----------
-    weights : tuple of float
-        Nonnegative.
-
-    Returns
-    -------
-    list of float
-        For the first 0, 1, 2 and so on of the points, heaviest first; empty when all weights are 0.
+    For the first 0, 1, 2 and so on of the points, heaviest first; empty when all weights are 0.
     """
     total = math.fsum(weights)
     if not total > 0:
@@ -223,15 +164,7 @@ def shares(weights: tuple[float, ...]) -> list[float]:
 def half_at(weights: tuple[float, ...]) -> int:
     """Return how many of the heaviest points hold half of the weight.
 
-    Parameters
-    ----------
-    weights : tuple of float
-        Nonnegative.
-
-    Returns
-    -------
-    int
-        At least 1 where there is weight.
+    At least 1 where there is weight.
     """
     return next((at for at, share in enumerate(shares(weights)) if share >= 0.5), 0)
 

@@ -54,21 +54,7 @@ class Step:
 def box(record: NoiseRecord, target: str, epsilon: float, what: str = "models") -> Noise:
     """Return a noise box in short texts.
 
-    Parameters
-    ----------
-    record : NoiseRecord
-        The noise box.
-    target : str
-        Name of the target, for its unit.
-    epsilon : float
-        What the noise costs; not a number when that is not known.
-    what : str
-        What a choice is made among.
-
-    Returns
-    -------
-    Noise
-        Short texts, not yet escaped.
+    Short texts, not yet escaped.
     """
     n = record.n_candidates
     gap = seldom_gap(record.noise) if n is not None else None
@@ -96,36 +82,13 @@ def box(record: NoiseRecord, target: str, epsilon: float, what: str = "models") 
 def unit(record: NoiseRecord, target: str, limit: int = 40) -> str:
     """Return the unit of a noise box, with the target's name in it.
 
-    Parameters
-    ----------
-    record : NoiseRecord
-        The noise box.
-    target : str
-        Name of the target.
-    limit : int
-        Characters of the name that are kept.
-
-    Returns
-    -------
-    str
-        Such as ``squared units of mdvis``.
+    Such as ``squared units of mdvis``.
     """
     return f"squared units of {shortened(target, limit)}" if record.unit == SQUARED else record.unit
 
 
 def choice(release: Release) -> NoiseRecord | None:
-    """Return the noise box of the choice that a release is about.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    NoiseRecord or None
-        Of the last step that chose columns or an estimate; None when none did.
-    """
+    """Return the noise box of the choice that a release is about."""
     if not release.steps:
         return release.noise if release.noise.n_candidates is not None else None
     chosen = [step.noise for step in release.steps if step.name in CHOICES]
@@ -135,15 +98,7 @@ def choice(release: Release) -> NoiseRecord | None:
 def steps(release: Release) -> Iterator[Step]:
     """Yield the priced parts of a release in their order.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Yields
-    ------
-    Step
-        In short texts, not yet escaped.
+    In short texts, not yet escaped.
     """
     sizes = amounts(release)
     for step, amount in zip(release.steps, sizes, strict=True):
@@ -167,15 +122,7 @@ def _released(step: StepRecord) -> str:
 def amounts(release: Release) -> list[float]:
     """Return each step's part of epsilon; steps with Gaussian noise share what the others leave, by their rho.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    list of float
-        In nats; zeros when the parts do not add up.
+    In nats; zeros when the parts do not add up.
     """
     costs = [price(step.event) for step in release.steps]
     pure, rho = sum(cost.epsilon for cost in costs), sum(cost.rho for cost in costs)
@@ -189,15 +136,7 @@ def amounts(release: Release) -> list[float]:
 def purpose(name: str) -> str:
     """Return what a step is for, in words.
 
-    Parameters
-    ----------
-    name : str
-        Name of a step.
-
-    Returns
-    -------
-    str
-        Such as ``selection of columns``; the bounds of a column keep its name.
+    Such as ``selection of columns``; the bounds of a column keep its name.
     """
     start, mark, rest = name.partition(":")
     if mark and start in ("bounds", "bound"):

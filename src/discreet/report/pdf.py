@@ -52,27 +52,8 @@ _SKIPPED = frozenset({"style", "title", "head", "meta", "html", "body", "thead",
 def render_pdf(release: Release, audience: Audience = "board", contact: str | None = None) -> bytes:
     """Return a report on a release as PDF.
 
-    Parameters
-    ----------
-    release : Release
-        The release; nothing else is read.
-    audience : {"board", "analyst", "participant"}
-        As for `render`.
-    contact : str, optional
-        Whom to ask.
+    A tagged PDF of A4 pages, without a time or an author in it.
 
-    Returns
-    -------
-    bytes
-        A tagged PDF of A4 pages, without a time or an author in it.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the package typst is not there, or the audience has no such name.
-
-    Notes
-    -----
     It says what the page in HTML says. Names are string literals of Typst, which it does not interpret.
     """
     source = to_typst(render(release, "html", audience, contact))
@@ -83,15 +64,7 @@ def render_pdf(release: Release, audience: Audience = "board", contact: str | No
 def to_typst(html: str) -> str:
     """Return a page of `render` as a Typst document.
 
-    Parameters
-    ----------
-    html : str
-        The page.
-
-    Returns
-    -------
-    str
-        Source whose every text and picture is a string literal.
+    Source whose every text and picture is a string literal.
     """
     page = _Page()
     page.feed(html)
@@ -103,15 +76,7 @@ def to_typst(html: str) -> str:
 def literal(text: str) -> str:
     r"""Return a text as a string literal of Typst.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        In quotes, with marks and line ends escaped.
+    In quotes, with marks and line ends escaped.
 
     Examples
     --------

@@ -16,20 +16,7 @@ from discreet.report.words import at_least, at_most, number, percent_at_most, vi
 
 
 def draw(release: Release) -> dict[str, str]:
-    """Return the pictures that a release allows, by name.
-
-    Parameters
-    ----------
-    release : Release
-        The release; "odds", "swap" and "budget" do not look at what was released.
-
-    Returns
-    -------
-    dict of str to str
-        SVG elements with a text alternative: "odds" and "budget" when there is a guarantee (and a ledger),
-        "swap" when models were chosen among and the noise's law is known, "coefficients", "sizes" and "steps" when
-        there are any, "weights" and "twins" of estimates on public points.
-    """
+    """Return the pictures that a release allows, by name."""
     pictures = {}
     guarantee, ledger = promised(release), release.provenance.ledger
     if guarantee is not None:
@@ -57,15 +44,7 @@ def _of_estimates(release: Release) -> dict[str, str]:
 def odds(epsilon: float) -> str:
     """Return the curve from a belief before to the worst belief after, beside the line of no change.
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats, positive.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     beliefs = [(step / 100) ** 2 for step in range(101)]  # closer where a large epsilon bends the curve
     half = {"before": 0.5, "after": worst_posterior(epsilon, 0.5)}
@@ -92,17 +71,7 @@ def odds(epsilon: float) -> str:
 def swap(noise: NoiseRecord, target: str) -> str:
     """Return the chance that the worse of two models wins, against how far apart their scores are.
 
-    Parameters
-    ----------
-    noise : NoiseRecord
-        The noise box; its law must be a known one.
-    target : str
-        Name of the target, for the unit of the scores.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     gap = seldom_gap(noise.noise) or 0.0
     at = {"gap": gap, "chance": SELDOM}
@@ -123,17 +92,7 @@ def swap(noise: NoiseRecord, target: str) -> str:
 def budget(ledger: LedgerRecord, epsilon: float) -> str:
     """Return the bar of what the data set has spent of its lifetime cap.
 
-    Parameters
-    ----------
-    ledger : LedgerRecord
-        Where the ledger stands.
-    epsilon : float
-        What this release spent, where epsilon is what adds up.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    An SVG element.
     """
     account = standing(ledger)
     spent, cap = account.spent, account.cap

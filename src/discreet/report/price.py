@@ -34,15 +34,7 @@ class Price:
 def price(event: dict[str, Any] | None) -> Price:
     """Return what an event costs.
 
-    Parameters
-    ----------
-    event : dict or None
-        The record of an event, composed or not.
-
-    Returns
-    -------
-    Price
-        The sums over its parts; zero for what cannot be read.
+    The sums over its parts; zero for what cannot be read.
     """
     parts = list(_leaves(event))
     return Price(*(sum(_amount(part.get(name)) for part in parts) for name in ("epsilon", "rho", "delta")))

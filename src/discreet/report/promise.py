@@ -56,15 +56,7 @@ class Promise:
 def promised(release: Release) -> GuaranteeRecord | None:
     """Return what a release promises, if it is private and its noise cannot be drawn again.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    GuaranteeRecord or None
-        None when it is not private, states no guarantee or comes from a seed: then nothing is promised.
+    None when it is not private, states no guarantee or comes from a seed: then nothing is promised.
     """
     return release.guarantee if release.private and release.provenance.randomness != "seeded" else None
 
@@ -72,15 +64,7 @@ def promised(release: Release) -> GuaranteeRecord | None:
 def promise(release: Release) -> Promise | None:
     """Return a release's guarantee in short texts.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    Promise or None
-        None when nothing is promised.
+    None when nothing is promised.
     """
     record = promised(release)
     if record is None:

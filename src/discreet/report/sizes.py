@@ -24,15 +24,7 @@ class Size:
 def sizes(release: Release) -> tuple[Size, ...]:
     """Return the best models by size in short texts.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    tuple of Size
-        Smallest first.
+    Smallest first.
     """
     records = sorted(release.by_size, key=lambda record: record.size)
     return tuple(
@@ -52,15 +44,7 @@ def sizes(release: Release) -> tuple[Size, ...]:
 def drawn_sizes(release: Release) -> list[SizeRecord]:
     """Return the models by size that a picture shows.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    list of SizeRecord
-        The smallest ones, and the selected one.
+    The smallest ones, and the selected one.
     """
     records = sorted(release.by_size, key=lambda record: record.size)
     rest = [record for record in records[MOST_DRAWN:] if is_chosen(record, release)]
@@ -70,17 +54,7 @@ def drawn_sizes(release: Release) -> list[SizeRecord]:
 def is_chosen(record: SizeRecord, release: Release) -> bool:
     """Tell whether the model of a size is the selected one.
 
-    Parameters
-    ----------
-    record : SizeRecord
-        The best model of its size.
-    release : Release
-        The release.
-
-    Returns
-    -------
-    bool
-        Columns that stand in every model are left aside.
+    Columns that stand in every model are left aside.
     """
     forced = set(asked.forced(release))
     return set(record.columns) - forced == set(release.selected) - forced
@@ -89,15 +63,7 @@ def is_chosen(record: SizeRecord, release: Release) -> bool:
 def is_choice_proven(release: Release) -> bool:
     """Tell whether no model of any size has a smaller criterion than the selected one.
 
-    Parameters
-    ----------
-    release : Release
-        With models by size.
-
-    Returns
-    -------
-    bool
-        Sizes whose search was not finished count by what no model of them can be below.
+    Sizes whose search was not finished count by what no model of them can be below.
     """
     smallest = min((record.criterion for record in release.by_size), default=0.0)
     return all(record.least_criterion is None or record.least_criterion >= smallest for record in release.by_size)
@@ -106,17 +72,7 @@ def is_choice_proven(release: Release) -> bool:
 def change(before: SizeRecord | None, record: SizeRecord) -> str:
     """Return how the best model of a size differs from that of the size before.
 
-    Parameters
-    ----------
-    before : SizeRecord or None
-        The model before it, if there is one.
-    record : SizeRecord
-        The model.
-
-    Returns
-    -------
-    str
-        Such as ``+ age \u2212 idp``; the model itself when it is the first.
+    Such as ``+ age \u2212 idp``; the model itself when it is the first.
     """
     if before is None:
         return ", ".join(record.columns) or "no column"

@@ -55,24 +55,6 @@ class Picture:
 def pictures_of(release: Release) -> dict[str, Picture]:
     """Return the pictures that the page of a release shows, each as a file of its own.
 
-    Parameters
-    ----------
-    release : Release
-        The release; nothing else is read.
-
-    Returns
-    -------
-    dict of str to Picture
-        By name, in the order of the page: "coefficients", "weights", "twins", "sizes", "odds", "steps", "swap",
-        "budget", as far as there are such. The same release gives the same pictures.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the release's epsilon is out of range.
-
-    Notes
-    -----
     Title, note and alt are not escaped: whoever puts them into a page must do it. Cost: about a second for the first
     call of a process, then tenths of a second.
     """

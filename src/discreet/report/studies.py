@@ -89,15 +89,7 @@ class StudyTable:
 def tabulated(findings: Findings) -> StudyTable:
     """Return the table of a study.
 
-    Parameters
-    ----------
-    findings : Findings
-        Its figures.
-
-    Returns
-    -------
-    StudyTable
-        A figure of a way without some setting stands at all values of it.
+    A figure of a way without some setting stands at all values of it.
     """
     rows = findings.rows
     settings = tuple(dict.fromkeys(name for row in rows for name in row.settings))
@@ -159,15 +151,7 @@ def _figure(row: Row | None) -> str:
 def study_csv(findings: Findings) -> str:
     """Return the figures of a study, a row each.
 
-    Parameters
-    ----------
-    findings : Findings
-        Its figures.
-
-    Returns
-    -------
-    str
-        CSV: the way, whether its total is a guarantee, the settings, the figure, its standard error, the repeats.
+    CSV: the way, whether its total is a guarantee, the settings, the figure, its standard error, the repeats.
     """
     private = {one.name: one.is_private for one in findings.study.columns}
     settings = list(dict.fromkeys(name for row in findings.rows for name in row.settings))
@@ -184,15 +168,7 @@ def study_csv(findings: Findings) -> str:
 def study_markdown(findings: Findings) -> str:
     """Return a study as Markdown.
 
-    Parameters
-    ----------
-    findings : Findings
-        Its figures.
-
-    Returns
-    -------
-    str
-        A section with the ways, the table and what could not be had.
+    A section with the ways, the table and what could not be had.
     """
     study, table = findings.study, tabulated(findings)
     lines = [f"## {_cell(study.title)}", "", f"{_cell(study.source)}. Repeats: {findings.repeats}.", ""]
@@ -211,15 +187,7 @@ def study_markdown(findings: Findings) -> str:
 def private(is_private: bool) -> str:
     """Say whether a way is private.
 
-    Parameters
-    ----------
-    is_private : bool
-        Whether its total is a guarantee.
-
-    Returns
-    -------
-    str
-        In a word or two.
+    In a word or two.
     """
     return "private" if is_private else "not private"
 
@@ -240,21 +208,7 @@ def study_page(
 ) -> str:
     """Return studies as one page that needs nothing else.
 
-    Parameters
-    ----------
-    all_findings : sequence of Findings
-        In their order.
-    pictures : dict of str to str
-        SVG elements, by the names of the study and the picture, joined by a hyphen.
-    heading : Heading
-        What stands above them.
-    tables : dict of str to StudyTable, optional
-        By the names of studies, in place of the table of their ways.
-
-    Returns
-    -------
-    str
-        HTML.
+    HTML.
     """
     drawn = {name: Markup(svg) for name, svg in pictures.items()}  # noqa: S704 - our drawing; Vega escapes its texts
     shown = {one.study.name: tabulated(one) for one in all_findings} | dict(tables or {})

@@ -22,19 +22,7 @@ _FULL, _LEAST = 700, 150
 def draw(picture: Picture, rows: Sequence[Row], columns: Sequence[str]) -> str:
     """Return a picture of rows.
 
-    Parameters
-    ----------
-    picture : Picture
-        What it shows.
-    rows : sequence of Row
-        The figures.
-    columns : sequence of str
-        Names of the ways, in the order of the legend; at most six have rows here.
-
-    Returns
-    -------
-    str
-        An SVG element, with bands or bars of two standard errors.
+    An SVG element, with bands or bars of two standard errors.
     """
     names = [name for name in picture.columns or columns if any(row.column == name for row in rows)]
     shown = [row for row in rows if row.column in names and _agrees(row, picture.where or {})]

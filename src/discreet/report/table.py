@@ -12,23 +12,7 @@ PUBLIC = "public alone"
 
 
 def coefficient_table(release: Release, width: int = 100) -> str:
-    """Return a release's coefficients as an aligned table.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-    width : int
-        Most columns of the terminal, at least 80; names that are too long lose their middle.
-
-    Returns
-    -------
-    str
-        Lines without a final newline: name, estimate, interval, odds or rate ratio, and how much of the interval's
-        variance is privacy noise; name, estimate and ratio where the method makes no intervals, and the estimate of
-        public records alone where the release tells it; empty when the
-        release has no coefficients. No control characters.
-    """
+    """Return a release's coefficients as an aligned table."""
     record = fit(release)
     if record is None:
         return ""

@@ -34,21 +34,6 @@ _QUOTED = re.compile(r'[",;\t\r\n]|^\s|\s$')
 def tidy_csv(release: Release) -> str:
     """Return what a release answers as CSV.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    str
-        A head and a row for each coefficient, else for each best model by size, else for each noisy sum, else for
-        each column that could be selected; the last columns say the same in every row: what was asked and promised,
-        the ledger's entry, and what says that the rows are the declared ones. Cells that do not apply are empty. Lines
-        end in a newline.
-
-    Notes
-    -----
     Numbers have all their digits and a decimal point. Text in which a spreadsheet could find a formula gets a quote in
     front. Cost: linear in the number of rows; moments of k columns have (k + 1) (k + 2) / 2.
     """

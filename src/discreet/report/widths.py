@@ -6,15 +6,7 @@ import unicodedata
 def cells(text: str) -> int:
     """Return how many columns a text takes on a terminal.
 
-    Parameters
-    ----------
-    text : str
-        One line.
-
-    Returns
-    -------
-    int
-        Wide characters count two, combining ones none.
+    Wide characters count two, combining ones none.
 
     Examples
     --------
@@ -27,17 +19,7 @@ def cells(text: str) -> int:
 def cut(text: str, room: int) -> str:
     """Return a text that takes at most `room` columns on a terminal, its end left out if need be.
 
-    Parameters
-    ----------
-    text : str
-        One line.
-    room : int
-        Columns allowed.
-
-    Returns
-    -------
-    str
-        The text, or its start and an ellipsis.
+    The text, or its start and an ellipsis.
 
     Examples
     --------
@@ -58,17 +40,7 @@ def cut(text: str, room: int) -> str:
 def squeezed(text: str, room: int) -> str:
     """Return a text that takes at most `room` columns, its middle left out if need be.
 
-    Parameters
-    ----------
-    text : str
-        One line.
-    room : int
-        Columns allowed, at least 5.
-
-    Returns
-    -------
-    str
-        The text, or its start, an ellipsis, and its end.
+    The text, or its start, an ellipsis, and its end.
 
     Examples
     --------

@@ -16,15 +16,7 @@ _PLAIN_NAME = re.compile(r"[\w.\-]+")
 def visible(text: object) -> str:
     r"""Return a text whose control, format and direction characters are written out.
 
-    Parameters
-    ----------
-    text : object
-        Anything with a text form, such as the name of a column.
-
-    Returns
-    -------
-    str
-        One line, safe for a terminal; a newline is written ``\n``.
+    One line, safe for a terminal; a newline is written ``\n``.
 
     Examples
     --------
@@ -42,17 +34,7 @@ def visible(text: object) -> str:
 def number(value: float, digits: int = 6) -> str:
     """Return a number in few digits: whole numbers whole, others to `digits` significant ones.
 
-    Parameters
-    ----------
-    value : float
-        The number.
-    digits : int
-        Significant digits kept of a number with a fraction.
-
-    Returns
-    -------
-    str
-        Such as ``1``, ``0.5`` or ``2.25e-06``.
+    Such as ``1``, ``0.5`` or ``2.25e-06``.
 
     Examples
     --------
@@ -67,17 +49,7 @@ def number(value: float, digits: int = 6) -> str:
 def at_most(value: float, digits: int = 6) -> str:
     """Return a number rounded up, so that what is printed never promises more than what holds.
 
-    Parameters
-    ----------
-    value : float
-        A cost, such as epsilon.
-    digits : int
-        Significant digits kept.
-
-    Returns
-    -------
-    str
-        As `number` writes it.
+    As `number` writes it.
 
     Examples
     --------
@@ -90,17 +62,7 @@ def at_most(value: float, digits: int = 6) -> str:
 def at_least(value: float, digits: int = 6) -> str:
     """Return a number rounded down, for what is left or allowed.
 
-    Parameters
-    ----------
-    value : float
-        A budget.
-    digits : int
-        Significant digits kept.
-
-    Returns
-    -------
-    str
-        As `number` writes it.
+    As `number` writes it.
 
     Examples
     --------
@@ -120,15 +82,7 @@ def _rounded(value: float, digits: int, rounding: str) -> float:
 def percent(probability: float) -> str:
     """Return a probability in percent, to three digits; what is nearly sure is not rounded to certainty.
 
-    Parameters
-    ----------
-    probability : float
-        In [0, 1].
-
-    Returns
-    -------
-    str
-        Such as ``2.67%`` or ``>99.9%``.
+    Such as ``2.67%`` or ``>99.9%``.
 
     Examples
     --------
@@ -141,15 +95,7 @@ def percent(probability: float) -> str:
 def percent_at_most(probability: float) -> str:
     """Return a probability in percent, rounded up to three digits.
 
-    Parameters
-    ----------
-    probability : float
-        In [0, 1].
-
-    Returns
-    -------
-    str
-        As `percent` writes it.
+    As `percent` writes it.
 
     Examples
     --------
@@ -162,15 +108,7 @@ def percent_at_most(probability: float) -> str:
 def part(share: float) -> str:
     """Return a share of a whole in whole percent; what is nearly nothing or nearly all is not rounded to it.
 
-    Parameters
-    ----------
-    share : float
-        In [0, 1].
-
-    Returns
-    -------
-    str
-        Such as ``31%``, ``<1%`` or ``>99%``.
+    Such as ``31%``, ``<1%`` or ``>99%``.
 
     Examples
     --------
@@ -187,15 +125,7 @@ def part(share: float) -> str:
 def one_in(chance: float) -> str:
     """Return a small chance as one in so many, rounded so that it is not told smaller than it is.
 
-    Parameters
-    ----------
-    chance : float
-        In [0, 1].
-
-    Returns
-    -------
-    str
-        Such as ``1 in 1,000,000``; a chance of 1% or more in percent.
+    Such as ``1 in 1,000,000``; a chance of 1% or more in percent.
 
     Examples
     --------
@@ -210,17 +140,7 @@ def one_in(chance: float) -> str:
 def alike(values: Sequence[float], spread: float) -> list[str]:
     """Return numbers with the same number of decimals, as many as their spread makes meaningful.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Such as an estimate and the ends of its interval.
-    spread : float
-        Such as half the interval's width: two digits of it are kept.
-
-    Returns
-    -------
-    list of str
-        Their texts; very large and very small ones with an exponent.
+    Their texts; very large and very small ones with an exponent.
 
     Examples
     --------
@@ -236,15 +156,7 @@ def alike(values: Sequence[float], spread: float) -> list[str]:
 def count(value: int) -> str:
     """Return a count with its thousands apart, or its size when it is too long to read.
 
-    Parameters
-    ----------
-    value : int
-        A count.
-
-    Returns
-    -------
-    str
-        Such as ``1,048,576`` or ``about 1.13e+15``.
+    Such as ``1,048,576`` or ``about 1.13e+15``.
 
     Examples
     --------
@@ -257,15 +169,7 @@ def count(value: int) -> str:
 def setting(value: Any) -> str:
     """Return a public parameter's value as one short text.
 
-    Parameters
-    ----------
-    value : Any
-        Anything that JSON can hold.
-
-    Returns
-    -------
-    str
-        Its text.
+    Its text.
 
     Examples
     --------
@@ -284,17 +188,7 @@ def setting(value: Any) -> str:
 def shortened(text: str, limit: int) -> str:
     """Return a text of at most `limit` characters, its end left out if need be.
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    limit : int
-        Characters allowed.
-
-    Returns
-    -------
-    str
-        The text, or its start and an ellipsis.
+    The text, or its start and an ellipsis.
 
     Examples
     --------
@@ -307,15 +201,7 @@ def shortened(text: str, limit: int) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return names as a list in a sentence; a name with spaces or marks in it stands in quotes.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The names.
-
-    Returns
-    -------
-    str
-        Such as ``a, b and "c d"``.
+    Such as ``a, b and "c d"``.
 
     Examples
     --------

@@ -47,23 +47,8 @@ class Fault:
 def broken(fault: Fault) -> Iterator[None]:
     """Put a fault into the product for a while.
 
-    Parameters
-    ----------
-    fault : Fault
-        What to break.
+    The fault is in.
 
-    Yields
-    ------
-    None
-        The fault is in.
-
-    Raises
-    ------
-    DiscreetError
-        When what is to be broken does not stand where it is looked for.
-
-    Notes
-    -----
     The function object stays and gets other code, so whoever holds it, by whatever name, calls the broken one.
     """
     function = _function(fault.where)

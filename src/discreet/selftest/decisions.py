@@ -35,27 +35,7 @@ def by_decisions(
 ) -> Evidence:
     """Measure the noise of a selection by where it turns.
 
-    Parameters
-    ----------
-    decide : callable
-        Of the gap between two candidates, and a source of words: the first candidate's, then the second's.
-    noise : {"exponential", "gumbel", "laplace"}
-        Law of its noise.
-    scale : float
-        That it must have, in units of the gap: it loses `epsilon` where a gap moves by epsilon times as much.
-    before : int
-        Words that are drawn before those two.
-    is_ranked : bool
-        Whether words go to candidates by rank: then only a candidate that is behind can be seen to turn.
-    rounding : float
-        Of a gap, in scales.
-    **about : object
-        Further fields of the evidence.
-
-    Returns
-    -------
-    Evidence
-        The claimed epsilon times the ratio of the scale to the least that was measured.
+    The claimed epsilon times the ratio of the scale to the least that was measured.
     """
     reach = 40.0 * scale
     gaps = [_turn(decide, [0.5] * (before + 1) + [level], 0.0 if is_ranked else -reach, reach) for level in LEVELS]
@@ -79,17 +59,7 @@ def _turn(decide: Decide, words: list[float], low: float, high: float) -> float:
 def quantile(chance: float, noise: str) -> float:
     """Return the quantile of a noise of scale one.
 
-    Parameters
-    ----------
-    chance : float
-        In (0, 1).
-    noise : {"exponential", "gumbel", "laplace"}
-        Its law.
-
-    Returns
-    -------
-    float
-        By its definition.
+    By its definition.
     """
     if noise == "exponential":
         return -math.log(1.0 - chance)

@@ -89,15 +89,7 @@ class Evidence:
     def as_control(self, case: str) -> "Evidence":
         """Return the same as a control.
 
-        Parameters
-        ----------
-        case : str
-            What is broken.
-
-        Returns
-        -------
-        Evidence
-            Expected to be flagged.
+        Expected to be flagged.
         """
         return replace(self, is_control=True, case=case)
 
@@ -105,15 +97,7 @@ class Evidence:
 def loss_of_laws(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     """Return the privacy loss between two exact laws: the largest log-ratio either way.
 
-    Parameters
-    ----------
-    one, other : array_like of float
-        Chances of the same outcomes.
-
-    Returns
-    -------
-    float
-        In nats.
+    In nats.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.abs(np.log(np.asarray(one, dtype=np.float64)) - np.log(np.asarray(other, dtype=np.float64)))
@@ -123,17 +107,7 @@ def loss_of_laws(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
 def loss_at_delta(one: Floats, other: Floats, delta: float) -> float:
     """Return the least epsilon at which two laws are (epsilon, delta)-close, both ways.
 
-    Parameters
-    ----------
-    one, other : ndarray of float
-        Chances of the same outcomes.
-    delta : float
-        Positive.
-
-    Returns
-    -------
-    float
-        In nats.
+    In nats.
     """
 
     def beyond(epsilon: float) -> float:
@@ -146,17 +120,7 @@ def loss_at_delta(one: Floats, other: Floats, delta: float) -> float:
 def loss_of_normal(mu: float, delta: float) -> float:
     """Return the least epsilon of normal noise whose mean moves by mu standard deviations (Balle and Wang 2018).
 
-    Parameters
-    ----------
-    mu : float
-        Positive.
-    delta : float
-        Positive.
-
-    Returns
-    -------
-    float
-        In nats.
+    In nats.
     """
 
     def beyond(epsilon: float) -> float:
@@ -169,26 +133,12 @@ def loss_of_normal(mu: float, delta: float) -> float:
 def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
     """Return a bound of the p-value of counts under a law, by their relative entropy; rare outcomes together.
 
-    Parameters
-    ----------
-    counts : array_like of int
-        How often each outcome came.
-    law : array_like of float
-        Its chance.
+    Zero where something came that cannot.
 
-    Returns
-    -------
-    float
-        Zero where something came that cannot.
-
-    Notes
-    -----
     It holds for any number of draws, where the chi-square law does not: with x the relative entropy times the draws,
     and k outcomes, the chance of so much is at most e^-x (e x / (k - 1))^(k - 1).
 
-    References
-    ----------
-    Agrawal 2020, Theorem 1.2.
+    Source: Agrawal 2020, Theorem 1.2.
     """
     n, chances = np.asarray(counts, dtype=np.float64), np.asarray(law, dtype=np.float64)
     chances = chances / chances.sum()
@@ -207,15 +157,7 @@ def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
 def misfit_of_chances(chances: Floats) -> float:
     """Return the p-value of numbers that must be uniform on [0, 1]: Kolmogorov and Smirnov's test.
 
-    Parameters
-    ----------
-    chances : ndarray of float
-        Distribution function of each draw.
-
-    Returns
-    -------
-    float
-        Small where they are not.
+    Small where they are not.
     """
     return float(kstest(chances, "uniform").pvalue)
 
@@ -223,17 +165,7 @@ def misfit_of_chances(chances: Floats) -> float:
 def misfit_of_noise(noise: Floats, law: Literal["laplace", "normal"]) -> float:
     """Return the p-value of noise in units of its scale: of its form, and of its size, which tells more.
 
-    Parameters
-    ----------
-    noise : ndarray of float
-        Independent, of scale one.
-    law : {"laplace", "normal"}
-        Its law.
-
-    Returns
-    -------
-    float
-        Twice the smaller of Kolmogorov and Smirnov's and that of the sum of sizes or squares, both ways.
+    Twice the smaller of Kolmogorov and Smirnov's and that of the sum of sizes or squares, both ways.
     """
     if law == "laplace":
         form, size = misfit_of_chances(laplace_chance(noise)), gamma(noise.size).cdf(float(np.abs(noise).sum()))
@@ -245,17 +177,7 @@ def misfit_of_noise(noise: Floats, law: Literal["laplace", "normal"]) -> float:
 def misfit_of_hits(hits: int, trials: int, chance: float) -> float:
     """Return the p-value of a number of successes of one chance.
 
-    Parameters
-    ----------
-    hits, trials : int
-        Successes, of so many.
-    chance : float
-        Of each.
-
-    Returns
-    -------
-    float
-        By the binomial law, both ways.
+    By the binomial law, both ways.
     """
     law = binom(trials, chance)
     return min(1.0, 2.0 * min(float(law.cdf(hits)), float(law.sf(hits - 1))))

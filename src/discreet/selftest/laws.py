@@ -22,19 +22,7 @@ WEIGHTS = np.concatenate([(b - a) * PARTS / 2 for a, b in itertools.pairwise(EDG
 def least_law(scores: npt.ArrayLike, scale: float, noise: str) -> Floats:
     """Return the chance of each score, less scale times its noise, to be the smallest.
 
-    Parameters
-    ----------
-    scores : array_like of float
-        Smaller is better.
-    scale : float
-        Of the noise.
-    noise : {"exponential", "gumbel", "laplace"}
-        Its law.
-
-    Returns
-    -------
-    ndarray of float
-        They sum to one.
+    They sum to one.
     """
     ahead = -np.asarray(scores, dtype=np.float64) / scale
     if noise != "laplace":
@@ -53,22 +41,7 @@ def least_law(scores: npt.ArrayLike, scale: float, noise: str) -> Floats:
 
 
 def race_law(utilities: npt.ArrayLike, times: Sequence[int], noise: str) -> Floats:
-    """Return the chance of each utility plus noise to be the largest, each of them there so many times.
-
-    Parameters
-    ----------
-    utilities : array_like of float
-        In units of the noise.
-    times : sequence of int
-        How many there are of each.
-    noise : {"exponential", "gumbel"}
-        Its law.
-
-    Returns
-    -------
-    ndarray of float
-        Of one of each.
-    """
+    """Return the chance of each utility plus noise to be the largest, each of them there so many times."""
     u = np.asarray(utilities, dtype=np.float64) - np.max(np.asarray(utilities, dtype=np.float64))
     m = np.asarray(times, dtype=np.float64)
     if noise == "gumbel":
@@ -83,19 +56,7 @@ def race_law(utilities: npt.ArrayLike, times: Sequence[int], noise: str) -> Floa
 def losses(scores: npt.ArrayLike, k: int, gamma: float) -> Sets:
     """Return the loss of every k-set, by its definition (privacy specification 4.3).
 
-    Parameters
-    ----------
-    scores : array_like of float
-        Larger is better.
-    k : int
-        Size of a set.
-    gamma : float
-        From 0 to 1.
-
-    Returns
-    -------
-    dict of tuple of int to float
-        Half a step of the scores moves it by half a step at most.
+    Half a step of the scores moves it by half a step at most.
     """
     values = np.asarray(scores, dtype=np.float64)
     found = {}
@@ -109,21 +70,7 @@ def losses(scores: npt.ArrayLike, k: int, gamma: float) -> Sets:
 def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, gamma: float, noise: str) -> Sets:
     """Return the law of the canonical Lipschitz mechanism, by brute force over all k-sets.
 
-    Parameters
-    ----------
-    scores : array_like of float
-        Larger is better.
-    k : int
-        Size of a set.
-    epsilon, sensitivity, gamma : float
-        As the mechanism takes them.
-    noise : {"exponential", "gumbel"}
-        Its law.
-
-    Returns
-    -------
-    dict of tuple of int to float
-        Chance of each set.
+    Chance of each set.
     """
     found = losses(scores, k, gamma)
     chances = race_law([-epsilon / (2 * sensitivity) * v for v in found.values()], [1] * len(found), noise)
@@ -135,23 +82,7 @@ def one_shot_law(
 ) -> Sets:
     """Return the law of the k largest of noisy scores: an integral over the threshold, the largest outside.
 
-    Parameters
-    ----------
-    scores : array_like of float
-        Larger is better.
-    k : int
-        Size of a set.
-    epsilon, sensitivity : float
-        As the mechanism takes them.
-    noise : {"exponential", "gumbel"}
-        Its law.
-    scale : float, optional
-        Of the noise, in place of the mechanism's own.
-
-    Returns
-    -------
-    dict of tuple of int to float
-        Chance of each set.
+    Chance of each set.
     """
     ahead = np.asarray(scores, dtype=np.float64) / (scale or 2 * k * sensitivity / epsilon)
     x = np.linspace(ahead.min() - 12, ahead.max() + 45, 100_001)
@@ -167,21 +98,7 @@ def one_shot_law(
 def peeling_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str) -> Sets:
     """Return the law of selections one after the other, by brute force over their orders.
 
-    Parameters
-    ----------
-    scores : array_like of float
-        Larger is better.
-    k : int
-        Size of a set.
-    epsilon, sensitivity : float
-        As the mechanism takes them.
-    noise : {"exponential", "gumbel"}
-        Its law.
-
-    Returns
-    -------
-    dict of tuple of int to float
-        Chance of each set.
+    Chance of each set.
     """
     ahead = np.asarray(scores, dtype=np.float64) * epsilon / (2 * k * sensitivity)
     found = dict.fromkeys(itertools.combinations(range(ahead.size), k), 0.0)
@@ -197,17 +114,7 @@ def peeling_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: floa
 def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
     """Return how many rows each point of a histogram is away from a quantile, row by row (specification 3.4).
 
-    Parameters
-    ----------
-    counts : sequence of int
-        Rows at each point.
-    quantile : float
-        From 0 to 1.
-
-    Returns
-    -------
-    ndarray of float
-        In rows.
+    In rows.
     """
     found, total = [], sum(counts)
     for place, count in enumerate(counts):
@@ -219,17 +126,9 @@ def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
 def laplace_law(scale: float, reach: int) -> Floats:
     """Return the chances of discrete Laplace noise, from -reach to reach, the tails in the last ones.
 
-    Parameters
-    ----------
-    scale : float
-        In whole steps.
-    reach : int
-        Positive.
+    They sum to one.
 
-    Returns
-    -------
-    ndarray of float, shape (2 reach + 1,)
-        They sum to one.
+    Returns shape (2 reach + 1,).
     """
     k = np.abs(np.arange(-reach, reach + 1))
     found: Floats = np.tanh(0.5 / scale) * np.exp(-k / scale)
@@ -240,17 +139,9 @@ def laplace_law(scale: float, reach: int) -> Floats:
 def gaussian_law(scale: float, reach: int) -> Floats:
     """Return the chances of discrete Gaussian noise, from -reach to reach, the tails in the last ones.
 
-    Parameters
-    ----------
-    scale : float
-        In whole steps.
-    reach : int
-        Positive.
+    They sum to one.
 
-    Returns
-    -------
-    ndarray of float, shape (2 reach + 1,)
-        They sum to one.
+    Returns shape (2 reach + 1,).
     """
     wide = int(reach + 12 * scale) + 1
     weights = np.exp(-0.5 * (np.arange(-wide, wide + 1) / scale) ** 2)
@@ -264,15 +155,7 @@ def gaussian_law(scale: float, reach: int) -> Floats:
 def laplace_chance(x: Floats) -> Floats:
     """Return the distribution function of Laplace noise of scale one.
 
-    Parameters
-    ----------
-    x : ndarray of float
-        Any numbers.
-
-    Returns
-    -------
-    ndarray of float
-        Chances to be below.
+    Chances to be below.
     """
     found: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
     return found

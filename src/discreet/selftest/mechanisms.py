@@ -48,21 +48,7 @@ AHEAD = 1e6
 def drawn(draw: Callable[[], Hashable], both: Sequence[Mapping[Any, float]], n: int, **about: Any) -> Evidence:
     """Compare draws with their law, and the law with that on the neighbor.
 
-    Parameters
-    ----------
-    draw : callable
-        Returns an outcome.
-    both : sequence of mapping
-        Chance of each outcome on the table that is drawn from, and on its neighbor.
-    n : int
-        Draws.
-    **about : Any
-        Further fields of the evidence.
-
-    Returns
-    -------
-    Evidence
-        By draws.
+    By draws.
     """
     law, other = both
     counts = Counter(draw() for _ in range(n))
@@ -142,17 +128,7 @@ def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
 def ties(epsilon: float, effort: int) -> Evidence:
     """Draw three of six scores that are all but tied, whose order the neighbor reverses: pair P10.
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws as in the short run.
-
-    Returns
-    -------
-    Evidence
-        By draws.
+    By draws.
     """
     scores: Floats = 5.0 + 1e-9 * np.arange(6, dtype=np.float64)
     both = [laws.lipschitz_law(each, 3, epsilon, 1.0, 0.5, "exponential") for each in (scores, scores[::-1])]
@@ -237,17 +213,7 @@ def _additive(_: str, epsilon: float, effort: int) -> list[Evidence]:
 def laplace_sums(epsilon: float, effort: int) -> Evidence:
     """Draw discrete Laplace noise on a count.
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws as in the short run.
-
-    Returns
-    -------
-    Evidence
-        By draws.
+    By draws.
     """
     n, scale = NUMBERS * effort, 1.0 / epsilon
     noise = np.array(discrete_laplace([7] * n, scale, Source())) - 7
@@ -260,17 +226,7 @@ def laplace_sums(epsilon: float, effort: int) -> Evidence:
 def gaussian_sums(epsilon: float, effort: int) -> Evidence:
     """Draw discrete Gaussian noise on a count.
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws as in the short run.
-
-    Returns
-    -------
-    Evidence
-        By draws.
+    By draws.
     """
     n, sd = NUMBERS * effort, 5.0 / epsilon
     noise = np.array(discrete_gaussian([7] * n, sd, Source())) - 7

@@ -70,17 +70,7 @@ class Case:
     def evidence(self, relation: str, epsilon: float) -> list[Evidence]:
         """Replay each pair, with units of one row and of several; one piece of evidence for each charged part.
 
-        Parameters
-        ----------
-        relation : str
-            Which tables are neighbors.
-        epsilon : float
-            In nats.
-
-        Returns
-        -------
-        list of Evidence
-            By replay.
+        By replay.
         """
         return [each for rows in self.rows_per_unit for each in self._of_units(relation, epsilon, rows)]
 

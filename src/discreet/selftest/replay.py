@@ -62,15 +62,7 @@ class Call:
     def cost(self, other: "Call") -> float:
         """Return what this call tells of two tables: epsilon, or rho of Gaussian noise.
 
-        Parameters
-        ----------
-        other : Call
-            The same on a neighbor.
-
-        Returns
-        -------
-        float
-            The privacy loss at most, or half the squared distance in standard deviations.
+        The privacy loss at most, or half the squared distance in standard deviations.
         """
         moved = np.array([float(b - a) for a, b in zip(self.values, other.values, strict=True)])
         if self.kind == "selection":  # a pair seldom moves scores by all that the epsilon is for
@@ -153,15 +145,7 @@ def _recorded(run: _Run) -> AbstractContextManager[None]:
 def swapped(others: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator[None]:
     """Put other functions where some of the product's are, by whatever name they were imported.
 
-    Parameters
-    ----------
-    others : mapping of callable to callable
-        What stands in for each function.
-
-    Yields
-    ------
-    None
-        They are in place.
+    They are in place.
     """
     places = [
         (module, name, value)
@@ -182,15 +166,7 @@ def swapped(others: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator
 def no_noise(where: str) -> float:
     """Lift no sum.
 
-    Parameters
-    ----------
-    where : str
-        The module that asks.
-
-    Returns
-    -------
-    float
-        Zero.
+    Zero.
     """
     del where
     return 0.0
@@ -242,25 +218,7 @@ def replayed(
 ) -> Replayed:
     """Record a method on a table, and repeat it on a neighbor.
 
-    Parameters
-    ----------
-    method : Method
-        With its parameters.
-    tables : sequence of Table
-        Two neighbors.
-    target : str
-        The response.
-    candidates : sequence of str
-        Columns that may be selected.
-    lift : callable
-        What noise there is.
-    words : sequence of float
-        Uniform numbers for what else a method does by chance.
-
-    Returns
-    -------
-    Replayed
-        Shares of the charge, and faults.
+    Shares of the charge, and faults.
     """
     prepared = [method.prepare(table.metadata, target, candidates) for table in tables]
     event = prepared[0].event

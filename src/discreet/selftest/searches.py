@@ -54,17 +54,7 @@ def _listed(epsilon: float) -> Evidence:
 def apart(epsilon: float, effort: int) -> Evidence:
     """Search columns that do not overlap: under Gumbel noise each is in or out by itself, by a logistic law.
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats.
-    effort : int
-        Times as many draws as in the short run.
-
-    Returns
-    -------
-    Evidence
-        By draws.
+    By draws.
     """
     n, scale = SEARCHES * effort, 1.0 / epsilon
     is_better = np.arange(COLUMNS) % 2 == 1
@@ -84,15 +74,7 @@ def apart(epsilon: float, effort: int) -> Evidence:
 def divided(effort: int) -> Evidence:
     """Search for at most one of ten columns that overlap, and divide at each step.
 
-    Parameters
-    ----------
-    effort : int
-        Times as many draws as in the short run.
-
-    Returns
-    -------
-    Evidence
-        By draws.
+    By draws.
     """
     n = DIVIDED * effort
     place = np.arange(10)

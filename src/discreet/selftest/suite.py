@@ -67,10 +67,7 @@ class Task:
     def run(self) -> list[Evidence]:
         """Do it.
 
-        Returns
-        -------
-        list of Evidence
-            What was found.
+        What was found.
         """
         if not self.relation:
             return [control(_CONTROLS[self.name], self.effort)]
@@ -80,17 +77,7 @@ class Task:
 def control(fault: Fault, effort: int = 1) -> Evidence:
     """Break the product, and run the check that must notice.
 
-    Parameters
-    ----------
-    fault : Fault
-        What is broken.
-    effort : int
-        Times as many draws as in the short run.
-
-    Returns
-    -------
-    Evidence
-        What was flagged, or the first that was not.
+    What was flagged, or the first that was not.
     """
     try:
         with broken(fault):
@@ -114,17 +101,7 @@ NAMES = (*_CHECKS, "controls")
 def tasks(only: Sequence[str] = (), effort: int = 1) -> list[Task]:
     """Return what is to be done, the longest first.
 
-    Parameters
-    ----------
-    only : sequence of str
-        Names of checks; all of them by default. The controls of each are with it.
-    effort : int
-        Times as many draws as in the short run.
-
-    Returns
-    -------
-    list of Task
-        In the order in which they are begun.
+    In the order in which they are begun.
     """
     wanted = [name for name in _CHECKS if not only or name in only]
     callers = {_name(check) for check in OF_CALLERS}
@@ -141,19 +118,7 @@ def tasks(only: Sequence[str] = (), effort: int = 1) -> list[Task]:
 def run(work: Sequence[Task], n_processes: int, told: Callable[[int], None] | None = None) -> Iterator[Evidence]:
     """Do the checks.
 
-    Parameters
-    ----------
-    work : sequence of Task
-        As `tasks` lists them.
-    n_processes : int
-        At least 1.
-    told : callable, optional
-        Told the number of tasks done since it was last told.
-
-    Yields
-    ------
-    Evidence
-        As it comes.
+    As it comes.
     """
     for found in spread(Task.run, work, n_processes):
         yield from found
@@ -164,10 +129,7 @@ def run(work: Sequence[Task], n_processes: int, told: Callable[[int], None] | No
 def machine() -> dict[str, str]:
     """Return what the findings are about.
 
-    Returns
-    -------
-    dict of str to str
-        Versions of Discreet, Python, OpenDP and numpy, and the system.
+    Versions of Discreet, Python, OpenDP and numpy, and the system.
     """
     libraries = {name: version(name) for name in ("opendp", "numpy", "scipy", "numba")}
     return {

@@ -20,21 +20,7 @@ CROWD = 4
 def opened(names: Sequence[str], rows: Iterable[Row], relation: str, **metadata: Any) -> Any:
     """Open rows as a private table.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Columns, each from -1 to 1 unless ``columns`` says otherwise.
-    rows : iterable of sequence of float
-        Their cells.
-    relation : str
-        Which tables are neighbors.
-    **metadata : Any
-        Further fields; ``columns`` are added to the others.
-
-    Returns
-    -------
-    Table
-        In memory.
+    In memory.
     """
     cells = [list(row) for row in rows]
     more = metadata.pop("columns", {})
@@ -73,17 +59,7 @@ class Pair:
     def tables(self, relation: str, rows_per_unit: int = 1) -> list[Any]:
         """Open both tables.
 
-        Parameters
-        ----------
-        relation : str
-            Which tables are neighbors.
-        rows_per_unit : int
-            With more than one, the unit that differs has four times as many rows, all alike.
-
-        Returns
-        -------
-        list of Table
-            Two neighbors.
+        Two neighbors.
         """
         copies = 1 if rows_per_unit == 1 else CROWD * rows_per_unit
         unit = {} if rows_per_unit == 1 else {"unit_id": "who", "rows_per_unit": rows_per_unit}

@@ -29,15 +29,9 @@ class Tape(Source):
     def words(self, count: int) -> Words:
         """Return the next words.
 
-        Parameters
-        ----------
-        count : int
-            How many.
+        The next of those given, then the rest.
 
-        Returns
-        -------
-        ndarray of uint64, shape (count,)
-            The next of those given, then the rest.
+        Returns shape (count,).
         """
         words = self._words[self._at : self._at + count]
         self._at += count

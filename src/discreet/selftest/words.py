@@ -13,17 +13,7 @@ COLUMNS = ("function", "pair", "neighboring", "claimed", "shown", "by", "draws",
 def report(found: Sequence[Evidence], about: Mapping[str, str]) -> str:
     """Return the report: each function with claimed and shown epsilon, controls, and what was not shown.
 
-    Parameters
-    ----------
-    found : sequence of Evidence
-        All of them.
-    about : mapping of str to str
-        Versions.
-
-    Returns
-    -------
-    str
-        Lines of text.
+    Lines of text.
     """
     checks = sorted((one for one in found if not one.is_control), key=_order)
     controls = [one for one in found if one.is_control]
@@ -47,15 +37,7 @@ def report(found: Sequence[Evidence], about: Mapping[str, str]) -> str:
 def summary(found: Sequence[Evidence]) -> str:
     """Return the outcome in a sentence or two.
 
-    Parameters
-    ----------
-    found : sequence of Evidence
-        All of them.
-
-    Returns
-    -------
-    str
-        How many checks and controls came out as they must, and which did not.
+    How many checks and controls came out as they must, and which did not.
     """
     checks, controls = ([one for one in found if one.is_control is kind] for kind in (False, True))
     wrong = [one for one in checks if one.is_flagged]
@@ -73,15 +55,7 @@ def summary(found: Sequence[Evidence]) -> str:
 def values(found: Iterable[Evidence]) -> list[dict[str, Any]]:
     """Return findings as plain values.
 
-    Parameters
-    ----------
-    found : iterable of Evidence
-        Checks and controls.
-
-    Returns
-    -------
-    list of dict
-        For JSON.
+    For JSON.
     """
     return [
         {

@@ -48,15 +48,7 @@ _PROBLEMS = {
 def create_app(settings: Settings) -> FastAPI:
     """Return a server.
 
-    Parameters
-    ----------
-    settings : Settings
-        How it is set up; the database is opened when the server starts.
-
-    Returns
-    -------
-    FastAPI
-        To be run by uvicorn.
+    To be run by uvicorn.
     """
     app = FastAPI(
         title="Discreet",

@@ -7,15 +7,7 @@ from datetime import UTC, datetime, timedelta
 def now(after_s: float = 0.0) -> str:
     """Return the time.
 
-    Parameters
-    ----------
-    after_s : float
-        Seconds from now.
-
-    Returns
-    -------
-    str
-        Such as "2026-01-31T09:30:00.000Z".
+    Such as "2026-01-31T09:30:00.000Z".
     """
     return _text(datetime.now(UTC) + timedelta(seconds=after_s))
 
@@ -23,17 +15,7 @@ def now(after_s: float = 0.0) -> str:
 def slot_end(length_s: float, tick_s: float) -> str:
     """Return the end of a slot that begins now: the first tick after its length.
 
-    Parameters
-    ----------
-    length_s : float
-        The slot's length in seconds.
-    tick_s : float
-        Ticks are the whole multiples of this many seconds.
-
-    Returns
-    -------
-    str
-        A time that no row decides.
+    A time that no row decides.
     """
     ticks = math.ceil((datetime.now(UTC).timestamp() + length_s) / tick_s)
     return _text(datetime.fromtimestamp(ticks * tick_s, UTC))
@@ -42,15 +24,7 @@ def slot_end(length_s: float, tick_s: float) -> str:
 def seconds_until(time: str) -> float:
     """Return how long it is until a time.
 
-    Parameters
-    ----------
-    time : str
-        As `now` words it.
-
-    Returns
-    -------
-    float
-        In seconds; negative when it is past.
+    In seconds; negative when it is past.
     """
     return (datetime.fromisoformat(time) - datetime.now(UTC)).total_seconds()
 

@@ -37,24 +37,7 @@ class Context:
 def open_context(settings: Settings, *, pooled: bool = False) -> Iterator[Context]:
     """Open the database of a service, and refuse a restored copy.
 
-    Parameters
-    ----------
-    settings : Settings
-        How it is set up.
-    pooled : bool
-        Keep connections open, for a server that does not fork.
-
-    Yields
-    ------
-    Context
-        Until the end of the block.
-
-    Raises
-    ------
-    BudgetError
-        When the database cannot be opened.
-    VerificationError
-        When the witness knows entries of the ledger that the database does not.
+    Until the end of the block.
     """
     with workflow.Ledger(settings.database, witness=settings.witness, pooled=pooled) as ledger:
         limits = Limits(settings.simulation_mb, settings.simulation_s)

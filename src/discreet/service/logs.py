@@ -13,20 +13,7 @@ FIELDS = frozenset(
 
 
 def log(event: str, **fields: Any) -> None:
-    """Write a line to standard error.
-
-    Parameters
-    ----------
-    event : str
-        What happened, in a word or two of the code's own.
-    **fields : Any
-        Some of `FIELDS`.
-
-    Raises
-    ------
-    KeyError
-        For a field that is not listed: a mistake of the code.
-    """
+    """Write a line to standard error."""
     unlisted = fields.keys() - FIELDS
     if unlisted:
         raise KeyError(f"A log line must have listed fields alone, but {sorted(unlisted)} are not.")

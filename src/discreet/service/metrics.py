@@ -12,28 +12,12 @@ _requests = Gauge("discreet_requests", "Requests by state", ["state"], registry=
 
 
 def count_call(method: str, route: str, status: int) -> None:
-    """Count a call.
-
-    Parameters
-    ----------
-    method : str
-        Of HTTP.
-    route : str
-        Its template, without arguments.
-    status : int
-        Of HTTP.
-    """
+    """Count a call."""
     # A caller may make methods up: each would stay for good.
     _calls.labels(method if method in METHODS else "other", route, str(status)).inc()
 
 
 def count_requests(states: dict[str, int]) -> None:
-    """Set how many requests there are.
-
-    Parameters
-    ----------
-    states : dict of str to int
-        By state.
-    """
+    """Set how many requests there are."""
     for state, count in states.items():
         _requests.labels(state).set(count)

@@ -81,15 +81,7 @@ class Apart:
     def __call__(self, route: Callable[P, R]) -> Callable[P, R]:
         """Return a route that is worked on apart.
 
-        Parameters
-        ----------
-        route : callable
-            As FastAPI takes it; not async.
-
-        Returns
-        -------
-        callable
-            Async, with the same signature.
+        Async, with the same signature.
         """
 
         @wraps(route)

@@ -52,15 +52,7 @@ MEDIA_TYPE = "application/problem+json"
 def status_of(error: Exception) -> tuple[int, str]:
     """Return the status of an error and the name of its kind.
 
-    Parameters
-    ----------
-    error : Exception
-        Any.
-
-    Returns
-    -------
-    tuple of int and str
-        500 for what is not ours.
+    500 for what is not ours.
     """
     return next(((status, kind) for cls, status, kind in STATUS if isinstance(error, cls)), (500, "internal"))
 
@@ -68,15 +60,7 @@ def status_of(error: Exception) -> tuple[int, str]:
 def told_of(error: Exception) -> str:
     """Return what callers are told of an error.
 
-    Parameters
-    ----------
-    error : Exception
-        Any.
-
-    Returns
-    -------
-    str
-        Its own text where it is the caller's; a constant where it is the service's.
+    Its own text where it is the caller's; a constant where it is the service's.
     """
     status, _ = status_of(error)
     return str(error) if status < 500 else NOT_READY if status == 503 else INTERNAL
@@ -87,23 +71,7 @@ def problem(
 ) -> JSONResponse:
     """Return a problem as a response.
 
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    kind : str
-        Name of the kind, which programs may compare.
-    detail : str
-        For people.
-    errors : list of dict, optional
-        Where a body is wrong: `place` and `problem`.
-    **more : Any
-        Further members of the kind.
-
-    Returns
-    -------
-    JSONResponse
-        Never with what was sent.
+    Never with what was sent.
     """
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:discreet:problem:{kind}", "title": title, "status": status, "detail": detail, **more}
@@ -113,13 +81,7 @@ def problem(
 
 
 def handle(app: FastAPI) -> None:
-    """Have an application answer errors as problems.
-
-    Parameters
-    ----------
-    app : FastAPI
-        Of the API.
-    """
+    """Have an application answer errors as problems."""
 
     @app.exception_handler(DiscreetError)
     def _ours(_: Request, error: DiscreetError) -> JSONResponse:

@@ -160,21 +160,7 @@ class Settings(BaseModel):
 def read_settings(path: Path) -> Settings:
     """Read the file that sets a service up.
 
-    Parameters
-    ----------
-    path : Path
-        YAML; its paths are relative to it. `pepper_file` names the file of the pepper, and in `sign_on`
-        `client_secret_file` that of the client's secret.
-
-    Returns
-    -------
-    Settings
-        Checked.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it does not follow the schema; the message names the place, never a secret.
+    Checked.
     """
     try:
         given = yaml.safe_load(read_text(path, "service"))

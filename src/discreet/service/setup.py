@@ -57,26 +57,7 @@ class SetUp:
 def set_up(folder: Path, *, slot_s: int = 60, is_demo: bool = False, database: str = DATABASE) -> SetUp:
     """Write the service file and the pepper, make the folders, and the first admin.
 
-    Parameters
-    ----------
-    folder : Path
-        Made when it does not exist.
-    slot_s : int
-        Length of a request's slot, in seconds.
-    is_demo : bool
-        To try out: cookies without HTTPS, new passwords at each start.
-    database : str
-        A file in the folder, or a URL of PostgreSQL.
-
-    Returns
-    -------
-    SetUp
-        With the admin's password.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a service is set up there already, or the folder cannot be written.
+    With the admin's password.
     """
     file = folder / FILE_NAME
     if file.exists():
@@ -102,20 +83,7 @@ def set_up(folder: Path, *, slot_s: int = 60, is_demo: bool = False, database: s
 def set_up_demo(folder: Path) -> SetUp:
     """Set up a service to try out: one person of each role, a table, a cap, a project.
 
-    Parameters
-    ----------
-    folder : Path
-        Made when it does not exist. A demonstration that stands there is used again.
-
-    Returns
-    -------
-    SetUp
-        With the passwords, new ones for a demonstration that is used again.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a service stands there that is none, or the folder cannot be written.
+    With the passwords, new ones for a demonstration that is used again.
     """
     file = folder / FILE_NAME
     if file.exists() and not read_settings(file).demo:

@@ -34,45 +34,8 @@ def auto_method(
 ) -> tuple[Method, dict[str, Any]]:
     """Return the method with its tuning, and how it was chosen.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        Numeric, with bounds.
-    candidates : sequence of str, optional
-        Columns that may be selected.
-    epsilon : float
-        In nats.
-    delta : float
-        0 leaves out what needs one.
-    n_rows : int, optional
-        A public guess, where the number is private.
-    progress : callable, optional
-        Told of the simulated tables.
-    supposed : dict, optional
-        What is supposed of the table: fields of `discreet.planning.supposition.Supposition`, by name. From public
-        knowledge alone: the choice depends on it, and the release tells it.
-    private : Table, optional
-        That the method will run on: a public table that is supposed must be another one. Its rows are not read.
-    charged : bool
-        Whether a ledger will be charged.
-
-    Returns
-    -------
-    method : Method
-        Its parameters are checked.
-    chosen : dict
-        For the release: the selection's name, what it was compared with, the overlap to expect, and what was supposed.
-
-    Raises
-    ------
-    InvalidParameterError
-        When nothing can be asked at this epsilon, or what is supposed does not fit.
-    MetadataError
-        When a public table is supposed that the metadata do not declare.
-    PolicyError
-        When the private table is given as the public one.
+    Returns (1) its parameters are checked; (2) for the release: the selection's name, what it was compared with, the
+    overlap to expect, and what was supposed.
     """
     exact_epsilon(epsilon)
     exact_delta(delta)

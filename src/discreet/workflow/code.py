@@ -9,10 +9,7 @@ from pathlib import Path
 def code_sha256() -> str:
     """Return the digest of all modules of this package.
 
-    Returns
-    -------
-    str
-        64 hexadecimal digits; some ten milliseconds the first time.
+    64 hexadecimal digits; some ten milliseconds the first time.
     """
     home = Path(__file__).parents[1]
     digest = hashlib.sha256()

@@ -27,40 +27,16 @@ class Delivery:
         """Return when the outcome may be recorded; called once the rows are done with, whatever came out."""
 
     def touched(self, connection: Connection) -> None:
-        """Change further rows together with the step before the first row is read; whatever is raised stops it.
-
-        Parameters
-        ----------
-        connection : Connection
-            In the transaction that records it.
-        """
+        """Change further rows together with the step before the first row is read; whatever is raised stops it."""
 
     def released(self, connection: Connection) -> None:
-        """Change further rows together with the release.
-
-        Parameters
-        ----------
-        connection : Connection
-            In the transaction that records it.
-        """
+        """Change further rows together with the release."""
 
     def lost(self, connection: Connection) -> None:
-        """Change further rows together with the loss.
-
-        Parameters
-        ----------
-        connection : Connection
-            In the transaction that records it.
-        """
+        """Change further rows together with the loss."""
 
     def failed(self, error: BaseException) -> None:
-        """Write the cause of a failure where the owner asked for it, and nowhere else.
-
-        Parameters
-        ----------
-        error : BaseException
-            It may depend on the rows.
-        """
+        """Write the cause of a failure where the owner asked for it, and nowhere else."""
         log = os.environ.get(OWNER_LOG)
         if not log:
             return

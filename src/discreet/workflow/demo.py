@@ -95,20 +95,7 @@ METADATA = Metadata.from_value(
 def write_demo(folder: Path) -> tuple[Path, Path, Path]:
     """Write the table, its metadata and the plan.
 
-    Parameters
-    ----------
-    folder : Path
-        Made when it does not exist.
-
-    Returns
-    -------
-    tuple of Path
-        The Parquet file, the metadata file, the plan.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the package statsmodels, which ships the table, is not installed, or the folder cannot be written.
+    The Parquet file, the metadata file, the plan.
     """
     found = importlib.util.find_spec("statsmodels")
     source = Path(found.origin or "").parent / "datasets" / "randhie" / "randhie.csv" if found else None

@@ -18,27 +18,8 @@ SELECTION = ("model_penalty", "max_size", "forced", "groups")
 def fit_from(release: Release, columns: Sequence[str] | None = None, confidence: float = 0.95) -> Release:
     """Return the coefficients of a model by the noisy moments of a release.
 
-    Parameters
-    ----------
-    release : Release
-        With moments.
-    columns : sequence of str, optional
-        Columns of the model; default those that the release selected.
-    confidence : float
-        Level of the intervals, in (0, 1).
+    With the guarantee of the first one: nothing further was spent.
 
-    Returns
-    -------
-    Release
-        With the guarantee of the first one: nothing further was spent.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the release has no moments, or not of these columns.
-
-    Notes
-    -----
     Post-processing: whatever is computed from a release keeps its guarantee.
     """
     answers = _answers(release)
@@ -57,28 +38,7 @@ def select_from(
 ) -> Release:
     """Return another selection by the noisy moments of a release.
 
-    Parameters
-    ----------
-    release : Release
-        With moments.
-    model_penalty : {"auto", "aic", "bic"} or float
-        Price of a column in units of chi-squared.
-    max_size : int, optional
-        The most columns besides the forced ones.
-    forced : sequence of str
-        Columns in every model.
-    groups : sequence of sequences of str
-        Columns that enter and leave together.
-
-    Returns
-    -------
-    Release
-        With the guarantee of the first one: nothing further was spent.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the release has no moments, or a parameter does not fit.
+    With the guarantee of the first one: nothing further was spent.
     """
     answers = _answers(release)
     selected, by_size = answers.select(model_penalty, max_size, forced, groups)
@@ -95,20 +55,7 @@ def select_from(
 def selection_of(release: Release) -> tuple[str, tuple[str, ...]]:
     """Return the target of a release and the columns that it selected, to ask further about them.
 
-    Parameters
-    ----------
-    release : Release
-        An earlier answer.
-
-    Returns
-    -------
-    tuple of str and tuple of str
-        Target and columns: public, because the release is private.
-
-    Raises
-    ------
-    PolicyError
-        When the release gives no guarantee: its columns may tell of single rows.
+    Target and columns: public, because the release is private.
     """
     if not release.private:
         raise PolicyError(
@@ -121,22 +68,7 @@ def selection_of(release: Release) -> tuple[str, tuple[str, ...]]:
 def recomputed(parent: Release, release: Release) -> Release:
     """Compute anew what was computed from a release.
 
-    Parameters
-    ----------
-    parent : Release
-        With moments.
-    release : Release
-        What `fit_from` and `select_from` made of it, in any order: only its request is looked at.
-
-    Returns
-    -------
-    Release
-        What it should be.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the parent has no moments, or none that fit the request.
+    What it should be.
     """
     asked, bought = (each.request.get("parameters", {}) for each in (release, parent))
     found = parent
@@ -150,15 +82,7 @@ def recomputed(parent: Release, release: Release) -> Release:
 def digest(release: Release) -> str:
     """Return what a computed release calls its parent.
 
-    Parameters
-    ----------
-    release : Release
-        The parent.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    64 hexadecimal digits.
     """
     return canonical_sha256(release.model_dump(mode="json", by_alias=True))
 

@@ -35,29 +35,8 @@ Told = Callable[[str, int, int | None], None]
 def expect(question: Question, n_processes: int = 1, progress: Told | None = None) -> Expectation:
     """Simulate how well selections do, or find it in the user's cache.
 
-    Parameters
-    ----------
-    question : Question
-        What is asked.
-    n_processes : int
-        At most, where the work is long.
-    progress : callable, optional
-        Told of the tables.
+    From public facts alone.
 
-    Returns
-    -------
-    Expectation
-        From public facts alone.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a number is out of range, a name unknown, or nobody says how many rows there are.
-    MetadataError
-        When a column lacks bounds or levels.
-
-    Notes
-    -----
     Cost: a selection for each table, draw, method and epsilon; nothing where the same was asked before.
     """
     _check(question)

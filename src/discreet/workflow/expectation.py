@@ -132,38 +132,14 @@ class Expectation:
     def from_value(cls, value: Mapping[str, Any]) -> "Expectation":
         """Return an expectation from the JSON of its fields.
 
-        Parameters
-        ----------
-        value : dict
-            As `dataclasses.asdict` gives it.
-
-        Returns
-        -------
-        Expectation
-            The same.
-
-        Raises
-        ------
-        TypeError, KeyError
-            When it is of another form.
+        The same.
         """
         listed: dict[str, Any] = {name: tuple(value[name]) for name in ("rows", "fits")}
         choices = tuple(Choice(**choice) for choice in value["choices"])
         return cls(**{**value, **listed, "choices": choices})
 
     def record(self, question: Question) -> dict[str, Any]:
-        """Return what JSON holds of it.
-
-        Parameters
-        ----------
-        question : Question
-            What was asked.
-
-        Returns
-        -------
-        dict
-            Of the schema ``discreet/expectation@1``.
-        """
+        """Return what JSON holds of it."""
         return {
             "schema": SCHEMA,
             "supposed": self.supposed,

@@ -17,10 +17,7 @@ KEPT = "discreet/expectation-cache@3"
 def cache_folder() -> Path:
     """Return where expectations are kept.
 
-    Returns
-    -------
-    Path
-        In the user's cache folder.
+    In the user's cache folder.
     """
     return Path(platformdirs.user_cache_dir("discreet")) / "expectations"
 
@@ -28,15 +25,7 @@ def cache_folder() -> Path:
 def stored(key: str) -> dict[str, Any] | None:
     """Return what is kept under a key.
 
-    Parameters
-    ----------
-    key : str
-        Digest of the question.
-
-    Returns
-    -------
-    dict or None
-        None where there is nothing; a file that cannot be read, or is none of ours, is no matter.
+    None where there is nothing; a file that cannot be read, or is none of ours, is no matter.
     """
     with suppress(OSError, ValueError):
         found = json.loads((cache_folder() / f"{key}.json").read_text(encoding="utf-8"))
@@ -48,15 +37,7 @@ def stored(key: str) -> dict[str, Any] | None:
 
 
 def keep(key: str, value: dict[str, Any]) -> None:
-    """Write an answer whole or not at all; a cache that cannot be written is no matter.
-
-    Parameters
-    ----------
-    key : str
-        Digest of the question.
-    value : dict
-        What JSON can hold.
-    """
+    """Write an answer whole or not at all; a cache that cannot be written is no matter."""
     with suppress(OSError, InvalidParameterError):
         cache_folder().mkdir(parents=True, exist_ok=True)
         value = json.loads(json.dumps(value))  # tuples become lists, as they will be read

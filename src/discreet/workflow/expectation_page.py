@@ -35,21 +35,7 @@ MEASURES = {
 def expectation_page(question: Question, found: Expectation, supposed: Sequence[str], notes: Sequence[str]) -> str:
     """Return a plan as one page that needs nothing else.
 
-    Parameters
-    ----------
-    question : Question
-        What was asked.
-    found : Expectation
-        What was simulated.
-    supposed : sequence of str
-        What is supposed of the table, in words.
-    notes : sequence of str
-        What else is to be said.
-
-    Returns
-    -------
-    str
-        HTML: pictures with a table under each, from public facts alone.
+    HTML: pictures with a table under each, from public facts alone.
     """
     drawing = importlib.import_module("discreet.report.study_pictures")  # Altair starts slowly
     pictures = importlib.import_module("discreet.report.pictures")
@@ -84,20 +70,7 @@ def expectation_page(question: Question, found: Expectation, supposed: Sequence[
 def accuracy_picture(found: Expectation) -> str:
     """Return the chance of exactly the right columns against epsilon, as a file of its own.
 
-    Parameters
-    ----------
-    found : Expectation
-        What was simulated, at several epsilons.
-
-    Returns
-    -------
-    str
-        A whole SVG document on white paper, from public facts alone.
-
-    Raises
-    ------
-    InvalidParameterError
-        When only one epsilon was asked: there is no curve then.
+    A whole SVG document on white paper, from public facts alone.
     """
     study = next((one for one in _accuracy(found) if one is not None), None)
     if study is None:

@@ -29,28 +29,7 @@ WEIGHTED = (".parquet", ".pq", ".csv")
 def open_public(source: str | Path, metadata: Metadata, table: str | None = None) -> PublicRecords:
     """Open the public table that the metadata of a private one declare.
 
-    Parameters
-    ----------
-    source : str or Path
-        A file of a known kind.
-    metadata : Metadata
-        Of the private table.
-    table : str, optional
-        Which table of a database file.
-
-    Returns
-    -------
-    PublicRecords
-        Read when its points are asked for.
-
-    Raises
-    ------
-    MetadataError
-        When the metadata declare no file public, or another one.
-    InvalidParameterError
-        When there is no such file, or the metadata have a layout.
-    DataMismatchError
-        When its header cannot be read.
+    Read when its points are asked for.
     """
     if metadata.public is None:
         raise MetadataError(
@@ -74,26 +53,8 @@ def expected_errors(
 ) -> tuple[TwinRecord, ...]:
     """Return how well an estimate on public records can be expected to do, from public records alone.
 
-    Parameters
-    ----------
-    method : Method
-        The parameters.
-    metadata : Metadata
-        What is public about the private table.
-    target : str
-        The response.
-    candidates : sequence of str, optional
-        The other columns.
-    progress : callable, optional
-        Told of the simulated tables.
+    Public records alone first, then by number of points; empty for a method that has none, or simulates nothing.
 
-    Returns
-    -------
-    tuple of TwinRecord
-        Public records alone first, then by number of points; empty for a method that has none, or simulates nothing.
-
-    Notes
-    -----
     No private table is opened and nothing is spent. Cost: that of an estimate, times simulated tables and sizes.
     """
     if not getattr(method, "twins", 0):
@@ -104,18 +65,7 @@ def expected_errors(
 
 
 def check_weighted(path: str | Path) -> None:
-    """Refuse a file for weighted public records that could not be written, before anything is spent.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file to be.
-
-    Raises
-    ------
-    InvalidParameterError
-        When its ending is not known, or it cannot be written.
-    """
+    """Refuse a file for weighted public records that could not be written, before anything is spent."""
     if Path(path).suffix.lower() not in WEIGHTED:
         raise InvalidParameterError(
             f"The name of the file of weighted public records must end in one of {', '.join(WEIGHTED)}, but it is "
@@ -127,32 +77,6 @@ def check_weighted(path: str | Path) -> None:
 def weighted_records(release: Release, metadata: Metadata, public: PublicRecords) -> pa.Table:
     """Return the public records that a release gave weights, in their own units.
 
-    Parameters
-    ----------
-    release : Release
-        Of an estimate on public records.
-    metadata : Metadata
-        Those of the release.
-    public : PublicRecords
-        The same file as then.
-
-    Returns
-    -------
-    pyarrow.Table
-        A record of each point whose weight is not 0, numbers cut at declared bounds, and `weight`, in private rows.
-        Perhaps empty: an estimate can be chosen that rests on no public record.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the release is of another kind.
-    PolicyError
-        When the release is not private: its weights could tell of single rows.
-    VerificationError
-        When metadata or records are not those of the release.
-
-    Notes
-    -----
     Post-processing: whatever is computed from a release keeps its guarantee.
     """
     points = None if release.hybrid is None else release.hybrid.points
@@ -180,28 +104,7 @@ def weighted_records(release: Release, metadata: Metadata, public: PublicRecords
 def write_weighted(path: str | Path, release: Release, metadata: Metadata, public: PublicRecords) -> int:
     """Write the public records that a release gave weights, whole or not at all; nothing if there are none.
 
-    Parameters
-    ----------
-    path : str or Path
-        A .parquet, .pq or .csv file. In a .csv file text that a spreadsheet would run gets a quote in front.
-    release : Release
-        Of an estimate on public records.
-    metadata : Metadata
-        Those of the release.
-    public : PublicRecords
-        The same file as then.
-
-    Returns
-    -------
-    int
-        Number of records written; 0 for an estimate that rests on none, and then there is no file.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the file cannot be written, or the release is of another kind.
-    VerificationError
-        When metadata or records are not those of the release.
+    Number of records written; 0 for an estimate that rests on none, and then there is no file.
     """
     check_weighted(path)
     rows = weighted_records(release, metadata, public)

@@ -92,13 +92,7 @@ class Inquiry:
 
     @property
     def promised(self) -> Guarantee:
-        """What is promised and charged.
-
-        Raises
-        ------
-        PolicyError
-            For a run for study.
-        """
+        """What is promised and charged."""
         found = self.guarantee
         if found is None:
             raise PolicyError("A charge must stand for a guarantee. Use a run that gives one.")
@@ -107,20 +101,14 @@ class Inquiry:
     def plan(self) -> Plan:
         """Return the cost and the noise.
 
-        Returns
-        -------
-        Plan
-            From public facts alone.
+        From public facts alone.
         """
         return plan_of(self.method, self.prepared, self.metadata)
 
     def public_request(self) -> dict[str, Any]:
         """Return what the ledger and the release record of the request.
 
-        Returns
-        -------
-        dict
-            Public facts.
+        Public facts.
         """
         found = {
             "method": self.method.name,
@@ -131,13 +119,7 @@ class Inquiry:
         return found if self.chosen is None else {**found, "chosen": self.chosen}
 
     def check_charge(self) -> None:
-        """Refuse what no ledger may record.
-
-        Raises
-        ------
-        PolicyError
-            When it gives no guarantee, or rests on a score or a contrast that is not proved.
-        """
+        """Refuse what no ledger may record."""
         self.promised  # noqa: B018 - raises for a run for study
         if not self.prepared.is_proved:
             raise PolicyError(
@@ -149,17 +131,7 @@ class Inquiry:
     def release(self, outcome: Outcome, reservation: Reservation | None) -> Release:
         """Word the release.
 
-        Parameters
-        ----------
-        outcome : Outcome
-            What the mechanism drew.
-        reservation : Reservation or None
-            Where it is charged.
-
-        Returns
-        -------
-        Release
-            The only thing that leaves.
+        The only thing that leaves.
         """
         promised = self.guarantee
         return Release(
@@ -216,36 +188,7 @@ def inquire(
 ) -> Inquiry:
     """Check a request against the metadata and price it, without any data.
 
-    Parameters
-    ----------
-    method : Method
-        The parameters.
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        The response.
-    candidates : sequence of str, optional
-        Columns that may be selected; default all declared ones but the target.
-    name : str
-        Public name of the source, without its folder.
-    locator : str or None
-        Where the source is.
-    rows_origin : str
-        What says that the rows are those of the declared table.
-    is_system : bool
-        Whether the noise will come from the system's entropy.
-    chosen : dict, optional
-        How the method was chosen, from public facts.
-
-    Returns
-    -------
-    Inquiry
-        Ready to be charged.
-
-    Raises
-    ------
-    DiscreetError
-        When something public does not fit.
+    Ready to be charged.
     """
     prepared = method.prepare(metadata, target, candidates)
     return Inquiry(method, prepared, metadata, name, locator, _now(), rows_origin, is_system, chosen)

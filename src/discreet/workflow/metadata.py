@@ -39,32 +39,7 @@ def new_metadata(
 ) -> str:
     """Write a metadata skeleton from a table's header; no row is read.
 
-    Parameters
-    ----------
-    data : str
-        The file, or the address of a database.
-    table : str, optional
-        Which table of a database.
-    dataset : str, optional
-        The key in the ledger; default the name of the file or table.
-    header : bool
-        Take the first line of a CSV file for the columns' names, though it looks like a person's row.
-    confirm : callable, optional
-        Asked before such a line is taken for names, with what is wrong; raises to stop. Default: it is refused.
-    **facts : Any
-        `unit`, `neighboring` and `n_rows`.
-
-    Returns
-    -------
-    str
-        YAML with blanks to fill in.
-
-    Raises
-    ------
-    DataMismatchError
-        When the first line of a CSV file looks like a row and nobody says otherwise. No cell of it is shown.
-    MetadataError
-        When the header's names repeat, or none of its columns can be used.
+    YAML with blanks to fill in.
     """
     opened = undeclared_table(data, table)
     names = [name for name, _ in opened.header()]
@@ -92,15 +67,7 @@ def _stem(opened: Table) -> str:
 def check_metadata(path: str | Path) -> tuple[Metadata, Sequence[Finding]]:
     """Read metadata and list what is missing or looks wrong.
 
-    Parameters
-    ----------
-    path : str or Path
-        In any known format.
-
-    Returns
-    -------
-    tuple of Metadata, list of Finding
-        The metadata and the findings; an error among them keeps a column from being used.
+    The metadata and the findings; an error among them keeps a column from being used.
     """
     converted = read_any(path)
     return converted.metadata, [*converted.findings, *lint(converted.metadata)]
@@ -109,19 +76,7 @@ def check_metadata(path: str | Path) -> tuple[Metadata, Sequence[Finding]]:
 def convert_metadata(path: str | Path, to: str, **overrides: Any) -> tuple[str, Sequence[Finding]]:
     """Convert metadata between formats.
 
-    Parameters
-    ----------
-    path : str or Path
-        In any known format.
-    to : str
-        "discreet", "csvw" or "smartnoise".
-    **overrides : Any
-        `table`, `dataset`, `unit`, `neighboring` and `n_rows`.
-
-    Returns
-    -------
-    tuple of str, list of Finding
-        The text in the other format, and what was lost or should be looked at.
+    The text in the other format, and what was lost or should be looked at.
     """
     converted = read_any(path, **{key: value for key, value in overrides.items() if value is not None})
     if to == "discreet":
@@ -137,19 +92,7 @@ def convert_metadata(path: str | Path, to: str, **overrides: Any) -> tuple[str, 
 def write_dummy(metadata: Metadata, n_rows: int, out: Path) -> Path:
     """Write a fake table of the declared shape, to write code against.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        The shape; nothing else is known.
-    n_rows : int
-        Number of rows.
-    out : Path
-        A .csv, .parquet or .arrow file.
-
-    Returns
-    -------
-    Path
-        The file written.
+    The file written.
     """
     if out.exists():
         raise InvalidParameterError(f"A fake table must not replace a file, but {out} exists. Choose another path.")

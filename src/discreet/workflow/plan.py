@@ -49,13 +49,7 @@ class Plan:
     steps: tuple[StepRecord, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """Return what JSON holds of it.
-
-        Returns
-        -------
-        dict
-            Of the schema ``discreet/plan@1``.
-        """
+        """Return what JSON holds of it."""
         cost = self.guarantee
         return {
             "schema": SCHEMA,
@@ -79,23 +73,7 @@ def plan(
 ) -> Plan:
     """Return what a request would cost, from public facts alone.
 
-    Parameters
-    ----------
-    method : Method
-        The parameters.
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        The response.
-    candidates : sequence of str, optional
-        Columns that may be selected.
-    table : Table, optional
-        Whose header says which features there are, where the metadata do not; its rows are not read.
-
-    Returns
-    -------
-    Plan
-        Cost and noise.
+    Cost and noise.
     """
     if table is not None:
         candidates = asked(method, table, target, candidates)
@@ -105,21 +83,7 @@ def plan(
 def asked(method: Method, table: Table, target: str, candidates: Sequence[str] | None) -> Sequence[str] | None:
     """Return the candidates of a request: the table's features where none are named and the method takes them.
 
-    Parameters
-    ----------
-    method : Method
-        The parameters.
-    table : Table
-        Its header is asked, no row is read.
-    target : str
-        The response.
-    candidates : sequence of str or None
-        As they were given.
-
-    Returns
-    -------
-    sequence of str or None
-        None where the method has a default of its own.
+    None where the method has a default of its own.
     """
     if candidates is None and method.takes_features and table.metadata.features is not None:
         return features_in(table, target)
@@ -129,19 +93,7 @@ def asked(method: Method, table: Table, target: str, candidates: Sequence[str] |
 def plan_of(method: Method, prepared: Preparation, metadata: Metadata) -> Plan:
     """Return the plan of a request that was checked.
 
-    Parameters
-    ----------
-    method : Method
-        The parameters.
-    prepared : Preparation
-        What the method made of the request.
-    metadata : Metadata
-        What is public about the table.
-
-    Returns
-    -------
-    Plan
-        Cost and noise.
+    Cost and noise.
     """
     return Plan(
         method.name,
@@ -158,16 +110,6 @@ def plan_of(method: Method, prepared: Preparation, metadata: Metadata) -> Plan:
 def guarantee_for(prepared: Preparation, metadata: Metadata) -> Guarantee | None:
     """Return what a request would promise.
 
-    Parameters
-    ----------
-    prepared : Preparation
-        What a method made of the request.
-    metadata : Metadata
-        What is public about the table.
-
-    Returns
-    -------
-    Guarantee or None
-        None for a run for study.
+    None for a run for study.
     """
     return None if prepared.event is None else guarantee_of(prepared.event, metadata.neighboring, prepared.delta)

@@ -58,20 +58,7 @@ class Task:
 def studies(names: Sequence[str] = ("all",)) -> list[Study]:
     """Return the studies that can be asked for.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of studies, of papers ("lei", "swope", "wang"), or "all".
-
-    Returns
-    -------
-    list of Study
-        In the order of the papers.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a name is unknown.
+    In the order of the papers.
     """
     return [one.study for one in _experiments(names)]
 
@@ -86,33 +73,8 @@ def reproduce(
 ) -> list[Findings]:
     """Compute studies, or what of them is not yet kept, and write tables, pictures and a page.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of studies, of papers, or "all".
-    folder : Path or None
-        Where the public tables lie.
-    out : Path
-        Folder to write to; made if absent. Parts are kept in it, and are not computed again.
-    repeats : int, optional
-        Default each study's own.
-    n_processes : int
-        At most; the figures are the same.
-    progress : callable, optional
-        Told of the parts.
+    In the order of the papers.
 
-    Returns
-    -------
-    list of Findings
-        In the order of the papers.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a name is unknown, a number out of range, a named study lacks its tables, or the folder cannot be written.
-
-    Notes
-    -----
     Cost: about 20 minutes for all studies on two cores at their own repeats. A part is written when it is done, so
     an interrupted command goes on where it was.
     """
@@ -151,13 +113,7 @@ def reproduce(
 
 
 def compute(task: Task) -> None:
-    """Compute a part and keep it.
-
-    Parameters
-    ----------
-    task : Task
-        The part.
-    """
+    """Compute a part and keep it."""
     work = importlib.import_module("discreet.papers.experiment").Work
     one = importlib.import_module("discreet.papers.registry").experiment(task.study)
     seed = int(canonical_sha256([SEED, task.study, task.part])[:8], 16)

@@ -62,10 +62,7 @@ class RunFile(BaseModel):
     def method(self) -> Method:
         """Return the steps as one method.
 
-        Returns
-        -------
-        Method
-            Its parameters are checked.
+        Its parameters are checked.
         """
         steps = {"screen": self.screen, "select": self.select, "fit": self.fit}
         return method_of("run", epsilon=self.epsilon, delta=self.delta, **steps)
@@ -79,15 +76,7 @@ class RunFile(BaseModel):
     def metadata_file(self) -> Path:
         """Return where the metadata stand.
 
-        Returns
-        -------
-        Path
-            The file.
-
-        Raises
-        ------
-        InvalidParameterError
-            When the plan names none.
+        The file.
         """
         if self.metadata is None:
             raise InvalidParameterError("A plan must name its metadata: add `metadata: FILE`, or give --metadata FILE.")
@@ -97,20 +86,7 @@ class RunFile(BaseModel):
 def read_run(path: str | Path) -> RunFile:
     """Read a plan.
 
-    Parameters
-    ----------
-    path : str or Path
-        YAML or JSON.
-
-    Returns
-    -------
-    RunFile
-        With its paths made relative to where the command runs.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it does not follow the schema; the message names the place.
+    With its paths made relative to where the command runs.
     """
     try:
         found = RunFile.model_validate(parse_text(read_text(path, "plan"), str(path), "A plan"))

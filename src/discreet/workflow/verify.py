@@ -33,23 +33,7 @@ class Verified:
 def verify(ledger: Ledger, paths: Iterable[str | Path] = ()) -> Verified:
     """Check a ledger, and that each release is as it recorded it, or was computed from one that is.
 
-    Parameters
-    ----------
-    ledger : Ledger
-        The ledger.
-    paths : iterable of str or Path
-        Files of releases.
-
-    Returns
-    -------
-    Verified
-        What the ledger holds, and which releases spent nothing.
-
-    Raises
-    ------
-    VerificationError
-        When the ledger does not fit itself, a release is not one of its own, or a computed one is not what its parent
-        gives.
+    What the ledger holds, and which releases spent nothing.
     """
     texts = {str(path): read_text(path, "release") for path in paths}
     releases = {path: Release.from_json(text) for path, text in texts.items()}

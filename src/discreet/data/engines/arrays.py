@@ -62,30 +62,7 @@ class ArraysTable(Table):
 
 
 def table_of_pair(pair: tuple[Any, ...], metadata: Metadata) -> Table:
-    """Return features and target as one table in memory, of which nothing is stated yet.
-
-    Parameters
-    ----------
-    pair : tuple
-        X, a frame, an array or a sparse matrix of shape (n_samples, n_features), and y, of shape (n_samples,).
-    metadata : Metadata
-        What is public about them.
-
-    Returns
-    -------
-    Table
-        The columns of an array are the declared ones in their order, and y is the last declared one, unless it is a
-        series that has the name of another. A frame has names, and y is the one declared column that it lacks.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is no pair, or X and y are not two arrays of as many rows.
-    DataMismatchError
-        When a frame lacks further columns than y, or y has another name.
-    MetadataError
-        When another number of columns is declared than an array has.
-    """
+    """Return features and target as one table in memory, of which nothing is stated yet."""
     if len(pair) != 2:
         raise InvalidParameterError(f"Arrays must be given as a pair (X, y), but {len(pair)} are given. Give two.")
     X, y = pair

@@ -31,22 +31,8 @@ def each(
 ) -> Generator[T]:
     """Return the results of a task on each batch, in no certain order.
 
-    Parameters
-    ----------
-    streams : iterable of iterable of pyarrow.RecordBatch
-        A thread takes a stream, reads it to its end, then takes the next.
-    task : callable
-        Called from several threads at once.
-    progress : callable, optional
-        Told the number of rows done since it was last told.
+    A result; few wait at a time.
 
-    Yields
-    ------
-    T
-        A result; few wait at a time.
-
-    Notes
-    -----
     Whatever is raised in a thread is raised here. Closing the iterator, or an interruption, stops the threads after
     the batch that they are at.
     """
@@ -113,17 +99,7 @@ def _results(
 def heard(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> T:
     """Do what waits for a server; the main thread has another do it, so that ctrl-C is heard meanwhile.
 
-    Parameters
-    ----------
-    task : callable
-        Leaves nothing half done when it is left alone, unless it can be cancelled.
-    cancel : callable, optional
-        Makes the task end soon; what it raises is of no interest. The task's end is then waited for.
-
-    Returns
-    -------
-    T
-        Its result.
+    Its result.
     """
     if threading.current_thread() is not threading.main_thread():
         return task()

@@ -13,18 +13,8 @@ from discreet.data.batch_sizes import BATCH_ROWS
 def own_frame(frame: "nw.DataFrame[Any]") -> "nw.DataFrame[Any]":
     """Return a frame of the same library and types in memory of its own.
 
-    Parameters
-    ----------
-    frame : narwhals.DataFrame
-        Of pandas, polars, Arrow or another library.
+    What is written into the other's buffers later does not reach it.
 
-    Returns
-    -------
-    narwhals.DataFrame
-        What is written into the other's buffers later does not reach it.
-
-    Notes
-    -----
     Polars and Arrow take a numpy array for a column as it is, and call their columns immutable: their own copies share
     the array. So these columns are written and read again, as bytes.
     """
@@ -41,15 +31,7 @@ def own_frame(frame: "nw.DataFrame[Any]") -> "nw.DataFrame[Any]":
 def own_column(values: Any) -> Any:
     """Return a column in memory of its own.
 
-    Parameters
-    ----------
-    values : narwhals.Series or ndarray
-        Of any library and type.
-
-    Returns
-    -------
-    narwhals.Series or ndarray
-        The same kind.
+    The same kind.
     """
     if isinstance(values, nw.Series):
         return own_frame(values.alias("cells").to_frame())["cells"]
@@ -59,15 +41,7 @@ def own_column(values: Any) -> Any:
 def own_arrow(table: pa.Table) -> pa.Table:
     """Return a table of Arrow in memory of its own.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Of any types.
-
-    Returns
-    -------
-    pyarrow.Table
-        Its buffers lie in one that was written here.
+    Its buffers lie in one that was written here.
     """
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:

@@ -25,15 +25,7 @@ PATIENCE_S = 30
 def is_address(source: str) -> bool:
     """Tell whether a source is in an object store.
 
-    Parameters
-    ----------
-    source : str
-        A path or an address.
-
-    Returns
-    -------
-    bool
-        True for an address.
+    True for an address.
     """
     return source.partition("://")[0].lower() in OBJECT_STORES and "://" in source
 
@@ -41,24 +33,7 @@ def is_address(source: str) -> bool:
 def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
     """Return the files of a table; none is opened.
 
-    Parameters
-    ----------
-    place : Path or str
-        A file, a folder, or the address of one of these in an object store.
-
-    Returns
-    -------
-    pyarrow.fs.FileSystem
-        Where they are.
-    str
-        Path of the file or folder there.
-    list of str
-        Paths of the files, sorted.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is nothing to be read, or rows could be in it twice.
+    Returns (1) where they are; (2) path of the file or folder there; (3) paths of the files, sorted.
     """
     shown = str(place) if isinstance(place, Path) else public_address(place)
     try:
@@ -87,19 +62,8 @@ def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
 def below(root: Path) -> Iterator[tuple[Path, bool, tuple[int, int] | None]]:
     """Return everything in a folder and in those below it; links are not followed.
 
-    Parameters
-    ----------
-    root : Path
-        The folder.
-
-    Yields
-    ------
-    Path
-        Where it is.
-    bool
-        Whether it is a folder, or a link to one.
-    tuple of int, or None
-        What tells it from all others; None for a link.
+    Returns (1) where it is; (2) whether it is a folder, or a link to one; (3) what tells it from all others; None for
+    a link.
     """
     for folder, folders, files in os.walk(root):
         for is_folder, names in ((True, folders), (False, files)):
@@ -143,20 +107,7 @@ def _is_data(path: PurePosixPath) -> bool:
 def public_address(address: str) -> str:
     """Return an address without what may be a secret, and with all that tells two tables apart.
 
-    Parameters
-    ----------
-    address : str
-        Of an object store.
-
-    Returns
-    -------
-    str
-        Without keys, and of the query with the endpoint alone.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a key in it cannot be told from a path; it is not shown.
+    Without keys, and of the query with the endpoint alone.
 
     Examples
     --------
@@ -184,17 +135,7 @@ def public_address(address: str) -> str:
 def constants_of(path: str, root: str) -> dict[str, str | None]:
     """Return what the names of folders say of all rows of a file, as Hive and Spark write them.
 
-    Parameters
-    ----------
-    path : str
-        Of the file.
-    root : str
-        Of the table's folder; only what is below it counts.
-
-    Returns
-    -------
-    dict of str to str
-        Columns and their cell; None for a missing one.
+    Columns and their cell; None for a missing one.
     """
     named = [name for name in PurePosixPath(path).relative_to(root).parts[:-1] if "=" in name]
     pairs = (name.partition("=") for name in named)

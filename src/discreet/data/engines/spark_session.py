@@ -33,15 +33,7 @@ QUIET = {
 def is_spark(source: object) -> bool:
     """Tell whether a source is Spark's, without loading Spark.
 
-    Parameters
-    ----------
-    source : object
-        What a table is opened from.
-
-    Returns
-    -------
-    bool
-        True for ``spark:...``, and for a DataFrame of a classic session or of Spark Connect.
+    True for ``spark:...``, and for a DataFrame of a classic session or of Spark Connect.
     """
     if isinstance(source, str):
         return source.startswith(SCHEME)
@@ -52,17 +44,7 @@ def is_spark(source: object) -> bool:
 def asked(question: Callable[[], T], refusal: Exception) -> T:
     """Ask Spark; whatever it complains of, in the words of this house: its own may show paths and values.
 
-    Parameters
-    ----------
-    question : callable
-        Without a word of private rows in its answer.
-    refusal : Exception
-        Raised instead of Spark's error; an error of this house stays as it is.
-
-    Returns
-    -------
-    T
-        The answer.
+    The answer.
     """
     try:
         return question()
@@ -96,15 +78,7 @@ class Jobs:
     def wait(self, task: Callable[[], T]) -> T:
         """Run jobs to their end; an interruption ends them at once.
 
-        Parameters
-        ----------
-        task : callable
-            What starts them.
-
-        Returns
-        -------
-        T
-            Its result.
+        Its result.
         """
 
         def tagged() -> T:
@@ -126,15 +100,7 @@ class Jobs:
 def is_interruption(error: BaseException | None) -> bool:
     """Tell whether ctrl-C began what ended in an error: Spark then tells of a job that was cancelled.
 
-    Parameters
-    ----------
-    error : BaseException or None
-        What was raised.
-
-    Returns
-    -------
-    bool
-        True where an interruption led to it.
+    True where an interruption led to it.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
@@ -144,15 +110,7 @@ def is_interruption(error: BaseException | None) -> bool:
 def session() -> Any:
     """Return the active session, or start one as the environment says, silent and stopped at the end.
 
-    Returns
-    -------
-    SparkSession
-        The session.
-
-    Raises
-    ------
-    InvalidParameterError
-        When pyspark or Java is missing, or Spark does not start.
+    The session.
     """
     try:
         with unwarned():
@@ -231,18 +189,7 @@ _tried: set[str] = set()
 
 
 def check_workers(spark: Any) -> None:
-    """Try a pass over no private row, before anything is charged: once for each session.
-
-    Parameters
-    ----------
-    spark : SparkSession
-        The session.
-
-    Raises
-    ------
-    InvalidParameterError
-        When its workers cannot run, or run another version than this process.
-    """
+    """Try a pass over no private row, before anything is charged: once for each session."""
     key = _key_of(spark)
     if key in _tried:
         return

@@ -35,28 +35,8 @@ _HALF_HIDDEN = re.compile(r"(.*/)?_(metadata|common_metadata|[^/]*=)[^/]*/.*", r
 def frame_at(address: str) -> tuple[Any, str]:
     """Return what an address names; schemas and footers are read, no row is.
 
-    Parameters
-    ----------
-    address : str
-        ``spark:`` and the name of a table of the session's catalog, or a path that its executors read.
+    Returns (1) the table; (2) its full address.
 
-    Returns
-    -------
-    DataFrame
-        The table.
-    str
-        Its full address.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is malformed, names a view or nothing, a folder holds links or another table format, or Spark is not to
-        be had.
-    DataMismatchError
-        When the header cannot be read, or the files of a folder differ in their columns or types.
-
-    Notes
-    -----
     Cost: of a folder, its list, and a small job of Spark for the footer of each file.
     """
     place = address.removeprefix(SCHEME)

@@ -38,24 +38,7 @@ CELLS = "cells binary"
 def guarded(step: Step, sent: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Run a step on a partition; of whatever goes wrong, one constant text leaves the worker.
 
-    Parameters
-    ----------
-    step : callable
-        One of this module.
-    sent : bytes
-        The pass, pickled; empty for a step that needs none.
-    batches : iterator of pyarrow.RecordBatch
-        Rows of the partition.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        What the step returns.
-
-    Raises
-    ------
-    RuntimeError
-        Without a cause: Spark writes the texts of all causes to its logs.
+    What the step returns.
     """
     try:
         with warnings.catch_warnings():
@@ -83,17 +66,7 @@ def _received(sent: bytes) -> RowPass:
 def sums(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Add up a partition of a table without a cut by unit.
 
-    Parameters
-    ----------
-    row_pass : RowPass
-        What to do.
-    batches : iterator of pyarrow.RecordBatch
-        Its columns, in their order.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        The sum in pieces, as `SUMS`; nothing for no rows.
+    The sum in pieces, as `SUMS`; nothing for no rows.
     """
     total, n_rows = ExactSum(row_pass.start), 0
     for batch in _named(batches, row_pass.columns):
@@ -106,17 +79,7 @@ def sums(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
 def rows_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Encode rows, beside each its owner; rows of nobody are left out.
 
-    Parameters
-    ----------
-    row_pass : RowPass
-        With a cut.
-    batches : iterator of pyarrow.RecordBatch
-        Its columns, in their order.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        A key, whole numbers or bytes of text, and the row's integers as bytes.
+    A key, whole numbers or bytes of text, and the row's integers as bytes.
     """
     width = 2 * row_pass.design.n_columns
     size = max(1, ROW_BYTES // width)
@@ -134,17 +97,7 @@ def rows_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
 def sums_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Add up the rows of whole units, each cut to what may remain of it.
 
-    Parameters
-    ----------
-    row_pass : RowPass
-        With a cut.
-    batches : iterator of pyarrow.RecordBatch
-        As `rows_of_units` returns them, all rows of these units, sorted by key.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        The sum in pieces, as `SUMS`; nothing for no rows.
+    The sum in pieces, as `SUMS`; nothing for no rows.
     """
     total, found = ExactSum(row_pass.start), False
     for rows in _whole_units(row_pass.design.n_columns, batches):
@@ -157,17 +110,7 @@ def sums_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
 def encoded(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Encode rows of a table without a cut by unit.
 
-    Parameters
-    ----------
-    row_pass : RowPass
-        What to do.
-    batches : iterator of pyarrow.RecordBatch
-        Its columns, in their order.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        Blocks of rows, as `CELLS`.
+    Blocks of rows, as `CELLS`.
     """
     size = max(1, ROW_BYTES // (2 * row_pass.design.n_columns))
     for batch in _named(batches, row_pass.columns):
@@ -178,17 +121,7 @@ def encoded(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 def encoded_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return the encoded rows that remain of whole units.
 
-    Parameters
-    ----------
-    row_pass : RowPass
-        With a cut.
-    batches : iterator of pyarrow.RecordBatch
-        As for `sums_of_units`.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        Blocks of rows, as `CELLS`.
+    Blocks of rows, as `CELLS`.
     """
     most = 0 if row_pass.cut is None else row_pass.cut.most
     for rows in _whole_units(row_pass.design.n_columns, batches):
@@ -199,17 +132,7 @@ def encoded_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
 def as_they_are(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return rows of the storage's own types.
 
-    Parameters
-    ----------
-    row_pass : RowPass
-        Of its row map, the columns alone.
-    batches : iterator of pyarrow.RecordBatch
-        Its columns, in their order.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        Batches as Arrow streams, as `CELLS`.
+    Batches as Arrow streams, as `CELLS`.
     """
     for batch in _named(batches, row_pass.columns):
         sink = pa.BufferOutputStream()
@@ -221,17 +144,7 @@ def as_they_are(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterato
 def added(_: object, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Add up pieces of sums that have the same place.
 
-    Parameters
-    ----------
-    _ : object
-        Not needed.
-    batches : iterator of pyarrow.RecordBatch
-        As `SUMS`.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        As `SUMS`, each place once.
+    As `SUMS`, each place once.
     """
     totals, n_rows = joined(batches)
     for place, total in totals.items():
@@ -242,17 +155,7 @@ def added(_: object, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 def joined(batches: Batches) -> tuple[dict[int, ExactSum], int]:
     """Add up pieces of sums that have the same place.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-        As `SUMS`.
-
-    Returns
-    -------
-    dict of int to ExactSum
-        The sum of each place.
-    int
-        Number of rows.
+    Returns (1) the sum of each place; (2) number of rows.
     """
     totals: dict[int, ExactSum] = {}
     n_rows = 0
@@ -269,17 +172,7 @@ def joined(batches: Batches) -> tuple[dict[int, ExactSum], int]:
 def pieces(total: Integers, n_rows: int) -> Iterator[pa.RecordBatch]:
     """Cut a sum into pieces.
 
-    Parameters
-    ----------
-    total : ndarray of int64
-        Of any shape.
-    n_rows : int
-        What it is of.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        As `SUMS`.
+    As `SUMS`.
     """
     flat = total.reshape(-1)
     for place, start in enumerate(range(0, len(flat), PIECE)):
@@ -347,15 +240,7 @@ def _narrow(cells: pa.Array) -> pa.Array:
 def versions(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Tell what a worker runs; no table is read.
 
-    Parameters
-    ----------
-    _ : iterator of pyarrow.RecordBatch
-        Not needed.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        Versions of Discreet and Python, in one text.
+    Versions of Discreet and Python, in one text.
     """
     yield pa.RecordBatch.from_arrays([pa.array([own_versions()])], names=["versions"])
 
@@ -363,9 +248,6 @@ def versions(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def own_versions() -> str:
     """Return what this process runs.
 
-    Returns
-    -------
-    str
-        Versions, of what must be the same everywhere for a pass to run and to give the same integers.
+    Versions, of what must be the same everywhere for a pass to run and to give the same integers.
     """
     return f"discreet {version('discreet')}, Python {sys.version_info.major}.{sys.version_info.minor}"

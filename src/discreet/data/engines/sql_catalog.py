@@ -111,24 +111,7 @@ class Relation:
 def relation(session: Session, wanted: str | None) -> Relation:
     """Find a table in the catalog; no row is read.
 
-    Parameters
-    ----------
-    session : Session
-        In which names are then looked up in the catalog's own schema alone.
-    wanted : str, optional
-        ``table`` or ``schema.table`` as stored, without quotes; needed unless the search path holds just one.
-
-    Returns
-    -------
-    Relation
-        The table.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it is not clear which table is meant, or what is meant is no base table.
-    DataMismatchError
-        When rows are filtered by the role, or text has no encoding.
+    The table.
     """
     found = session.rows(_CANDIDATES, (wanted or "",))
     session.rows("SET LOCAL search_path = pg_catalog")

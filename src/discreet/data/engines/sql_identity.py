@@ -23,20 +23,7 @@ JOIN pg_class c ON c.oid = id JOIN pg_namespace n ON n.oid = c.relnamespace
 def database_server(url: str) -> str:
     """Return what tells a database from all others, whatever its server is called; no row of a table is read.
 
-    Parameters
-    ----------
-    url : str
-        Of the database.
-
-    Returns
-    -------
-    str
-        The same for all names of the server, and for its replicas.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the server cannot be asked.
+    The same for all names of the server, and for its replicas.
     """
     return _rows(url, _SERVER)[0]
 
@@ -44,22 +31,7 @@ def database_server(url: str) -> str:
 def database_relatives(url: str, table: str) -> frozenset[str]:
     """Return the tables that share rows with one: itself, its partitions, and what it is a partition of.
 
-    Parameters
-    ----------
-    url : str
-        Of the database.
-    table : str
-        ``schema.table``, as stored.
-
-    Returns
-    -------
-    frozenset of str
-        As stored; empty where there is no such table.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the server cannot be asked.
+    As stored; empty where there is no such table.
     """
     return frozenset(_rows(url, _RELATIVES, table))
 

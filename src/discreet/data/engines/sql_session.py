@@ -114,17 +114,7 @@ class Session:
     def rows(self, statement: str, values: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         """Run a statement.
 
-        Parameters
-        ----------
-        statement : str
-            In SQL.
-        values : sequence of str or int
-            What ``$1`` and so on stand for.
-
-        Returns
-        -------
-        list of tuple
-            All rows of the result.
+        All rows of the result.
         """
         return heard(partial(self._rows, statement, tuple(values) or None), self.cancel)
 
@@ -136,17 +126,7 @@ class Session:
     def stream(self, statement: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
         """Run a statement, and read its result as it comes.
 
-        Parameters
-        ----------
-        statement : str
-            In SQL.
-        batch_bytes : int
-            About the size of a batch.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            The next rows.
+        The next rows.
         """
         with self._connection.cursor(adbc_stmt_kwargs={_BATCH_BYTES: str(batch_bytes)}) as cursor:
             heard(partial(cursor.execute, statement), self.cancel)
@@ -171,22 +151,7 @@ class Session:
 def session(address: Address) -> Iterator[Session]:
     """Connect, and begin a read-only transaction that no policy filters.
 
-    Parameters
-    ----------
-    address : Address
-        Where.
-
-    Yields
-    ------
-    Session
-        Closed at the end of the block, whatever it was doing.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the library is missing, or no connection can be made.
-    DataMismatchError
-        When the server refuses a statement or the connection is lost: one text, whatever the cause.
+    Closed at the end of the block, whatever it was doing.
     """
     library = _library()
     found = Session(_connected(library, address))

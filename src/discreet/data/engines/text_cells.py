@@ -17,15 +17,7 @@ _MOST_DIGITS = {pa.Decimal32Type: 9, pa.Decimal64Type: 18, pa.Decimal128Type: 38
 def text_or_none(cell: bytes) -> str | None:
     """Return what bytes say in UTF-8.
 
-    Parameters
-    ----------
-    cell : bytes
-        Of a cell of text.
-
-    Returns
-    -------
-    str or None
-        None where they are no text.
+    None where they are no text.
     """
     try:
         return cell.decode()
@@ -36,23 +28,6 @@ def text_or_none(cell: bytes) -> str | None:
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch from a file with its impossible cells made missing: text that is not UTF-8, too long decimals.
 
-    Parameters
-    ----------
-    batch : pyarrow.RecordBatch
-        As it was read; also with dictionaries of text.
-
-    Returns
-    -------
-    pyarrow.RecordBatch
-        Of the same types; fully validated.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        When it is damaged otherwise: a damaged file must not end the process.
-
-    Notes
-    -----
     Cost: a look at every byte; where a cell is impossible, its column's cells are read one by one.
     """
     return pa.RecordBatch.from_arrays([_checked(column) for column in batch.columns], schema=batch.schema)

@@ -22,26 +22,7 @@ Format = Literal["discreet", "csvw", "smartnoise"]
 def read_any(path: str | Path, *, table: str | None = None, **overrides: Unpack[Overrides]) -> Converted:
     """Read metadata from a file of any known format.
 
-    Parameters
-    ----------
-    path : str or Path
-        YAML or JSON in Discreet's own schema, CSVW-EO or SmartNoise.
-    table : str or None
-        Which table, when the file holds several.
-    **overrides
-        `dataset`, `unit`, `neighboring` and `n_rows`, instead of what another format says or leaves unsaid.
-
-    Returns
-    -------
-    Converted
-        The metadata, with the findings of the conversion.
-
-    Raises
-    ------
-    MetadataError
-        When the format is not known, or the file does not follow it.
-    InvalidParameterError
-        When the file cannot be read, or is Discreet's own and other values are given.
+    The metadata, with the findings of the conversion.
     """
     value = parse_text(read_text(path, "metadata"), str(path))
     kind = detect(value)
@@ -58,20 +39,7 @@ def read_any(path: str | Path, *, table: str | None = None, **overrides: Unpack[
 def detect(value: Any) -> Format:
     """Tell the format of metadata from their shape.
 
-    Parameters
-    ----------
-    value : Any
-        The dictionary that a file holds.
-
-    Returns
-    -------
-    "discreet", "csvw" or "smartnoise"
-        The format.
-
-    Raises
-    ------
-    MetadataError
-        When it is none of them.
+    The format.
 
     Examples
     --------

@@ -26,28 +26,7 @@ _STRINGS = frozenset(("string", "normalizedString", "token"))
 
 
 def from_csvw(value: Any, *, table: str | None = None, **overrides: Unpack[Overrides]) -> Converted:
-    """Return the metadata that a CSVW-EO document holds.
-
-    Parameters
-    ----------
-    value : Any
-        The document, with the names of CSVW-EO or the prefixed ones of CSVW-SAFE and CSVW-DP.
-    table : str or None
-        Which table, when the document holds several.
-    **overrides
-        `dataset`, `unit`, `neighboring` and `n_rows`, instead of what the document says or leaves unsaid.
-
-    Returns
-    -------
-    Converted
-        The metadata. An imported source says that it was not checked, since the format's tools can read
-        bounds and keys from the rows. The ``discreet:`` keys that `to_csvw` wrote are taken as they are.
-
-    Raises
-    ------
-    MetadataError
-        When the document does not have the shape of CSVW-EO.
-    """
+    """Return the metadata that a CSVW-EO document holds."""
     draft = Draft("CSVW-EO")
     body = _table(draft, draft.mapping(value, "the document"), table)
     draft.ours = f"{OURS}schema" in body
@@ -75,21 +54,8 @@ def from_csvw(value: Any, *, table: str | None = None, **overrides: Unpack[Overr
 def to_csvw(metadata: Metadata) -> dict[str, Any]:
     """Return metadata as a CSVW-EO document.
 
-    Parameters
-    ----------
-    metadata : Metadata
-        The metadata.
-
-    Returns
-    -------
-    dict
-        A document for JSON. What CSVW-EO cannot hold stands under ``discreet:`` keys, which its tools ignore
-        and `from_csvw` reads back: the round trip is exact.
-
-    Raises
-    ------
-    MetadataError
-        When there are `features`, which the format cannot carry.
+    A document for JSON. What CSVW-EO cannot hold stands under ``discreet:`` keys, which its tools ignore and
+    `from_csvw` reads back: the round trip is exact.
 
     Examples
     --------
@@ -124,15 +90,7 @@ def to_csvw(metadata: Metadata) -> dict[str, Any]:
 def local_name(key: Any) -> str:
     """Return a key without its prefix.
 
-    Parameters
-    ----------
-    key : Any
-        A key of a document.
-
-    Returns
-    -------
-    str
-        The last part of its name.
+    The last part of its name.
 
     Examples
     --------

@@ -71,65 +71,27 @@ class Draft:
         return f"imported from {self.origin}; not checked"
 
     def warn(self, place: str, message: str) -> None:
-        """Add a warning.
-
-        Parameters
-        ----------
-        place : str
-            Where, such as ``columns.age``.
-        message : str
-            What must hold, what was found, what to do.
-        """
+        """Add a warning."""
         self.findings.append(Finding("warning", place, message))
 
     def refusal(self, what: str, must: str) -> MetadataError:
         """Return the error for a shape that is not the format's.
 
-        Parameters
-        ----------
-        what : str
-            Which part of the file.
-        must : str
-            What must hold for it.
-
-        Returns
-        -------
-        MetadataError
-            To be raised.
+        To be raised.
         """
         return MetadataError(f"{self.origin} metadata: {what} must {must}. Correct the file.")
 
     def mapping(self, value: Any, what: str) -> dict[str, Any]:
         """Return a value that must be a mapping with text as keys.
 
-        Parameters
-        ----------
-        value : Any
-            The value.
-        what : str
-            Which part of the file it is.
-
-        Returns
-        -------
-        dict
-            The value.
+        The value.
         """
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
             raise self.refusal(what, "be a mapping with text as keys")
         return value
 
     def add(self, name: str, declared: Declared | None, *, is_id: bool = False) -> None:
-        """Add a column, once.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-        declared : dict or None
-            What is declared; None leaves it out.
-        is_id : bool
-            Whether it tells the units apart.
-        """
+        """Add a column, once."""
         if name in self.columns or name in self.unit_ids or name in self.left_out:
             raise self.refusal(f"column {printable(name)!r}", "be given once")
         if is_id:
@@ -142,17 +104,7 @@ class Draft:
     def number(self, name: str, value: Any) -> Any:
         """Return a bound of a column, which must be a number, also as text.
 
-        Parameters
-        ----------
-        name : str
-            The column.
-        value : Any
-            The bound, or None.
-
-        Returns
-        -------
-        int, float or None
-            The bound.
+        The bound.
         """
         if isinstance(value, str):
             try:
@@ -166,19 +118,7 @@ class Draft:
     def numeric(self, name: str, kind: str, lower: Any, upper: Any) -> Declared:
         """Return the declaration of a numeric column; bounds that cannot be used are left out.
 
-        Parameters
-        ----------
-        name : str
-            The column.
-        kind : str
-            Its type.
-        lower, upper : Any
-            What the file gives as bounds.
-
-        Returns
-        -------
-        dict
-            The declaration.
+        The declaration.
         """
         lower, upper = self.number(name, lower), self.number(name, upper)
         if lower is not None and upper is not None and not lower < upper:
@@ -190,17 +130,7 @@ class Draft:
     def category(self, name: str, levels: Any) -> Declared:
         """Return the declaration of a category; levels that cannot be used are left out.
 
-        Parameters
-        ----------
-        name : str
-            The column.
-        levels : Any
-            What the file gives as its values, or None.
-
-        Returns
-        -------
-        dict
-            The declaration.
+        The declaration.
         """
         if levels is None:
             return {"type": "category"}
@@ -215,15 +145,7 @@ class Draft:
         return {"type": "category", "levels": known, "source": self.source}
 
     def leave_out(self, name: str, kind: Any) -> None:
-        """Warn of a column whose type is not supported.
-
-        Parameters
-        ----------
-        name : str
-            The column.
-        kind : Any
-            Its type.
-        """
+        """Warn of a column whose type is not supported."""
         self.warn(
             column_place(name),
             f"A column must hold numbers or categories, but its type is {printable(str(kind))!r}. It was "
@@ -240,21 +162,7 @@ class Draft:
     ) -> Converted:
         """Settle what the file leaves open, and let the schema judge the whole.
 
-        Parameters
-        ----------
-        dataset : str or None
-            The key in the ledger, instead of the file's.
-        unit : str or None
-            Who is protected, instead of the file's.
-        neighboring : NeighboringRelation, str or None
-            The relation, instead of the file's; where neither says one, ``add_or_remove_one``.
-        n_rows : int or None
-            The number of rows, instead of the file's.
-
-        Returns
-        -------
-        Converted
-            The metadata, with the findings.
+        The metadata, with the findings.
         """
         if not self.columns:
             raise self.refusal("the table", "have a column of numbers or of categories")
@@ -322,10 +230,7 @@ class Draft:
 def boolean() -> Declared:
     """Return the declaration of a boolean column.
 
-    Returns
-    -------
-    dict
-        A category, whose levels the type itself makes public.
+    A category, whose levels the type itself makes public.
     """
     return {"type": "category", "levels": [False, True], "source": "the two values of a boolean"}
 
@@ -333,15 +238,7 @@ def boolean() -> Declared:
 def without_none(value: dict[str, Any]) -> dict[str, Any]:
     """Return a dictionary without its empty entries.
 
-    Parameters
-    ----------
-    value : dict
-        Any dictionary.
-
-    Returns
-    -------
-    dict
-        A copy.
+    A copy.
     """
     return {key: entry for key, entry in value.items() if entry is not None}
 
@@ -349,24 +246,7 @@ def without_none(value: dict[str, Any]) -> dict[str, Any]:
 def choose(draft: Draft, names: list[str], wanted: str | None) -> str:
     """Return the table to read.
 
-    Parameters
-    ----------
-    draft : Draft
-        For messages.
-    names : list of str
-        The tables of the file.
-    wanted : str or None
-        A name, with or without its schema; None when there is but one table.
-
-    Returns
-    -------
-    str
-        One of the names.
-
-    Raises
-    ------
-    MetadataError
-        When not exactly one fits.
+    One of the names.
     """
     found = [name for name in names if wanted in (None, name, name.rpartition(".")[2])]
     if len(found) != 1:

@@ -7,17 +7,7 @@ from discreet.errors import MetadataError
 def plain_number(column: NumericColumn, value: float | None) -> float | int | None:
     """Return a number of an integer column as an integer, where that is exact.
 
-    Parameters
-    ----------
-    column : NumericColumn
-        The column.
-    value : float or None
-        One of its bounds.
-
-    Returns
-    -------
-    int, float or None
-        The same number.
+    The same number.
     """
     if value is not None and column.type == "integer" and value.is_integer() and abs(value) < 2**53:
         return int(value)
@@ -25,20 +15,7 @@ def plain_number(column: NumericColumn, value: float | None) -> float | int | No
 
 
 def refuse_features(metadata: Metadata, form: str) -> None:
-    """Refuse metadata that another format cannot carry.
-
-    Parameters
-    ----------
-    metadata : Metadata
-        To be converted.
-    form : str
-        The format's name.
-
-    Raises
-    ------
-    MetadataError
-        When there are `features` or a `layout`.
-    """
+    """Refuse metadata that another format cannot carry."""
     if metadata.features is not None or metadata.layout is not None:
         raise MetadataError(
             f"{form} metadata list every column, but these declare `features`, whose columns are not listed. List them "

@@ -30,25 +30,7 @@ class _Table(NamedTuple):
 def from_smartnoise(value: Any, *, table: str | None = None, **overrides: Unpack[Overrides]) -> Converted:
     """Return the metadata that a SmartNoise SQL dictionary holds.
 
-    Parameters
-    ----------
-    value : Any
-        Database, schema, table and columns, nested; or one table with its ``columns``, as Lomas servers had
-        it before CSVW-EO.
-    table : str or None
-        Which table, when there are several: its name, or ``schema.table``.
-    **overrides
-        `dataset`, `unit`, `neighboring` and `n_rows`, instead of what the dictionary says or leaves unsaid.
-
-    Returns
-    -------
-    Converted
-        The metadata. An imported source says that it was not checked.
-
-    Raises
-    ------
-    MetadataError
-        When the dictionary does not have the shape of SmartNoise metadata.
+    The metadata. An imported source says that it was not checked.
     """
     draft = Draft("SmartNoise")
     tables = _tables(value)
@@ -67,24 +49,7 @@ def from_smartnoise(value: Any, *, table: str | None = None, **overrides: Unpack
 
 
 def to_smartnoise(metadata: Metadata) -> dict[str, Any]:
-    """Return metadata as a SmartNoise SQL dictionary, for YAML.
-
-    Parameters
-    ----------
-    metadata : Metadata
-        The metadata.
-
-    Returns
-    -------
-    dict
-        One table, named as the dataset, in a nameless schema of a nameless database. Lost are sources,
-        descriptions, the unit's name, the relation, ``out_of_bounds`` and ``bounds: private``.
-
-    Raises
-    ------
-    MetadataError
-        When a column has the name of one of SmartNoise's table options, or there are `features`.
-    """
+    """Return metadata as a SmartNoise SQL dictionary, for YAML."""
     refuse_features(metadata, "SmartNoise")
     options: dict[str, Any] = {"row_privacy": metadata.unit_id is None, "max_ids": metadata.rows_per_unit}
     if metadata.n_rows is not None:
@@ -104,15 +69,7 @@ def to_smartnoise(metadata: Metadata) -> dict[str, Any]:
 def is_smartnoise(value: Any) -> bool:
     """Tell whether a value has the shape of SmartNoise metadata.
 
-    Parameters
-    ----------
-    value : Any
-        What a file holds.
-
-    Returns
-    -------
-    bool
-        True when there is at least one table.
+    True when there is at least one table.
     """
     try:
         return bool(_tables(value))

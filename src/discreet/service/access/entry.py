@@ -18,22 +18,7 @@ _WINDOW_S = 900
 def of_key(context: Context, key: str) -> Principal:
     """Return whose key it is.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    key : str
-        As the program sent it.
-
-    Returns
-    -------
-    Principal
-        Who asks.
-
-    Raises
-    ------
-    NotSignedInError
-        When it is not one, expired, revoked or its account disabled: the text is the same.
+    Who asks.
     """
     prefix, _, rest = key.partition("_")
     id_, _, secret = rest.partition("_")
@@ -48,17 +33,7 @@ def of_key(context: Context, key: str) -> Principal:
 def of_session(context: Context, token: str) -> Principal | None:
     """Return whose session it is.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    token : str
-        As the browser sent it.
-
-    Returns
-    -------
-    Principal or None
-        None when it is none, or over.
+    None when it is none, or over.
     """
     with context.database.read() as connection:
         return keys.session_holder(connection, _session(context, token))
@@ -67,26 +42,7 @@ def of_session(context: Context, token: str) -> Principal | None:
 def sign_in(context: Context, name: str, password: str, address: str) -> str:
     """Check a password, and open a session with a token that no one had before.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    name, password : str
-        As they were typed.
-    address : str
-        Where the call came from.
-
-    Returns
-    -------
-    str
-        The token of the session.
-
-    Raises
-    ------
-    TooManyRequestsError
-        When too many sign-ins failed, of this account or from this address.
-    NotSignedInError
-        When name and password do not belong together: the text and the time are the same for a name unknown.
+    The token of the session.
     """
     return open_session(context, prove(context, name, password, address))
 
@@ -94,26 +50,7 @@ def sign_in(context: Context, name: str, password: str, address: str) -> str:
 def prove(context: Context, name: str, password: str, address: str) -> str:
     """Check that somebody knows the password of an account.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    name, password : str
-        As they were typed.
-    address : str
-        Where the call came from.
-
-    Returns
-    -------
-    str
-        The account's name.
-
-    Raises
-    ------
-    TooManyRequestsError
-        When too many tries failed, of this account or from this address.
-    NotSignedInError
-        When they do not belong together.
+    The account's name.
     """
     told = {"pair": (name, address), "address": (address,), "name": (name,)}
     whom = {kind: sealed(context.settings.secret, f"sign in by {kind}", *of) for kind, of in told.items()}
@@ -135,17 +72,7 @@ def prove(context: Context, name: str, password: str, address: str) -> str:
 def open_session(context: Context, name: str) -> str:
     """Open a session of an account that has proved who it is.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    name : str
-        The account.
-
-    Returns
-    -------
-    str
-        Its token, which only the browser keeps.
+    Its token, which only the browser keeps.
     """
     token = workflow.token(30)
     with context.database.write() as connection:
@@ -155,15 +82,7 @@ def open_session(context: Context, name: str) -> str:
 
 
 def sign_out(context: Context, token: str) -> None:
-    """End a session.
-
-    Parameters
-    ----------
-    context : Context
-        The service.
-    token : str
-        Its token.
-    """
+    """End a session."""
     with context.database.write() as connection:
         keys.end_session(connection, _session(context, token))
 
@@ -171,17 +90,7 @@ def sign_out(context: Context, token: str) -> None:
 def form_token(context: Context, token: str) -> str:
     """Return the word that a form of a session must bring back: another site cannot know it.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    token : str
-        The session's.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    64 hexadecimal digits.
     """
     return sealed(context.settings.secret, "form", token)
 

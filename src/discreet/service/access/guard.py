@@ -34,15 +34,7 @@ class Guard:
     def __call__(
         self, request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
     ) -> Principal:
-        """Return who asks.
-
-        Raises
-        ------
-        NotSignedInError
-            Without a valid key.
-        ForbiddenError
-            With one of another role.
-        """
+        """Return who asks."""
         if credentials is None:
             raise NotSignedInError("A key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
         who = entry.of_key(context_of(request), credentials.credentials)
@@ -55,22 +47,7 @@ class Guard:
 def admitted(who: Principal, roles: frozenset[Role]) -> Principal:
     """Refuse a role that may not.
 
-    Parameters
-    ----------
-    who : Principal
-        Who asks.
-    roles : frozenset of Role
-        Who may.
-
-    Returns
-    -------
-    Principal
-        Who asks.
-
-    Raises
-    ------
-    ForbiddenError
-        When their role is none of these.
+    Who asks.
     """
     if who.role not in roles:
         allowed = ", ".join(sorted(role.value for role in roles))
@@ -79,83 +56,34 @@ def admitted(who: Principal, roles: frozenset[Role]) -> Principal:
 
 
 def allow(*roles: Role) -> Any:
-    """Return a guard to annotate the principal of a route with.
-
-    Parameters
-    ----------
-    *roles : Role
-        Who may.
-
-    Returns
-    -------
-    Depends
-        Of FastAPI.
-    """
+    """Return a guard to annotate the principal of a route with."""
     return Depends(Guard(roles))
 
 
 def unguarded(route: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a route that is for everybody: a deliberate exception.
 
-    Parameters
-    ----------
-    route : callable
-        The route's function.
-
-    Returns
-    -------
-    callable
-        The same.
+    The same.
     """
     setattr(route, EVERYBODY, True)
     return route
 
 
 def routes_of(app: FastAPI) -> list[RouteContext]:
-    """Return the routes of an application, those of its routers among them.
-
-    Parameters
-    ----------
-    app : FastAPI
-        With all its routes.
-
-    Returns
-    -------
-    list of RouteContext
-        Of FastAPI's own making: what only describes the API is left out.
-    """
+    """Return the routes of an application, those of its routers among them."""
     return [one for one in iter_route_contexts(app.routes) if isinstance(one.original_route, APIRoute)]
 
 
 def guard_of(route: RouteContext) -> Guard | None:
     """Return the guard of a route, or None when it has none.
 
-    Parameters
-    ----------
-    route : RouteContext
-        As `routes_of` gives it.
-
-    Returns
-    -------
-    Guard or None
-        The first one.
+    The first one.
     """
     return next((one.call for one in route.dependant.dependencies if isinstance(one.call, Guard)), None)
 
 
 def check_guarded(app: FastAPI) -> None:
-    """Refuse to serve an application with a route that nobody guards.
-
-    Parameters
-    ----------
-    app : FastAPI
-        With all its routes.
-
-    Raises
-    ------
-    ForbiddenError
-        Naming the route: a mistake of the code.
-    """
+    """Refuse to serve an application with a route that nobody guards."""
     found = routes_of(app)
     open_ = [one.path for one in found if guard_of(one) is None and not getattr(one.endpoint, EVERYBODY, False)]
     if open_ or not found:
@@ -165,15 +93,7 @@ def check_guarded(app: FastAPI) -> None:
 def context_of(request: Request) -> Context:
     """Return the service that a call is made to.
 
-    Parameters
-    ----------
-    request : Request
-        Of Starlette.
-
-    Returns
-    -------
-    Context
-        Open.
+    Open.
     """
     found: Context = request.app.state.context
     return found
@@ -182,14 +102,6 @@ def context_of(request: Request) -> Context:
 def address_of(request: Request) -> str:
     """Return where a call comes from; behind a proxy, uvicorn's settings decide whom to believe.
 
-    Parameters
-    ----------
-    request : Request
-        Of Starlette.
-
-    Returns
-    -------
-    str
-        An address, or "-".
+    An address, or "-".
     """
     return request.client.host if request.client else "-"

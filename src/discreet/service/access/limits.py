@@ -25,17 +25,6 @@ class Limits:
         self._most = RateLimitItemPerMinute(per_minute)
 
     def check(self, whom: str) -> None:
-        """Count a call.
-
-        Parameters
-        ----------
-        whom : str
-            Who makes it.
-
-        Raises
-        ------
-        TooManyRequestsError
-            When it is one too many.
-        """
+        """Count a call."""
         if not self._limiter.hit(self._most, whom):
             raise TooManyRequestsError(f"There may be {self._most.amount} calls a minute. Try again in a minute.")

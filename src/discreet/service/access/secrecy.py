@@ -14,19 +14,7 @@ _hasher = PasswordHasher()
 def sealed(pepper: bytes, purpose: str, *parts: str) -> str:
     """Return a digest that only a holder of the pepper can make.
 
-    Parameters
-    ----------
-    pepper : bytes
-        The service's secret, kept outside the database.
-    purpose : str
-        What it is for: a digest for one purpose serves no other.
-    *parts : str
-        What is digested.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    64 hexadecimal digits.
     """
     text = "".join(f"{len(part)}:{part}" for part in (purpose, *parts))  # no other cut gives the same text
     return hmac.new(pepper, text.encode(), hashlib.sha256).hexdigest()
@@ -35,15 +23,7 @@ def sealed(pepper: bytes, purpose: str, *parts: str) -> str:
 def same(first: str, second: str) -> bool:
     """Compare two secrets in a time that does not tell where they differ.
 
-    Parameters
-    ----------
-    first, second : str
-        Digests or tokens.
-
-    Returns
-    -------
-    bool
-        Whether they are one.
+    Whether they are one.
     """
     return hmac.compare_digest(first.encode(), second.encode())
 
@@ -51,15 +31,7 @@ def same(first: str, second: str) -> bool:
 def hash_password(password: str) -> str:
     """Return what is kept of a password.
 
-    Parameters
-    ----------
-    password : str
-        As it was typed.
-
-    Returns
-    -------
-    str
-        An argon2id hash with its salt. Cost: some 50 ms and 64 MB.
+    An argon2id hash with its salt. Cost: some 50 ms and 64 MB.
     """
     return _hasher.hash(password)
 
@@ -67,17 +39,7 @@ def hash_password(password: str) -> str:
 def fits(password: str, kept: str | None) -> bool:
     """Tell whether a password is the one that is kept.
 
-    Parameters
-    ----------
-    password : str
-        As it was typed.
-    kept : str or None
-        The hash; None for an account without one, which takes as long and is never right.
-
-    Returns
-    -------
-    bool
-        True for the right one.
+    True for the right one.
     """
     try:
         return _hasher.verify(kept or _nobodys(), password) and kept is not None

@@ -66,22 +66,7 @@ class Attempt:
 def begin(context: Context, next_: str) -> tuple[str, str]:
     """Return where the provider signs people in, and the cookie to come back with.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    next_ : str
-        Where the browser wants to go.
-
-    Returns
-    -------
-    tuple of str and str
-        An address of the provider, and the cookie's text.
-
-    Raises
-    ------
-    ForbiddenError
-        When there is no single sign-on, or the provider does not answer.
+    An address of the provider, and the cookie's text.
     """
     asked = _settings(context)
     attempt = Attempt(workflow.token(), workflow.token(), workflow.token(40), next_, int(time.time()) + PATIENCE_S)
@@ -102,24 +87,7 @@ def begin(context: Context, next_: str) -> tuple[str, str]:
 def finish(context: Context, cookie: str, answer: Mapping[str, str]) -> tuple[str, str]:
     """Check what the provider says, and open a session for the account that is meant.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    cookie : str
-        As `begin` gave it to the browser.
-    answer : mapping
-        The query that the browser came back with.
-
-    Returns
-    -------
-    tuple of str and str
-        The session's token, and where the browser wanted to go.
-
-    Raises
-    ------
-    ForbiddenError
-        When anything does not fit; the text says nothing of other accounts.
+    The session's token, and where the browser wanted to go.
     """
     asked = _settings(context)
     attempt = _opened(context, cookie)

@@ -13,15 +13,7 @@ T = TypeVar("T")
 def place_of(cursor: str | None) -> int | None:
     """Return the place that a cursor stands for.
 
-    Parameters
-    ----------
-    cursor : str or None
-        As a page gave it.
-
-    Returns
-    -------
-    int or None
-        None for the first page.
+    None for the first page.
     """
     return None if cursor is None else int(cursor)
 
@@ -29,18 +21,6 @@ def place_of(cursor: str | None) -> int | None:
 def cut(found: list[T], places: list[int], limit: int) -> tuple[list[T], str | None]:
     """Split what was found into a page and the cursor of the next.
 
-    Parameters
-    ----------
-    found : list
-        One more than a page holds, where there are so many.
-    places : list of int
-        Of each.
-    limit : int
-        What a page holds.
-
-    Returns
-    -------
-    tuple of list and str or None
-        The page, and where the next begins.
+    The page, and where the next begins.
     """
     return (found, None) if len(found) <= limit else (found[:limit], str(places[limit - 1]))

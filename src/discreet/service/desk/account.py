@@ -13,30 +13,7 @@ LEAST_PASSWORD, MOST_PASSWORD = 12, 200
 def change_password(context: Context, who: Principal, old: str, new: str, repeated: str, address: str) -> str:
     """Change one's own password; all sessions end, and a new one begins.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Whose it is.
-    old : str
-        The password so far: whoever finds a browser open cannot take the account over.
-    new, repeated : str
-        The new one, twice.
-    address : str
-        Where the call came from.
-
-    Returns
-    -------
-    str
-        The token of the new session.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the old one is wrong, or the new one too short or not the same twice.
-    TooManyRequestsError
-        When the old one was wrong too often.
+    The token of the new session.
     """
     if not LEAST_PASSWORD <= len(new) <= MOST_PASSWORD:
         raise InvalidParameterError(

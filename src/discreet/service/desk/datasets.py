@@ -31,17 +31,7 @@ from discreet.service.store.schema import datasets as dataset_rows
 def shown(dataset: Dataset, who: Principal) -> DatasetOut:
     """Return a data set as somebody may see it: where its table lies is for curators.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The version.
-    who : Principal
-        Who asks.
-
-    Returns
-    -------
-    DatasetOut
-        To be shown.
+    To be shown.
     """
     values = {name: value for name, value in vars(dataset).items() if name != "source"}
     source = Source.model_validate(dataset.source) if who.role is Role.CURATOR else None
@@ -51,30 +41,7 @@ def shown(dataset: Dataset, who: Principal) -> DatasetOut:
 def register(context: Context, who: Principal, given: DatasetIn, name: str | None = None) -> DatasetOut:
     """Register a data set, or a further version of it; no private table is opened.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        The curator.
-    given : DatasetIn
-        Metadata, and where the tables lie.
-    name : str, optional
-        The data set of which this is a further version.
-
-    Returns
-    -------
-    DatasetOut
-        As registered.
-
-    Raises
-    ------
-    MetadataError
-        When the metadata are not complete, or are of another data set.
-    InvalidParameterError
-        When a table would lie outside the folders of the service file.
-    ConflictError
-        When the table, or a name that differs in case alone, belongs to another data set.
+    As registered.
     """
     metadata = workflow.Metadata.from_value(given.metadata)
     if name is not None and metadata.dataset != name:
@@ -155,21 +122,7 @@ def _check_tables(
 def grant(context: Context, who: Principal, name: str, cap: CapIn) -> BudgetOut:
     """Set a data set's cap, for its lifetime.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        The curator.
-    name : str
-        The data set.
-    cap : CapIn
-        The new cap.
-
-    Returns
-    -------
-    BudgetOut
-        The account.
+    The account.
     """
     dataset = sight.open_dataset(context, who, name)
     metadata = workflow.Metadata.from_value(dataset.metadata)
@@ -189,23 +142,7 @@ def grant(context: Context, who: Principal, name: str, cap: CapIn) -> BudgetOut:
 def allot(context: Context, who: Principal, name: str, project: str, part: AllotmentIn) -> BudgetOut:
     """Give a project a part of a data set's cap, and with it the right to ask.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        The curator.
-    name : str
-        The data set.
-    project : str
-        The project; it must exist.
-    part : AllotmentIn
-        The most that it may spend.
-
-    Returns
-    -------
-    BudgetOut
-        The account.
+    The account.
     """
     sight.open_dataset(context, who, name)
     with context.database.read() as connection:
@@ -219,24 +156,7 @@ def allot(context: Context, who: Principal, name: str, project: str, part: Allot
 def budget(context: Context, who: Principal, name: str) -> BudgetOut:
     """Return what a data set may spend and has spent; analysts see the allotments of their projects alone.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    name : str
-        The data set.
-
-    Returns
-    -------
-    BudgetOut
-        The account.
-
-    Raises
-    ------
-    BudgetError
-        When it has no cap yet.
+    The account.
     """
     sight.open_dataset(context, who, name)
     with context.database.read() as connection:
@@ -256,23 +176,7 @@ def _allotment(one: Any) -> AllotmentOut:
 def history(context: Context, who: Principal, name: str, before: int | None = None, limit: int = 50) -> list[EntryOut]:
     """Return the ledger's entries of a data set, the newest first; what was asked is shown to those who see all.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    name : str
-        The data set.
-    before : int, optional
-        Only earlier ones than this.
-    limit : int
-        At most so many.
-
-    Returns
-    -------
-    list of EntryOut
-        Whatever depends on rows was recorded at the end of a slot, so that times tell nothing.
+    Whatever depends on rows was recorded at the end of a slot, so that times tell nothing.
     """
     sight.open_dataset(context, who, name)
     found = [one for one in reversed(context.ledger.history(name)) if before is None or one.seq < before]

@@ -20,33 +20,7 @@ from discreet.service.store.requests import Request
 def approve(context: Context, who: Principal, id_: str, sha256: str, comment: str = "") -> Request:
     """Approve the exact text of a request: its cost is reserved and the request queued, both or neither.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        A curator who did not make it.
-    id_ : str
-        The request.
-    sha256 : str
-        Digest of the text that was read.
-    comment : str
-        Why.
-
-    Returns
-    -------
-    Request
-        Approved; or released, when the same question was answered meanwhile.
-
-    Raises
-    ------
-    ForbiddenError
-        When it is one's own.
-    ConflictError
-        When it was changed, decided or withdrawn, its data set has a newer version, who asked belongs to the project no
-        more, or the same question is being answered.
-    BudgetExceededError
-        When it costs more than what is left; it waits on.
+    Approved; or released, when the same question was answered meanwhile.
     """
     found = _to_decide(context, who, id_, sha256)
     with context.database.read() as connection:
@@ -87,28 +61,7 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
 def reject(context: Context, who: Principal, id_: str, sha256: str, comment: str = "") -> Request:
     """Reject a request; nothing is charged.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        A curator who did not make it.
-    id_ : str
-        The request.
-    sha256 : str
-        Digest of the text that was read.
-    comment : str
-        Why.
-
-    Returns
-    -------
-    Request
-        As it stands.
-
-    Raises
-    ------
-    ConflictError
-        When it was changed, decided or withdrawn.
+    As it stands.
     """
     found = _to_decide(context, who, id_, sha256)
     with context.database.write() as connection:
@@ -121,23 +74,7 @@ def reject(context: Context, who: Principal, id_: str, sha256: str, comment: str
 def seal_of(context: Context, found: Request, decision: str, by: str, entry: int | None) -> str:
     """Return what only this service can put under a decision.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    found : Request
-        What is decided on.
-    decision : str
-        The decision.
-    by : str
-        Who made it.
-    entry : int or None
-        Of the ledger, where the cost is reserved.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    64 hexadecimal digits.
     """
     text = (found.id, found.by, found.project, found.dataset, found.sha256, found.question)
     return sealed(context.settings.secret, "decision", *text, decision, by, str(entry))

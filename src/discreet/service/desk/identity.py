@@ -37,15 +37,7 @@ class InFiles:
     def shares(self, other: "Identity") -> bool:
         """Tell whether another table may hold rows of this one: the same file, or one within a folder.
 
-        Parameters
-        ----------
-        other : InFiles or InDatabase
-            The other one.
-
-        Returns
-        -------
-        bool
-            False for two tables of one database file.
+        False for two tables of one database file.
         """
         if not isinstance(other, InFiles):
             return False
@@ -83,15 +75,7 @@ class InDatabase:
     def shares(self, other: "Identity") -> bool:
         """Tell whether another table is this one, as far as addresses tell.
 
-        Parameters
-        ----------
-        other : InFiles or InDatabase
-            The other one.
-
-        Returns
-        -------
-        bool
-            Two names of one server look like two: `check_servers` asks them.
+        Two names of one server look like two: `check_servers` asks them.
         """
         if not isinstance(other, InDatabase) or self.relation != other.relation:
             return False
@@ -105,17 +89,7 @@ Identity = InFiles | InDatabase
 def tables_at(roots: Mapping[str, Path | str], source: dict[str, Any]) -> list[Identity]:
     """Return the private tables of a data set; nothing is opened, files are looked at where they may be.
 
-    Parameters
-    ----------
-    roots : dict of str to Path or str
-        Private folders and databases by their names.
-    source : dict
-        As `schemas.Source` has it.
-
-    Returns
-    -------
-    list of InFiles or InDatabase
-        Without those in a root that the service file does not name any more: nobody can open them.
+    Without those in a root that the service file does not name any more: nobody can open them.
     """
     places = [source[name] for name in ("data", "targets") if source.get(name) is not None]
     return [_table_at(roots[place["root"]], place) for place in places if place["root"] in roots]
@@ -180,22 +154,7 @@ def _host(text: str, port: str) -> tuple[str, str]:
 def check_servers(own: Identity, others: list[Identity]) -> bool:
     """Ask the servers themselves whether tables that their addresses tell apart share rows; a worker alone may.
 
-    Parameters
-    ----------
-    own : InFiles or InDatabase
-        A table.
-    others : list of InFiles or InDatabase
-        Tables of other data sets.
-
-    Returns
-    -------
-    bool
-        Whether one of them is this table, a part of it, or what it is a part of.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a server that has a table of this name cannot be asked.
+    Whether one of them is this table, a part of it, or what it is a part of.
     """
     in_databases = [other for other in others if isinstance(other, InDatabase)]
     if not isinstance(own, InDatabase) or not in_databases:

@@ -21,24 +21,7 @@ WEIGHTED = ("hybrid", "public-subset")
 def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> workflow.Inquiry:
     """Check and price a request.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    dataset : Dataset
-        The version that it is about.
-    content : dict
-        Method, target, candidates, parameters and chosen.
-
-    Returns
-    -------
-    Inquiry
-        Ready to be charged.
-
-    Raises
-    ------
-    DiscreetError
-        When something public does not fit, or the request gives no proved guarantee.
+    Ready to be charged.
     """
     metadata = workflow.Metadata.from_value(dataset.metadata)
     if metadata.features is not None and content["candidates"] is None and metadata.features.listed() is None:
@@ -67,15 +50,7 @@ def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> work
 def computable() -> Iterator[None]:
     """Refuse numbers that no arithmetic holds: the last line, behind the ranges of the parameters.
 
-    Yields
-    ------
-    None
-        For what is computed from public facts alone.
-
-    Raises
-    ------
-    InvalidParameterError
-        In place of an overflow and its like.
+    For what is computed from public facts alone.
     """
     try:
         yield
@@ -112,22 +87,7 @@ def _parameters(
 def located(roots: dict[str, Path], place: dict[str, Any]) -> Path:
     """Return the path of a table, which lies below a folder of the service file and nowhere else.
 
-    Parameters
-    ----------
-    roots : dict of str to Path
-        Folders by their names.
-    place : dict
-        root, path and table, as `schemas.Place` has them.
-
-    Returns
-    -------
-    Path
-        Absolute, links resolved.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is no such folder, or the path leads out of it.
+    Absolute, links resolved.
     """
     check_place(tuple(roots), place)
     root: Path = roots[place["root"]].resolve()
@@ -140,22 +100,7 @@ def located(roots: dict[str, Path], place: dict[str, Any]) -> Path:
 def private_source(roots: Roots, place: dict[str, Any]) -> tuple[Path | str, str | None]:
     """Return what opens a private table, and which table of it.
 
-    Parameters
-    ----------
-    roots : dict of str to Path or str
-        Folders, and databases by URL, by their names.
-    place : dict
-        root, path and table, as `schemas.Place` has them.
-
-    Returns
-    -------
-    tuple
-        A file or a database's URL, and the table's name.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is no such root, or the path names nothing in it, or leads over a link.
+    A file or a database's URL, and the table's name.
     """
     root = check_private(roots, place)
     if isinstance(root, str):
@@ -172,22 +117,7 @@ def private_source(roots: Roots, place: dict[str, Any]) -> tuple[Path | str, str
 def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:
     """Refuse what is not in a private root of the service file, without looking at any file or database.
 
-    Parameters
-    ----------
-    roots : dict of str to Path or str
-        Folders, and databases by URL, by their names.
-    place : dict
-        root, path and table; in a database, the path is the table's name.
-
-    Returns
-    -------
-    Path or str
-        The root.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is no such root, or the path names nothing in it, or a table is named in a file that holds one.
+    The root.
     """
     root = roots.get(place["root"])
     if not isinstance(root, str):
@@ -208,20 +138,7 @@ def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:
 
 
 def check_place(roots: tuple[str, ...], place: dict[str, Any]) -> None:
-    """Refuse what is not below a folder of the service file, without looking at any file.
-
-    Parameters
-    ----------
-    roots : tuple of str
-        Names of folders.
-    place : dict
-        root, path and table.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is no such folder, or the path leads out of it.
-    """
+    """Refuse what is not below a folder of the service file, without looking at any file."""
     if place["root"] not in roots:
         known = ", ".join(roots) or "none"
         raise InvalidParameterError(

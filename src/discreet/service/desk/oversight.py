@@ -19,21 +19,7 @@ OF_ADMINS = ("add user", "change user", "make key", "revoke key", "sign in", "si
 def deeds(context: Context, who: Principal, before: int | None, limit: int) -> list[DeedOut]:
     """Return the lines of the audit, the newest first; an admin sees those about accounts.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    before : int or None
-        Only earlier ones than this.
-    limit : int
-        At most so many.
-
-    Returns
-    -------
-    list of DeedOut
-        Who did what.
+    Who did what.
     """
     with context.database.read() as connection:
         return [
@@ -45,22 +31,7 @@ def deeds(context: Context, who: Principal, before: int | None, limit: int) -> l
 def verify(context: Context, who: Principal) -> VerificationOut:
     """Recompute the ledger and compare it, also with its witness.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-
-    Returns
-    -------
-    VerificationOut
-        What was checked.
-
-    Raises
-    ------
-    VerificationError
-        At the first entry that does not fit, or when the ledger is an older copy.
+    What was checked.
     """
     context.ledger.check_witness()
     found = context.ledger.verify()
@@ -72,20 +43,7 @@ def verify(context: Context, who: Principal) -> VerificationOut:
 def health(context: Context) -> dict[str, str]:
     """Look at the database and at the end of the ledger.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-
-    Returns
-    -------
-    dict
-        Constant.
-
-    Raises
-    ------
-    UnreachableError
-        When it cannot answer; why is in the log alone.
+    Constant.
     """
     try:
         context.ledger.check_witness()
@@ -100,15 +58,7 @@ def health(context: Context) -> dict[str, str]:
 def head(context: Context) -> str:
     """Return the hash of the ledger's last entry, which a copy kept elsewhere can be compared with.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    64 hexadecimal digits.
     """
     return context.ledger.head
 
@@ -116,15 +66,7 @@ def head(context: Context) -> str:
 def metrics(context: Context) -> bytes:
     """Return counts for a monitor.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-
-    Returns
-    -------
-    bytes
-        In Prometheus' text format.
+    In Prometheus' text format.
     """
     with context.database.read() as connection:
         count_requests(requests.states(connection))

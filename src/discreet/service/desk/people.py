@@ -18,17 +18,7 @@ _DAY_S = 86_400
 def me(context: Context, who: Principal) -> MeOut:
     """Return who is asking.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-
-    Returns
-    -------
-    MeOut
-        With their projects.
+    With their projects.
     """
     with context.database.read() as connection:
         return MeOut(name=who.name, role=who.role, projects=users.projects_of(connection, who.name))
@@ -37,15 +27,7 @@ def me(context: Context, who: Principal) -> MeOut:
 def accounts(context: Context) -> list[UserOut]:
     """Return all accounts.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-
-    Returns
-    -------
-    list of UserOut
-        By name.
+    By name.
     """
     with context.database.read() as connection:
         return [UserOut(**asdict(one)) for one in users.every(connection)]
@@ -54,24 +36,7 @@ def accounts(context: Context) -> list[UserOut]:
 def add_account(context: Context, by: str, given: UserIn) -> UserOut:
     """Make an account.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    by : str
-        Who makes it.
-    given : UserIn
-        The account.
-
-    Returns
-    -------
-    UserOut
-        With its password, when it was made here: it is shown this once.
-
-    Raises
-    ------
-    ConflictError
-        When the name or the subject is taken.
+    With its password, when it was made here: it is shown this once.
     """
     made = None if given.password or given.subject else workflow.token(10)
     password = given.password or made
@@ -85,26 +50,7 @@ def add_account(context: Context, by: str, given: UserIn) -> UserOut:
 def change_account(context: Context, who: Principal, name: str, change: UserChange) -> UserOut:
     """Change an account; its sessions end, and its keys with a new role or password.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        The admin.
-    name : str
-        The account.
-    change : UserChange
-        What becomes new.
-
-    Returns
-    -------
-    UserOut
-        As it stands.
-
-    Raises
-    ------
-    ForbiddenError
-        When admins disable themselves or give up their role: nobody might be left to undo it.
+    As it stands.
     """
     if name == who.name and (change.disabled or change.role not in (None, Role.ADMIN)):
         raise ForbiddenError("An admin must be left, so nobody may disable or demote themselves. Ask another admin.")
@@ -119,17 +65,7 @@ def change_account(context: Context, who: Principal, name: str, change: UserChan
 def projects(context: Context, who: Principal) -> list[ProjectOut]:
     """Return the projects that somebody sees: analysts their own.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-
-    Returns
-    -------
-    list of ProjectOut
-        By name.
+    By name.
     """
     with context.database.read() as connection:
         found = users.all_projects(connection)
@@ -139,21 +75,7 @@ def projects(context: Context, who: Principal) -> list[ProjectOut]:
 def set_members(context: Context, who: Principal, project: str, given: MembersIn) -> ProjectOut:
     """Make a project, or change who belongs to it.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        The curator.
-    project : str
-        Its name.
-    given : MembersIn
-        Its members from now on.
-
-    Returns
-    -------
-    ProjectOut
-        As it stands.
+    As it stands.
     """
     with context.database.write() as connection:
         users.set_members(connection, project, given.members)
@@ -164,19 +86,7 @@ def set_members(context: Context, who: Principal, project: str, given: MembersIn
 def make_key(context: Context, who: Principal, given: KeyIn) -> KeyOut:
     """Make a key of one's own; one that a key makes ends with it at the latest.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Whose it is.
-    given : KeyIn
-        What it is for, and for how long.
-
-    Returns
-    -------
-    KeyOut
-        With the key itself: it is shown this once, and kept as a digest.
+    With the key itself: it is shown this once, and kept as a digest.
     """
     id_, secret = workflow.token(5), workflow.token()
     digest = sealed(context.settings.secret, "key", id_, secret)
@@ -190,17 +100,7 @@ def make_key(context: Context, who: Principal, given: KeyIn) -> KeyOut:
 def listed_keys(context: Context, who: Principal) -> list[KeyOut]:
     """Return one's keys; an admin's are everybody's.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-
-    Returns
-    -------
-    list of KeyOut
-        Without the keys themselves.
+    Without the keys themselves.
     """
     with context.database.read() as connection:
         return [KeyOut(**asdict(one)) for one in keys.keys_of(connection, _whose(who))]
@@ -209,24 +109,7 @@ def listed_keys(context: Context, who: Principal) -> list[KeyOut]:
 def revoke_key(context: Context, who: Principal, id_: str) -> KeyOut:
     """Revoke a key of one's own; an admin may revoke any.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    id_ : str
-        The key's public part.
-
-    Returns
-    -------
-    KeyOut
-        As it stands.
-
-    Raises
-    ------
-    NotFoundError
-        When there is none, or it is another's.
+    As it stands.
     """
     with context.database.write() as connection:
         found = keys.revoke(connection, id_, _whose(who))

@@ -15,22 +15,7 @@ from discreet.service.simulation.run import check_cells
 
 
 def plan(context: Context, who: Principal, asked: PlanIn) -> dict[str, Any]:
-    """Return the cost and the noise of a request.
-
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    asked : PlanIn
-        The request.
-
-    Returns
-    -------
-    dict
-        Of the schema ``discreet/plan@1``.
-    """
+    """Return the cost and the noise of a request."""
     dataset = sight.open_dataset(context, who, asked.dataset)
     inquiry = inquire(context, dataset, asked.model_dump(mode="json"))
     with computable():
@@ -40,22 +25,7 @@ def plan(context: Context, who: Principal, asked: PlanIn) -> dict[str, Any]:
 
 
 def expected(context: Context, who: Principal, asked: ExpectIn) -> dict[str, Any]:
-    """Return how well selections can be expected to do, as JSON.
-
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    asked : ExpectIn
-        What is supposed.
-
-    Returns
-    -------
-    dict
-        Of the schema ``discreet/expectation@1``.
-    """
+    """Return how well selections can be expected to do, as JSON."""
     question, found = expect(context, who, asked)
     return found.record(question)
 
@@ -63,29 +33,8 @@ def expected(context: Context, who: Principal, asked: ExpectIn) -> dict[str, Any
 def expect(context: Context, who: Principal, body: ExpectIn) -> tuple[workflow.Question, workflow.Expectation]:
     """Return how well selections can be expected to do on a table like the one declared.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    body : ExpectIn
-        What is supposed.
+    By simulation from public facts; the same question is answered from the cache.
 
-    Returns
-    -------
-    tuple of Question and Expectation
-        By simulation from public facts; the same question is answered from the cache.
-
-    Raises
-    ------
-    InvalidParameterError
-        When the question does not fit, or takes more time or memory than the service allows.
-    TooManyRequestsError
-        When too many simulations wait for their turn.
-
-    Notes
-    -----
     Cost: seconds, in another process.
     """
     dataset = sight.open_dataset(context, who, body.dataset)
@@ -99,17 +48,7 @@ def expect(context: Context, who: Principal, body: ExpectIn) -> tuple[workflow.Q
 def question_in(metadata: dict[str, Any], body: ExpectIn) -> dict[str, Any]:
     """Return a question as a process that simulates reads it.
 
-    Parameters
-    ----------
-    metadata : dict
-        Of the data set.
-    body : ExpectIn
-        What is supposed.
-
-    Returns
-    -------
-    dict
-        Fields of `workflow.Question`, for JSON.
+    Fields of `workflow.Question`, for JSON.
     """
     supposed = {"r_squared": body.r_squared, "n_true": body.n_true, "correlation": body.correlation}
     return {

@@ -18,28 +18,7 @@ from discreet.service.store import requests
 def release_of(context: Context, who: Principal, id_: str) -> Release:
     """Return the release of a request.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    id_ : str
-        The request.
-
-    Returns
-    -------
-    Release
-        As the ledger recorded it.
-
-    Raises
-    ------
-    NotFoundError
-        When there is no such request, or they do not see it.
-    ConflictError
-        When it is not released.
-    VerificationError
-        When the ledger holds another text than it recorded.
+    As the ledger recorded it.
     """
     found = sight.open_request(context, who, id_)
     text = None
@@ -70,23 +49,7 @@ _ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 def response(context: Context, who: Principal, id_: str, form: Form, audience: Audience = "board") -> Response:
     """Return a release in some form.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    id_ : str
-        The request.
-    form : str
-        One of `Form`.
-    audience : str
-        "board", "analyst" or "participant".
-
-    Returns
-    -------
-    Response
-        To be shown (HTML, text) or kept (the others).
+    To be shown (HTML, text) or kept (the others).
     """
     release = release_of(context, who, id_)
     content = report.render_pdf(release, audience) if form == "pdf" else report.render(release, form, audience)

@@ -23,32 +23,7 @@ CONTENT = ("dataset", "project", "method", "target", "candidates", "parameters",
 def submit(context: Context, who: Principal, asked: RequestIn, idempotency: str) -> tuple[Request, bool]:
     """Make a request; the same key makes it once.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        The analyst.
-    asked : RequestIn
-        The request.
-    idempotency : str
-        A word of the caller's choice, one for each request.
-
-    Returns
-    -------
-    tuple of Request and bool
-        As it stands, and whether it is new. What was answered before is released at once, for free.
-
-    Raises
-    ------
-    ConflictError
-        When the key was used for another request.
-    BudgetError
-        When it costs more than what is left.
-    TooManyRequestsError
-        When too many of one's own wait.
-    DiscreetError
-        When something public does not fit.
+    As it stands, and whether it is new. What was answered before is released at once, for free.
     """
     body = canonical_sha256(asked.model_dump(mode="json"))
     known = _made_before(context, who, idempotency, body)
@@ -79,26 +54,7 @@ def submit(context: Context, who: Principal, asked: RequestIn, idempotency: str)
 def revise(context: Context, who: Principal, id_: str, asked: RequestIn) -> Request:
     """Change the text of a request that waits; whoever approves must read it again.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who made it.
-    id_ : str
-        The request.
-    asked : RequestIn
-        Its new text.
-
-    Returns
-    -------
-    Request
-        As it stands.
-
-    Raises
-    ------
-    ConflictError
-        When it does not wait any more.
+    As it stands.
     """
     _own(context, who, id_)
     values, inquiry = _checked(context, who, asked)
@@ -112,24 +68,7 @@ def revise(context: Context, who: Principal, id_: str, asked: RequestIn) -> Requ
 def withdraw(context: Context, who: Principal, id_: str) -> Request:
     """Take a request back; what was reserved for it is given back, as no row has been read.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who made it.
-    id_ : str
-        The request.
-
-    Returns
-    -------
-    Request
-        As it stands.
-
-    Raises
-    ------
-    ConflictError
-        When it runs already, or has ended.
+    As it stands.
     """
     found = _own(context, who, id_)
 
@@ -159,25 +98,7 @@ def listed(
 ) -> list[Request]:
     """Return the requests that somebody sees, the newest first.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    dataset, state : str, optional
-        Only these.
-    before : int, optional
-        Only earlier ones than this.
-    limit : int
-        At most so many.
-    oldest_first : bool
-        In the order in which they were made.
-
-    Returns
-    -------
-    list of Request
-        As they stand.
+    As they stand.
     """
     with context.database.read() as connection:
         own = sight.projects_of(connection, who)
@@ -201,19 +122,7 @@ _SHORT = ("method", "target")
 def shown(context: Context, found: Request, *, short: bool = False) -> RequestOut:
     """Return a request as it is shown.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    found : Request
-        The request.
-    short : bool
-        For a list: of its text, what tells it from others.
-
-    Returns
-    -------
-    RequestOut
-        With the decision on it.
+    With the decision on it.
     """
     with context.database.read() as connection:
         decision = decisions.find(connection, found.id)
@@ -227,22 +136,7 @@ def shown(context: Context, found: Request, *, short: bool = False) -> RequestOu
 def detail(context: Context, id_: str) -> str:
     """Return where a computation failed, for its curator alone.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    id_ : str
-        The request.
-
-    Returns
-    -------
-    str
-        Kinds of errors and places in the code; no text of an error, which could hold a cell.
-
-    Raises
-    ------
-    NotFoundError
-        When nothing is kept.
+    Kinds of errors and places in the code; no text of an error, which could hold a cell.
     """
     with context.database.read() as connection:
         found = requests.detail_of(connection, id_)
@@ -254,17 +148,7 @@ def detail(context: Context, id_: str) -> str:
 def content_sha256(content: dict[str, Any], version: int) -> str:
     """Return the digest that an approval names.
 
-    Parameters
-    ----------
-    content : dict
-        The exact text of a request.
-    version : int
-        Of the data set's metadata.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    64 hexadecimal digits.
     """
     return canonical_sha256({"content": content, "version": version})
 
@@ -272,17 +156,7 @@ def content_sha256(content: dict[str, Any], version: int) -> str:
 def answered(context: Context, inquiry: workflow.Inquiry) -> dict[str, Any]:
     """Return the columns of a request that the ledger's store answers.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    inquiry : Inquiry
-        What is asked.
-
-    Returns
-    -------
-    dict
-        Empty when the store has no answer.
+    Empty when the store has no answer.
     """
     stored = context.ledger.stored(inquiry.digest)
     if stored is None:

@@ -12,17 +12,7 @@ from discreet.service.store.requests import Request
 def projects_of(connection: Connection, who: Principal) -> list[str] | None:
     """Return the projects whose requests, releases and allotments somebody sees.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    who : Principal
-        Who asks.
-
-    Returns
-    -------
-    list of str or None
-        Names; None for all there are.
+    Names; None for all there are.
     """
     return None if who.sees_all else users.projects_of(connection, who.name)
 
@@ -30,17 +20,7 @@ def projects_of(connection: Connection, who: Principal) -> list[str] | None:
 def open_datasets(context: Context, who: Principal) -> list[Dataset]:
     """Return the data sets that somebody sees: analysts those that a project of theirs is allotted a part of.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-
-    Returns
-    -------
-    list of Dataset
-        The newest version of each, by name.
+    The newest version of each, by name.
     """
     with context.database.read() as connection:
         found, own = datasets.newest(connection), projects_of(connection, who)
@@ -52,24 +32,7 @@ def open_datasets(context: Context, who: Principal) -> list[Dataset]:
 def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
     """Return the newest version of a data set that somebody sees.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    name : str
-        The data set.
-
-    Returns
-    -------
-    Dataset
-        Its newest version.
-
-    Raises
-    ------
-    NotFoundError
-        When there is none, or they do not see it: the two look alike.
+    Its newest version.
     """
     with context.database.read() as connection:
         own = projects_of(connection, who)
@@ -82,24 +45,7 @@ def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
 def open_request(context: Context, who: Principal, id_: str) -> Request:
     """Return a request that somebody sees: an analyst those of their projects.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    who : Principal
-        Who asks.
-    id_ : str
-        The request.
-
-    Returns
-    -------
-    Request
-        As it stands.
-
-    Raises
-    ------
-    NotFoundError
-        When there is none, or they do not see it.
+    As it stands.
     """
     with context.database.read() as connection:
         found, own = requests.find(connection, id_), projects_of(connection, who)
@@ -111,18 +57,6 @@ def open_request(context: Context, who: Principal, id_: str) -> Request:
 def allotted(context: Context, dataset: str, projects: list[str]) -> bool:
     """Tell whether one of some projects may ask a data set.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    dataset : str
-        The data set.
-    projects : list of str
-        Names.
-
-    Returns
-    -------
-    bool
-        True when one is allotted a part of its cap.
+    True when one is allotted a part of its cap.
     """
     return any(one.project in projects for one in context.ledger.allotments(dataset))

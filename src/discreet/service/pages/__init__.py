@@ -37,13 +37,7 @@ ROUTERS = (
 
 
 def add_pages(app: FastAPI) -> None:
-    """Add the pages to a server whose API answers errors as problems.
-
-    Parameters
-    ----------
-    app : FastAPI
-        The server; its handlers of errors answer pages with pages from here on.
-    """
+    """Add the pages to a server whose API answers errors as problems."""
     for router in ROUTERS:
         app.include_router(router, include_in_schema=False)
     errors.handle(app)

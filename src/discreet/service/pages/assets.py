@@ -21,15 +21,7 @@ _DIGESTS = {name: hashlib.sha256(content).hexdigest()[:16] for name, content in 
 def asset(name: str) -> str:
     """Return where a file is served.
 
-    Parameters
-    ----------
-    name : str
-        Such as "style.css".
-
-    Returns
-    -------
-    str
-        A path that changes with the file's content.
+    A path that changes with the file's content.
     """
     return f"/static/{_DIGESTS[name]}/{name}"
 

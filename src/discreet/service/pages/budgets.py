@@ -39,15 +39,7 @@ class Standing:
     def fits(self, epsilon: float) -> bool:
         """Tell whether a cost is within what is left.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats.
-
-        Returns
-        -------
-        bool
-            True under zCDP, where the ledger alone can tell.
+        True under zCDP, where the ledger alone can tell.
         """
         return self.budget.accounting != "basic" or epsilon <= self.left * (1 + 1e-12)
 
@@ -55,17 +47,7 @@ class Standing:
 def budget_of(visit: Visit, dataset: str) -> BudgetOut | None:
     """Return a data set's account.
 
-    Parameters
-    ----------
-    visit : Visit
-        Who looks.
-    dataset : str
-        The data set.
-
-    Returns
-    -------
-    BudgetOut or None
-        None when it has no cap yet, or is not open to them any more.
+    None when it has no cap yet, or is not open to them any more.
     """
     try:
         return datasets.budget(visit.context, visit.who, dataset)
@@ -76,19 +58,7 @@ def budget_of(visit: Visit, dataset: str) -> BudgetOut | None:
 def standing(visit: Visit, dataset: str, project: str) -> Standing | None:
     """Return what a request of a project may spend.
 
-    Parameters
-    ----------
-    visit : Visit
-        Who looks.
-    dataset : str
-        Open to them.
-    project : str
-        Who asks.
-
-    Returns
-    -------
-    Standing or None
-        None when the data set has no cap yet.
+    None when the data set has no cap yet.
     """
     budget = budget_of(visit, dataset)
     if budget is None:
@@ -124,19 +94,7 @@ class Timeline:
 def timeline(budget: BudgetOut, entries: Sequence[EntryOut], until: str) -> Timeline | None:
     """Return a picture of what was spent of a cap over time.
 
-    Parameters
-    ----------
-    budget : BudgetOut
-        The account.
-    entries : sequence of EntryOut
-        The ledger's, the newest first.
-    until : str
-        Time at which the picture ends.
-
-    Returns
-    -------
-    Timeline or None
-        None when nothing was ever spent.
+    None when nothing was ever spent.
     """
     is_rho = budget.accounting != "basic"
     spent, cap = (budget.rho_spent, budget.rho_cap) if is_rho else (budget.epsilon_spent, budget.epsilon_cap)

@@ -8,15 +8,7 @@ from discreet.service.settings import Settings
 def session_cookie(settings: Settings) -> str:
     """Return the cookie's name.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the service.
-
-    Returns
-    -------
-    str
-        Over HTTPS one that browsers keep for this host and path alone.
+    Over HTTPS one that browsers keep for this host and path alone.
     """
     return _name(settings, "discreet")
 
@@ -24,32 +16,13 @@ def session_cookie(settings: Settings) -> str:
 def form_cookie(settings: Settings) -> str:
     """Return the name of the cookie that stands for a session before anybody has signed in.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the service.
-
-    Returns
-    -------
-    str
-        Another one than the session's.
+    Another one than the session's.
     """
     return _name(settings, "discreet-form")
 
 
 def sign_on_cookie(settings: Settings) -> str:
-    """Return the name of the cookie of somebody who was sent to sign in elsewhere.
-
-    Parameters
-    ----------
-    settings : Settings
-        Of the service.
-
-    Returns
-    -------
-    str
-        Of single sign-on alone.
-    """
+    """Return the name of the cookie of somebody who was sent to sign in elsewhere."""
     return _name(settings, "discreet-sign-on")
 
 
@@ -60,21 +33,6 @@ def _name(settings: Settings, name: str) -> str:
 def keep(response: Response, settings: Settings, name: str, token: str, max_age_s: float) -> None:
     """Have the browser keep a token, out of reach of scripts and of other sites.
 
-    Parameters
-    ----------
-    response : Response
-        What is answered.
-    settings : Settings
-        Of the service.
-    name : str
-        The cookie.
-    token : str
-        What it holds.
-    max_age_s : float
-        For how long.
-
-    Notes
-    -----
     SameSite is Strict, but Lax where single sign-on sends people here from its provider's site.
     """
     response.set_cookie(
@@ -89,31 +47,11 @@ def keep(response: Response, settings: Settings, name: str, token: str, max_age_
 
 
 def seat(response: Response, settings: Settings, token: str) -> None:
-    """Have the browser keep a session that was just opened; what stood for it before goes.
-
-    Parameters
-    ----------
-    response : Response
-        What is answered.
-    settings : Settings
-        Of the service.
-    token : str
-        The session's.
-    """
+    """Have the browser keep a session that was just opened; what stood for it before goes."""
     keep(response, settings, session_cookie(settings), token, settings.session_h * 3600)
     drop(response, settings, form_cookie(settings))
 
 
 def drop(response: Response, settings: Settings, name: str) -> None:
-    """Have the browser forget a cookie.
-
-    Parameters
-    ----------
-    response : Response
-        What is answered.
-    settings : Settings
-        Of the service.
-    name : str
-        The cookie.
-    """
+    """Have the browser forget a cookie."""
     response.delete_cookie(name, path="/", secure=settings.secure_cookies, httponly=True, samesite="strict")

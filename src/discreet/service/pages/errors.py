@@ -18,13 +18,7 @@ _API = "/v1"
 
 
 def handle(app: FastAPI) -> None:
-    """Have an application answer its pages' errors with pages.
-
-    Parameters
-    ----------
-    app : FastAPI
-        With handlers that answer problems.
-    """
+    """Have an application answer its pages' errors with pages."""
     for kind in (DiscreetError, RequestValidationError, HTTPException):
         app.exception_handler(kind)(_worded(app.exception_handlers[kind]))
 
@@ -41,17 +35,7 @@ def _worded(handler: Callable[[Request, Any], Any]) -> Callable[[Request, Any], 
 def worded(request: Request, problem: JSONResponse) -> Response:
     """Return a problem as whoever called reads it.
 
-    Parameters
-    ----------
-    request : Request
-        The call.
-    problem : JSONResponse
-        What the API would answer.
-
-    Returns
-    -------
-    Response
-        The problem for a call of the API, else a page; who is not signed in is sent to do so.
+    The problem for a call of the API, else a page; who is not signed in is sent to do so.
     """
     if request.url.path == _API or request.url.path.startswith(f"{_API}/"):
         return problem

@@ -43,17 +43,7 @@ class Form:
     def get(self, name: str, default: str = "") -> str:
         """Return a field.
 
-        Parameters
-        ----------
-        name : str
-            The field.
-        default : str
-            What stands for one that did not come.
-
-        Returns
-        -------
-        str
-            Without blanks around it.
+        Without blanks around it.
         """
         found = self.values.get(name)
         return found[-1].strip() if found else default
@@ -61,15 +51,7 @@ class Form:
     def every(self, name: str) -> list[str]:
         """Return all of a field that came several times, such as boxes that were ticked.
 
-        Parameters
-        ----------
-        name : str
-            The field.
-
-        Returns
-        -------
-        list of str
-            In their order.
+        In their order.
         """
         return list(self.values.get(name, ()))
 
@@ -77,20 +59,7 @@ class Form:
 async def read_form(request: Request) -> Form:
     """Read what a form brings; files are texts.
 
-    Parameters
-    ----------
-    request : Request
-        Of Starlette.
-
-    Returns
-    -------
-    Form
-        Lines end as they do everywhere else.
-
-    Raises
-    ------
-    InvalidParameterError
-        When something is not text.
+    Lines end as they do everywhere else.
     """
     found: dict[str, tuple[str, ...]] = {}
     async with request.form(max_fields=_MOST_FIELDS) as given:
@@ -116,15 +85,7 @@ async def _text(file: UploadFile) -> str:
 def query_form(request: Request) -> Form:
     """Return the query of a page's address as a form, to fill one in.
 
-    Parameters
-    ----------
-    request : Request
-        Of Starlette.
-
-    Returns
-    -------
-    Form
-        The same as a form that brings these fields.
+    The same as a form that brings these fields.
     """
     found: dict[str, tuple[str, ...]] = {}
     for name, value in request.query_params.multi_items():
@@ -135,22 +96,7 @@ def query_form(request: Request) -> Form:
 def filled(model: type[M], **values: Any) -> M:
     """Return what a form was filled in with, as the API would take it.
 
-    Parameters
-    ----------
-    model : type
-        A model of the API.
-    **values : Any
-        Its fields; empty ones count as left out.
-
-    Returns
-    -------
-    BaseModel
-        Checked.
-
-    Raises
-    ------
-    InvalidParameterError
-        Naming the fields that are wrong, in words.
+    Checked.
     """
     try:
         return model.model_validate({name: value for name, value in values.items() if value not in (None, "")})

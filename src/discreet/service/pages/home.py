@@ -39,15 +39,7 @@ def show_home(visit: Annotated[Visit, anyone()]) -> Response:
 def with_budgets(visit: Visit) -> list[dict[str, Any]]:
     """Return the data sets that somebody sees, each with its account.
 
-    Parameters
-    ----------
-    visit : Visit
-        Who looks.
-
-    Returns
-    -------
-    list of dict
-        `dataset` and `budget`, which is None where there is no cap yet.
+    `dataset` and `budget`, which is None where there is no cap yet.
     """
     return [
         {"dataset": datasets.shown(one, visit.who), "budget": budget_of(visit, one.name)}

@@ -74,14 +74,6 @@ APPLIES: Mapping[str, tuple[str, ...]] = {
 def title_of(method: str) -> str:
     """Return what a method is called on pages.
 
-    Parameters
-    ----------
-    method : str
-        Such as "pcls".
-
-    Returns
-    -------
-    str
-        Such as "Constrained least squares".
+    Such as "Constrained least squares".
     """
     return next((one.title for _, choices in METHODS for one in choices if one.name == method), method)

@@ -19,20 +19,7 @@ _OF_SELECTION = ("l1_radius", "max_size")
 def plan_in(form: Form) -> PlanIn:
     """Return the plan that a form describes.
 
-    Parameters
-    ----------
-    form : Form
-        As it was sent.
-
-    Returns
-    -------
-    PlanIn
-        As the API takes it.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a field is wrong.
+    As the API takes it.
     """
     return filled(PlanIn, **_plan(form))
 
@@ -40,20 +27,7 @@ def plan_in(form: Form) -> PlanIn:
 def request_in(form: Form) -> RequestIn:
     """Return the request that a form describes.
 
-    Parameters
-    ----------
-    form : Form
-        As it was sent.
-
-    Returns
-    -------
-    RequestIn
-        As the API takes it.
-
-    Raises
-    ------
-    InvalidParameterError
-        When a field is wrong.
+    As the API takes it.
     """
     return filled(RequestIn, **_plan(form), project=form.get("project"), purpose=form.get("purpose"))
 
@@ -61,15 +35,7 @@ def request_in(form: Form) -> RequestIn:
 def candidates_of(form: Form) -> list[str] | None:
     """Return the candidates of a form: boxes that are ticked, or names that are typed.
 
-    Parameters
-    ----------
-    form : Form
-        As it was sent.
-
-    Returns
-    -------
-    list of str or None
-        Never the target; None when the names are left to the metadata.
+    Never the target; None when the names are left to the metadata.
     """
     if "typed" in form:
         names = list(dict.fromkeys(line.strip() for line in form.get("typed").split("\n") if line.strip()))
@@ -138,15 +104,7 @@ def _refuse(_: str) -> None:
 def form_of(content: Mapping[str, Any]) -> Form:
     """Return the form that a request was made with, or one like it.
 
-    Parameters
-    ----------
-    content : dict
-        The exact text of the request.
-
-    Returns
-    -------
-    Form
-        Which describes the same request.
+    Which describes the same request.
     """
     method, rest = content["method"], dict(content["parameters"])
     found = {name: str(content[name]) for name in ("dataset", "project", "method", "target", "purpose")}
@@ -175,14 +133,6 @@ def _text(value: Any) -> str:
 def json_text(value: Any) -> str:
     """Return a value as JSON that people can read.
 
-    Parameters
-    ----------
-    value : Any
-        Anything that JSON can hold.
-
-    Returns
-    -------
-    str
-        Lines, keys in their order.
+    Lines, keys in their order.
     """
     return json.dumps(value, indent=2, ensure_ascii=False)

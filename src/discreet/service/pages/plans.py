@@ -67,21 +67,7 @@ def draw_accuracy(visit: Analyst, request: Request) -> Response:
 def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revises: str = "") -> Response:
     """Return the page of a plan.
 
-    Parameters
-    ----------
-    visit : Visit
-        Who looks.
-    form : Form
-        What was filled in.
-    error : DiscreetError, optional
-        Why it was refused.
-    revises : str
-        The request that it changes; empty for a new one.
-
-    Returns
-    -------
-    Response
-        With the cost; 404 when the data set is not open.
+    With the cost; 404 when the data set is not open.
     """
     dataset = datasets.shown(sight.open_dataset(visit.context, visit.who, form.get("dataset")), visit.who)
     columns = dataset.metadata["columns"]
@@ -130,15 +116,7 @@ def _completed(form: Form, metadata: dict[str, Any], projects: list[str]) -> For
 def is_usable(column: dict[str, Any]) -> bool:
     """Tell whether a column has what a method needs.
 
-    Parameters
-    ----------
-    column : dict
-        As the metadata have it.
-
-    Returns
-    -------
-    bool
-        With levels, both bounds, or a wish to buy them.
+    With levels, both bounds, or a wish to buy them.
     """
     bounds = column.get("lower") is not None and column.get("upper") is not None
     return bool(column.get("levels")) or bounds or column.get("bounds") == "private"

@@ -100,17 +100,7 @@ def revise_request(visit: Analyst, id: str) -> Response:
 def request_facts(visit: Visit, id_: str) -> dict[str, Any]:
     """Return what the page of a request shows.
 
-    Parameters
-    ----------
-    visit : Visit
-        Who looks.
-    id_ : str
-        The request.
-
-    Returns
-    -------
-    dict
-        For the template `request`.
+    For the template `request`.
     """
     found = requests.shown(visit.context, sight.open_request(visit.context, visit.who, id_))
     is_curator = visit.who.role is Role.CURATOR

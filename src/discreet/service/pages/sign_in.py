@@ -27,15 +27,7 @@ _FORM_AGE_S = 3600.0
 def local(path: str) -> str:
     """Return a path on this server: no address leads anywhere else.
 
-    Parameters
-    ----------
-    path : str
-        As the browser sent it.
-
-    Returns
-    -------
-    str
-        The same, or the start.
+    The same, or the start.
     """
     return path if len(path) <= 2000 and _LOCAL.fullmatch(path) else "/"
 
@@ -71,15 +63,7 @@ def sign_in(request: Request, form: Annotated[Form, Depends(read_form)]) -> Resp
 def go_back(path: str) -> Response:
     """Send the browser where it wanted to go before it was asked to sign in.
 
-    Parameters
-    ----------
-    path : str
-        As the browser sent it.
-
-    Returns
-    -------
-    Response
-        See Other, on this server.
+    See Other, on this server.
     """
     response = Response(status_code=303)
     response.headers["Location"] = local(path)
@@ -135,13 +119,7 @@ def _form(request: Request, form: Form, told: str | None = None, status: int = 2
 
 
 def end_earlier(request: Request) -> None:
-    """End the session that the browser had before.
-
-    Parameters
-    ----------
-    request : Request
-        With its cookie.
-    """
+    """End the session that the browser had before."""
     context = context_of(request)
     before = request.cookies.get(cookies.session_cookie(context.settings))
     if before:

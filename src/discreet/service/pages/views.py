@@ -29,15 +29,7 @@ POLICY = "; ".join(
 def shown(value: Any) -> Any:
     """Write out the characters of a text that cannot be seen, or turn its direction; lines stay lines.
 
-    Parameters
-    ----------
-    value : Any
-        What is put into a page.
-
-    Returns
-    -------
-    Any
-        A number as it is, a text to be escaped, and markup of our own templates.
+    A number as it is, a text to be escaped, and markup of our own templates.
     """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
@@ -69,19 +61,7 @@ def _environment() -> Environment:
 def html(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
     """Return a page.
 
-    Parameters
-    ----------
-    template : str
-        Its name, without the ending.
-    status : int
-        Of HTTP.
-    **facts : Any
-        What the template puts in.
-
-    Returns
-    -------
-    HTMLResponse
-        With the policy that nothing but files of this server runs.
+    With the policy that nothing but files of this server runs.
     """
     text = _environment().get_template(f"{template}.html.j2").render(**facts)
     return HTMLResponse(text, status, {"Content-Security-Policy": POLICY})

@@ -79,53 +79,21 @@ class Visit:
     def is_a(self, *roles: str) -> bool:
         """Tell whether this is one of some roles.
 
-        Parameters
-        ----------
-        *roles : str
-            Such as "curator".
-
-        Returns
-        -------
-        bool
-            Whether it is.
+        Whether it is.
         """
         return self.who.role.value in roles
 
     def page(self, template: str, status: int = 200, **facts: Any) -> HTMLResponse:
         """Return a page.
 
-        Parameters
-        ----------
-        template : str
-            Its name.
-        status : int
-            Of HTTP.
-        **facts : Any
-            What the template puts in.
-
-        Returns
-        -------
-        HTMLResponse
-            With a place for a problem.
+        With a place for a problem.
         """
         return html(template, status, **({"visit": self, "problem": None} | facts))
 
     def again(self, error: Exception, template: str, **facts: Any) -> HTMLResponse:
         """Return the page of a form that was refused, with what was typed.
 
-        Parameters
-        ----------
-        error : Exception
-            Why.
-        template : str
-            The page.
-        **facts : Any
-            What the template puts in.
-
-        Returns
-        -------
-        HTMLResponse
-            With the status that the API answers.
+        With the status that the API answers.
         """
         return self.page(template, status_of(error)[0], problem=str(error), **facts)
 
@@ -140,17 +108,7 @@ class PageGuard(Guard):
     """
 
     async def __call__(self, request: Request) -> Visit:  # type: ignore[override] # FastAPI reads the arguments
-        """Return the visit.
-
-        Raises
-        ------
-        NotSignedInError
-            Without a session.
-        ForbiddenError
-            With one of another role, or when a form lacks its token.
-        NotFoundError
-            When an address holds what no name can.
-        """
+        """Return the visit."""
         if "\0" in request.url.path:
             raise NotFoundError("A page must exist, but there is none of this address.")
         limits = request.app.state.limits
@@ -170,22 +128,7 @@ class PageGuard(Guard):
 
 
 def check_token(request: Request, form: Form, expected: str) -> None:
-    """Refuse a form that another site may have sent.
-
-    Parameters
-    ----------
-    request : Request
-        The call.
-    form : Form
-        What it brings.
-    expected : str
-        The token of the session.
-
-    Raises
-    ------
-    ForbiddenError
-        When the token is missing or another's.
-    """
+    """Refuse a form that another site may have sent."""
     brought = request.headers.get(HEADER) or form.get(FIELD)
     if not same(brought, expected):
         raise ForbiddenError(
@@ -195,50 +138,18 @@ def check_token(request: Request, form: Form, expected: str) -> None:
 
 
 def seated(*roles: Role) -> Any:
-    """Return a guard to annotate the visit of a page's route with.
-
-    Parameters
-    ----------
-    *roles : Role
-        Who may.
-
-    Returns
-    -------
-    Depends
-        Of FastAPI.
-    """
+    """Return a guard to annotate the visit of a page's route with."""
     return Depends(PageGuard(roles))
 
 
 def anyone(roles: Iterable[Role] = EVERYONE) -> Any:
-    """Return a guard for whoever has one of many roles.
-
-    Parameters
-    ----------
-    roles : iterable of Role
-        Who may; by default whoever is signed in.
-
-    Returns
-    -------
-    Depends
-        Of FastAPI.
-    """
+    """Return a guard for whoever has one of many roles."""
     return Depends(PageGuard(roles))
 
 
 def go(path: str, **query: str) -> Response:
     """Send the browser to another page, after a form.
 
-    Parameters
-    ----------
-    path : str
-        On this server.
-    **query : str
-        Of its address.
-
-    Returns
-    -------
-    Response
-        See Other.
+    See Other.
     """
     return RedirectResponse(quote(path) + (f"?{urlencode(query)}" if query else ""), 303)

@@ -24,15 +24,7 @@ _NICE = 10
 def question_of(fields: dict[str, Any]) -> workflow.Question:
     """Return a question from its JSON.
 
-    Parameters
-    ----------
-    fields : dict
-        Fields of `workflow.Question`.
-
-    Returns
-    -------
-    Question
-        With its metadata read.
+    With its metadata read.
     """
     listed = {name: tuple(fields[name]) for name in ("epsilons", "n_rows")}
     candidates = None if fields["candidates"] is None else tuple(fields["candidates"])
@@ -43,15 +35,7 @@ def question_of(fields: dict[str, Any]) -> workflow.Question:
 def answer(fields: dict[str, Any]) -> dict[str, Any]:
     """Simulate, and word what came of it.
 
-    Parameters
-    ----------
-    fields : dict
-        The question.
-
-    Returns
-    -------
-    dict
-        `value`, or the `error` and its `text`: all of it from public facts.
+    `value`, or the `error` and its `text`: all of it from public facts.
     """
     try:
         return {"value": asdict(workflow.expect(question_of(fields)))}

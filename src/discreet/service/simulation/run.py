@@ -74,28 +74,7 @@ class Simulations:
     def expect(self, who: str, question: dict[str, Any], is_gone: Gone) -> workflow.Expectation:
         """Simulate how well selections do, or remember it.
 
-        Parameters
-        ----------
-        who : str
-            Whose turn it takes.
-        question : dict
-            The question, as `child.question_of` reads it.
-        is_gone : callable
-            Whether the caller has left.
-
-        Returns
-        -------
-        Expectation
-            From public facts alone.
-
-        Raises
-        ------
-        InvalidParameterError
-            When the question does not fit, or takes more than is allowed.
-        TooManyRequestsError
-            When too many wait.
-        ConflictError
-            When the caller has left.
+        From public facts alone.
         """
         key = canonical_sha256(question)
         with self._lock:
@@ -178,18 +157,7 @@ def _read(answer: dict[str, Any], limits: Limits) -> dict[str, Any]:
 
 
 def check_cells(n_rows: int, n_columns: int) -> None:
-    """Refuse a table that no service can simulate in time, before anything is drawn.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Of the simulated table.
-
-    Raises
-    ------
-    InvalidParameterError
-        When it has too many cells.
-    """
+    """Refuse a table that no service can simulate in time, before anything is drawn."""
     if n_rows * n_columns > MOST_CELLS:
         raise InvalidParameterError(
             f"A simulated table may have {MOST_CELLS} cells on this service, so {MOST_CELLS // n_columns} rows of "

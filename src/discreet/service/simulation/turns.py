@@ -44,26 +44,7 @@ class Turns:
     def turn(self, who: str, patience_s: float, is_gone: Callable[[], bool]) -> Iterator[None]:
         """Wait for a turn, and hold it until the end of the block.
 
-        Parameters
-        ----------
-        who : str
-            The person.
-        patience_s : float
-            The most that one waits.
-        is_gone : callable
-            Whether the caller has left, who then waits no more.
-
-        Yields
-        ------
-        None
-            In the turn.
-
-        Raises
-        ------
-        TooManyRequestsError
-            When too many wait, or the wait is too long.
-        ConflictError
-            When the caller has left.
+        In the turn.
         """
         with self._changed:
             self._wait(who, time.monotonic() + patience_s, is_gone)

@@ -43,38 +43,12 @@ _MOST = 2000
 
 
 def note(connection: Connection, actor: str, action: str, what: str, **detail: Any) -> None:
-    """Add a line, as of now.
-
-    Parameters
-    ----------
-    connection : Connection
-        In the transaction of the deed.
-    actor : str
-        Who does it.
-    action : str
-        What.
-    what : str
-        To what.
-    **detail : Any
-        Public facts that JSON can hold.
-    """
+    """Add a line, as of now."""
     note_at(connection, now(), actor, action, what, detail)
 
 
 def note_at(connection: Connection, time: str, actor: str, action: str, what: str, detail: dict[str, Any]) -> None:
-    """Add a line, as of another time, such as the end of a slot.
-
-    Parameters
-    ----------
-    connection : Connection
-        In the transaction of the deed.
-    time : str
-        When.
-    actor, action, what : str
-        Who does what to what.
-    detail : dict
-        Public facts that JSON can hold; of those too long to keep only the names stand.
-    """
+    """Add a line, as of another time, such as the end of a slot."""
     text = json.dumps(detail, sort_keys=True)
     if len(text) > _MOST:
         text = json.dumps(dict.fromkeys(sorted(detail), "too long to keep"))
@@ -85,21 +59,7 @@ def note_at(connection: Connection, time: str, actor: str, action: str, what: st
 def page(connection: Connection, before: int | None, limit: int, actions: tuple[str, ...] | None = None) -> list[Deed]:
     """Return lines, the newest first.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    before : int or None
-        Only earlier ones than this.
-    limit : int
-        At most so many.
-    actions : tuple of str, optional
-        Only these deeds.
-
-    Returns
-    -------
-    list of Deed
-        In the order of their places, falling.
+    In the order of their places, falling.
     """
     query = select(audit).order_by(audit.c.seq.desc()).limit(limit)
     if before is not None:

@@ -52,22 +52,7 @@ class Dataset:
 
 
 def find(connection: Connection, name: str, version: int | None = None) -> Dataset:
-    """Return a version of a data set, the newest by default.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    name : str
-        Of the data set.
-    version : int, optional
-        Which one.
-
-    Raises
-    ------
-    NotFoundError
-        When there is none.
-    """
+    """Return a version of a data set, the newest by default."""
     query = select(datasets).where(datasets.c.name == name).order_by(datasets.c.version.desc()).limit(1)
     if version is not None:
         query = query.where(datasets.c.version == version)
@@ -78,24 +63,12 @@ def find(connection: Connection, name: str, version: int | None = None) -> Datas
 
 
 def unknown(name: str) -> NotFoundError:
-    """Return the error of a data set that is not there, or not shown.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    """
+    """Return the error of a data set that is not there, or not shown."""
     return NotFoundError(f"A data set must be registered and open to you, but name={name[:100]!r} is not.")
 
 
 def newest(connection: Connection) -> list[Dataset]:
-    """Return the newest version of every data set, by name.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    """
+    """Return the newest version of every data set, by name."""
     last = select(datasets.c.name, func.max(datasets.c.version).label("version")).group_by(datasets.c.name).subquery()
     query = (
         select(datasets)
@@ -106,13 +79,7 @@ def newest(connection: Connection) -> list[Dataset]:
 
 
 def tables_taken(connection: Connection) -> list[Dataset]:
-    """Return the versions whose tables no other data set may have: the newest of each, and all that were charged.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    """
+    """Return the versions whose tables no other data set may have: the newest of each, and all that were charged."""
     charged = select(requests.c.dataset, requests.c.version).where(requests.c.entry.is_not(None)).distinct()
     pairs = {(dataset.name, dataset.version) for dataset in newest(connection)} | {
         tuple(row) for row in connection.execute(charged)
@@ -130,25 +97,7 @@ def add(
     slot_s: int,
     by: str,
 ) -> Dataset:
-    """Declare a data set, or a further version of it.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    name : str
-        Of the data set.
-    metadata : dict
-        What is public about it.
-    sha256 : str
-        Digest of the metadata.
-    source : dict
-        Where its tables lie.
-    slot_s : int
-        Length of a request's slot, in seconds.
-    by : str
-        Who.
-    """
+    """Declare a data set, or a further version of it."""
     last = connection.execute(select(func.max(datasets.c.version)).where(datasets.c.name == name)).scalar()
     row = {
         "name": name,

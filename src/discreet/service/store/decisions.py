@@ -36,29 +36,11 @@ class Decision:
 
 
 def add(connection: Connection, id_: str, decision: Decision) -> None:
-    """Keep a decision.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        The request.
-    decision : Decision
-        What was decided.
-    """
+    """Keep a decision."""
     connection.execute(insert(decisions).values(request=id_, **vars(decision)))
 
 
 def find(connection: Connection, id_: str) -> Decision | None:
-    """Return what was decided on a request.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        The request.
-    """
+    """Return what was decided on a request."""
     row = connection.execute(select(decisions).where(decisions.c.request == id_)).mappings().one_or_none()
     return None if row is None else Decision(**{name: value for name, value in row.items() if name != "request"})

@@ -44,28 +44,7 @@ _SHOWN = (keys.c.id, keys.c.user, keys.c.label, keys.c.created, keys.c.expires, 
 
 
 def add_key(connection: Connection, id_: str, user: str, label: str, digest: str, expires: str) -> Key:
-    """Keep a new key by the digest of its secret.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        Its public part.
-    user : str
-        Whose it is.
-    label : str
-        What it is for.
-    digest : str
-        Of the secret.
-    expires : str
-        When it ends.
-
-    Raises
-    ------
-    ConflictError
-        When as many are valid as may be.
-    """
+    """Keep a new key by the digest of its secret."""
     hold(connection, keys)
     valid = (keys.c.user == user) & keys.c.revoked.is_(None) & (keys.c.expires > now())
     if connection.execute(select(func.count()).select_from(keys).where(valid)).scalar_one() >= MOST_KEYS:
@@ -79,15 +58,7 @@ def add_key(connection: Connection, id_: str, user: str, label: str, digest: str
 
 
 def key_holder(connection: Connection, id_: str) -> tuple[str, Principal] | None:
-    """Return the digest of a key that is valid now, and whose it is.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        Its public part.
-    """
+    """Return the digest of a key that is valid now, and whose it is."""
     row = connection.execute(
         select(keys.c.digest, keys.c.expires, users.c.name, users.c.role)
         .join(users, users.c.name == keys.c.user)
@@ -97,15 +68,7 @@ def key_holder(connection: Connection, id_: str) -> tuple[str, Principal] | None
 
 
 def keys_of(connection: Connection, user: str | None) -> list[Key]:
-    """Return the keys of one account, or of all, the newest first.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    user : str or None
-        Whose; None for everybody's.
-    """
+    """Return the keys of one account, or of all, the newest first."""
     query = select(*_SHOWN).order_by(keys.c.created.desc(), keys.c.id)
     if user is not None:
         query = query.where(keys.c.user == user)
@@ -113,22 +76,7 @@ def keys_of(connection: Connection, user: str | None) -> list[Key]:
 
 
 def revoke(connection: Connection, id_: str, user: str | None) -> Key:
-    """Revoke a key, of one account or of any.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        Its public part.
-    user : str or None
-        Whose it must be; None for anybody's.
-
-    Raises
-    ------
-    NotFoundError
-        When there is none, or it is another's.
-    """
+    """Revoke a key, of one account or of any."""
     whose = keys.c.id == id_ if user is None else (keys.c.id == id_) & (keys.c.user == user)
     connection.execute(update(keys).where(whose, keys.c.revoked.is_(None)).values(revoked=now()))
     row = connection.execute(select(*_SHOWN).where(whose)).mappings().one_or_none()
@@ -138,33 +86,13 @@ def revoke(connection: Connection, id_: str, user: str | None) -> Key:
 
 
 def add_session(connection: Connection, digest: str, user: str, expires: str) -> None:
-    """Keep a session, and forget those that are over.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    digest : str
-        Of its token.
-    user : str
-        Whose it is.
-    expires : str
-        When it ends.
-    """
+    """Keep a session, and forget those that are over."""
     connection.execute(delete(sessions).where(sessions.c.expires <= now()))
     connection.execute(insert(sessions).values(digest=digest, user=user, created=now(), expires=expires))
 
 
 def session_holder(connection: Connection, digest: str) -> Principal | None:
-    """Return whose session is valid now.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    digest : str
-        Of its token.
-    """
+    """Return whose session is valid now."""
     row = connection.execute(
         select(users.c.name, users.c.role)
         .join(sessions, sessions.c.user == users.c.name)
@@ -174,56 +102,22 @@ def session_holder(connection: Connection, digest: str) -> Principal | None:
 
 
 def end_session(connection: Connection, digest: str) -> None:
-    """Forget a session.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    digest : str
-        Of its token.
-    """
+    """Forget a session."""
     connection.execute(delete(sessions).where(sessions.c.digest == digest))
 
 
 def count_failures(connection: Connection, whom: str, since: str) -> int:
-    """Return how many sign-ins failed.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    whom : str
-        Digest of the account or the address.
-    since : str
-        Only those after this time.
-    """
+    """Return how many sign-ins failed."""
     query = select(func.count()).select_from(sign_ins).where(sign_ins.c.whom == whom, sign_ins.c.time > since)
     return int(connection.execute(query).scalar_one())
 
 
 def add_failure(connection: Connection, *whom: str) -> None:
-    """Remember that a sign-in failed, for a day.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    *whom : str
-        Digest of the account or the address.
-    """
+    """Remember that a sign-in failed, for a day."""
     connection.execute(delete(sign_ins).where(sign_ins.c.time < now(-86_400)))
     connection.execute(insert(sign_ins), [{"whom": one, "time": now()} for one in whom])
 
 
 def forget_failures(connection: Connection, whom: str) -> None:
-    """Forget failed sign-ins after one that did not fail.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    whom : str
-        Digest of the account or the address.
-    """
+    """Forget failed sign-ins after one that did not fail."""
     connection.execute(delete(sign_ins).where(sign_ins.c.whom == whom))

@@ -8,28 +8,12 @@ from sqlalchemy import Connection, Table, text
 def folded(name: str) -> str:
     """Return what is the same for names that differ in case, or in the form of their characters, alone.
 
-    Parameters
-    ----------
-    name : str
-        Of an account, a data set, a table or a file.
-
-    Returns
-    -------
-    str
-        Only to be compared.
+    Only to be compared.
     """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def hold(connection: Connection, table: Table) -> None:
-    """Let no other transaction write to a table until this one ends; on SQLite there is one writer anyway.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a writing transaction.
-    table : Table
-        On all of whose rows it decides.
-    """
+    """Let no other transaction write to a table until this one ends; on SQLite there is one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text(f'LOCK TABLE "{table.name}" IN SHARE ROW EXCLUSIVE MODE'))

@@ -86,17 +86,7 @@ _COLUMNS = [column for column in requests.columns if column.name != "idempotency
 
 
 def add(connection: Connection, idempotency: str, **values: Any) -> Request:
-    """Add a request; `content` is a dict.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    idempotency : str
-        The caller's word for it.
-    **values : Any
-        Columns.
-    """
+    """Add a request; `content` is a dict."""
     row = values | {"content": json.dumps(values["content"], sort_keys=True), "idempotency": idempotency}
     usual = {"code": None, "entry": None, "is_free": False, "attempts": 0, "created": now(), "ended": None}
     try:
@@ -107,20 +97,7 @@ def add(connection: Connection, idempotency: str, **values: Any) -> Request:
 
 
 def find(connection: Connection, id_: str) -> Request:
-    """Return a request.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        The request.
-
-    Raises
-    ------
-    NotFoundError
-        When there is none.
-    """
+    """Return a request."""
     row = connection.execute(_all().where(requests.c.id == id_)).mappings().one_or_none()
     if row is None:
         raise unknown(id_)
@@ -128,28 +105,12 @@ def find(connection: Connection, id_: str) -> Request:
 
 
 def unknown(id_: str) -> NotFoundError:
-    """Return the error of a request that is not there, or not shown.
-
-    Parameters
-    ----------
-    id_ : str
-        The request.
-    """
+    """Return the error of a request that is not there, or not shown."""
     return NotFoundError(f"A request must exist and be open to you, but id={id_[:20]!r} is not.")
 
 
 def of_key(connection: Connection, by: str, idempotency: str) -> Request | None:
-    """Return the request that somebody made before with the same idempotency key.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    by : str
-        Who.
-    idempotency : str
-        The caller's word for it.
-    """
+    """Return the request that somebody made before with the same idempotency key."""
     query = _all().where(requests.c.by == by, requests.c.idempotency == idempotency)
     row = connection.execute(query).mappings().one_or_none()
     return None if row is None else _request(row)
@@ -165,25 +126,7 @@ def page(
     limit: int = 50,
     oldest_first: bool = False,
 ) -> list[Request]:
-    """Return requests, the newest first; `projects` keeps to what somebody may see.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    projects : list of str, optional
-        Or of these projects.
-    dataset : str, optional
-        Only of this data set.
-    state : str, optional
-        Only in this state.
-    before : int, optional
-        Only earlier ones than this.
-    limit : int
-        At most so many.
-    oldest_first : bool
-        In the order in which they were made.
-    """
+    """Return requests, the newest first; `projects` keeps to what somebody may see."""
     query = _all().order_by(requests.c.seq if oldest_first else requests.c.seq.desc()).limit(limit)
     if projects is not None:
         query = query.where(requests.c.project.in_(projects))
@@ -205,28 +148,7 @@ def step(
     in_slot: str | None = None,
     **values: Any,
 ) -> None:
-    """Move a request from one state to the next, if it still is in the first.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a writing transaction.
-    id_ : str
-        The request.
-    before, after : str
-        States.
-    as_read : str, optional
-        Digest that its text must have.
-    in_slot : str, optional
-        End of the slot that it must be in: another worker may have taken it up since.
-    **values : Any
-        Further columns.
-
-    Raises
-    ------
-    ConflictError
-        When it is in another state or slot, or its text is another.
-    """
+    """Move a request from one state to the next, if it still is in the first."""
     fits = (requests.c.id == id_) & (requests.c.state == before)
     if as_read is not None:
         fits &= requests.c.sha256 == as_read
@@ -240,66 +162,26 @@ def step(
 
 
 def rewrite(connection: Connection, id_: str, **values: Any) -> Request:
-    """Change a request that waits; an approval of its earlier text will not fit.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        The request.
-    **values : Any
-        Columns.
-    """
+    """Change a request that waits; an approval of its earlier text will not fit."""
     step(connection, id_, WAITING, WAITING, **values)
     return find(connection, id_)
 
 
 def is_answered(connection: Connection, question: str) -> bool:
-    """Tell whether a request that asks the same was released.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    question : str
-        Its digest.
-    """
+    """Tell whether a request that asks the same was released."""
     query = select(requests.c.seq).where(requests.c.question == question, requests.c.state == RELEASED).limit(1)
     return connection.execute(query).one_or_none() is not None
 
 
 def fail(connection: Connection, taken: Request, code: str, detail: str, ended: str) -> None:
-    """End a request that runs, in the slot in which it was taken up, without a release.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    taken : Request
-        As it was taken up.
-    code : str
-        Why: one of a closed list.
-    detail : str
-        For curators.
-    ended : str, optional
-        When; default now.
-    """
+    """End a request that runs, in the slot in which it was taken up, without a release."""
     step(connection, taken.id, RUNNING, FAILED, in_slot=taken.slot_end, code=code, ended=ended)
     if detail:
         connection.execute(insert(failures).values(request=taken.id, detail=detail[:4000]))
 
 
 def detail_of(connection: Connection, id_: str) -> str | None:
-    """Return what a curator may know of a failure.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    id_ : str
-        The request.
-    """
+    """Return what a curator may know of a failure."""
     return connection.execute(select(failures.c.detail).where(failures.c.request == id_)).scalar()
 
 
@@ -321,13 +203,7 @@ def _parsed(content: str) -> dict[str, Any]:
 
 
 def states(connection: Connection) -> dict[str, int]:
-    """Return how many requests there are in each state.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    """
+    """Return how many requests there are in each state."""
     found = dict.fromkeys(STATES, 0)
     for row in connection.execute(select(requests.c.state, func.count().label("n")).group_by(requests.c.state)):
         found[row.state] = row.n
@@ -337,17 +213,7 @@ def states(connection: Connection) -> dict[str, int]:
 def count_waiting(connection: Connection, by: str) -> int:
     """Return how many requests of an account wait for a decision.
 
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    by : str
-        The account.
-
-    Returns
-    -------
-    int
-        Their number.
+    Their number.
     """
     query = select(func.count()).select_from(requests).where(requests.c.by == by, requests.c.state == WAITING)
     return int(connection.execute(query).scalar_one())

@@ -19,22 +19,7 @@ MIGRATIONS = Migrations(
 def open_database(location: str, *, pooled: bool = False) -> Database:
     """Open the service's tables, beside the ledger's.
 
-    Parameters
-    ----------
-    location : str
-        A file, or a URL of SQLite or PostgreSQL.
-    pooled : bool
-        Keep connections open, for a server that does not fork.
-
-    Returns
-    -------
-    Database
-        At the newest revision.
-
-    Raises
-    ------
-    UnreachableError
-        When it cannot be opened: nothing is answered without it.
+    At the newest revision.
     """
     return Database(location, MIGRATIONS, unreachable=_unreachable, pooled=pooled)
 

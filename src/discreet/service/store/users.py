@@ -41,20 +41,7 @@ class User:
 
 
 def find(connection: Connection, name: str) -> User:
-    """Return an account.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    name : str
-        Of the account.
-
-    Raises
-    ------
-    NotFoundError
-        When there is none of this name.
-    """
+    """Return an account."""
     row = connection.execute(select(users).where(users.c.name == name)).mappings().one_or_none()
     if row is None:
         raise NotFoundError(f"An account must exist, but there is none called {name[:100]!r}.")
@@ -62,68 +49,25 @@ def find(connection: Connection, name: str) -> User:
 
 
 def credentials(connection: Connection, name: str) -> tuple[User, str | None] | None:
-    """Return an account that may sign in, with its password's hash; None when there is none.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    name : str
-        Of the account.
-    """
+    """Return an account that may sign in, with its password's hash; None when there is none."""
     row = connection.execute(select(users).where(users.c.name == name, ~users.c.disabled)).mappings().one_or_none()
     return None if row is None else (_user(row), row["password"])
 
 
 def of_subject(connection: Connection, subject: str) -> User | None:
-    """Return the account that single sign-on calls so, if it may sign in.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    subject : str
-        What single sign-on calls the person.
-    """
+    """Return the account that single sign-on calls so, if it may sign in."""
     row = connection.execute(select(users).where(users.c.subject == subject, ~users.c.disabled)).mappings()
     found = row.one_or_none()
     return None if found is None else _user(found)
 
 
 def every(connection: Connection) -> list[User]:
-    """Return all accounts by name.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    """
+    """Return all accounts by name."""
     return [_user(row) for row in connection.execute(select(users).order_by(users.c.name)).mappings()]
 
 
 def add(connection: Connection, name: str, role: Role, shown: str, password: str | None, subject: str | None) -> User:
-    """Add an account.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    name : str
-        Of the account.
-    role : Role
-        What it may do.
-    shown : str
-        The person's name.
-    password : str or None
-        The password's hash.
-    subject : str or None
-        What single sign-on calls the person.
-
-    Raises
-    ------
-    ConflictError
-        When the name, or one like it but for case, or the subject is taken.
-    """
+    """Add an account."""
     hold(connection, users)
     alike = [taken for taken in connection.execute(select(users.c.name)).scalars() if folded(taken) == folded(name)]
     if alike and alike != [name]:
@@ -146,21 +90,7 @@ def change(
     role: Role | None = None,
     password: str | None = None,
 ) -> User:
-    """Change an account, and end its sessions; a new role or password, or none, ends its keys too.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    name : str
-        Of the account.
-    disabled : bool, optional
-        Whether it may no longer sign in.
-    role : Role, optional
-        What it may do from now on.
-    password : str, optional
-        The new password's hash.
-    """
+    """Change an account, and end its sessions; a new role or password, or none, ends its keys too."""
     find(connection, name)
     given = {"disabled": disabled, "role": None if role is None else role.value, "password": password}
     values = {column: value for column, value in given.items() if value is not None}
@@ -173,27 +103,13 @@ def change(
 
 
 def projects_of(connection: Connection, name: str) -> list[str]:
-    """Return the projects that an account belongs to.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    name : str
-        Of the account.
-    """
+    """Return the projects that an account belongs to."""
     query = select(members.c.project).where(members.c.user == name).order_by(members.c.project)
     return list(connection.execute(query).scalars())
 
 
 def all_projects(connection: Connection) -> dict[str, list[str]]:
-    """Return every project with its members.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    """
+    """Return every project with its members."""
     found: dict[str, list[str]] = {name: [] for name in connection.execute(select(projects.c.name)).scalars()}
     for row in connection.execute(select(members).order_by(members.c.user)):
         found[row.project].append(row.user)
@@ -201,20 +117,7 @@ def all_projects(connection: Connection) -> dict[str, list[str]]:
 
 
 def project(connection: Connection, name: str) -> list[str]:
-    """Return the members of a project.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    name : str
-        Of the project.
-
-    Raises
-    ------
-    NotFoundError
-        When there is none of this name.
-    """
+    """Return the members of a project."""
     found = all_projects(connection).get(name)
     if found is None:
         raise NotFoundError(f"A project must exist, but there is none called {name[:100]!r}.")
@@ -222,22 +125,7 @@ def project(connection: Connection, name: str) -> list[str]:
 
 
 def set_members(connection: Connection, project: str, names: list[str]) -> None:
-    """Make a project, or change who belongs to it.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction.
-    project : str
-        The project.
-    names : list of str
-        Its members from now on.
-
-    Raises
-    ------
-    NotFoundError
-        When a name has no account.
-    """
+    """Make a project, or change who belongs to it."""
     for name in names:
         find(connection, name)
     try:

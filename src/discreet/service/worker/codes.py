@@ -12,15 +12,7 @@ _EXITS = {DATA_MISMATCH: 11, CHANGED: 12, NOT_STARTED: 13, SHARED: 14}
 def exit_of(code: str) -> int:
     """Return the exit code by which a job tells its worker.
 
-    Parameters
-    ----------
-    code : str
-        Before any row was read.
-
-    Returns
-    -------
-    int
-        Not 0.
+    Not 0.
     """
     return _EXITS[code]
 
@@ -28,14 +20,6 @@ def exit_of(code: str) -> int:
 def code_of(exit_: int) -> str:
     """Return what an exit code tells.
 
-    Parameters
-    ----------
-    exit_ : int
-        Of a job; negative when a signal ended it.
-
-    Returns
-    -------
-    str
-        One of the list.
+    One of the list.
     """
     return next((code for code, known in _EXITS.items() if known == exit_), NOT_STARTED)

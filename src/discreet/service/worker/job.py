@@ -65,32 +65,13 @@ class AtSlotEnd(workflow.Delivery):
         self._is_late = False
 
     def touched(self, connection: Connection) -> None:
-        """Open the rows within the slot alone, and only while no other worker has taken the request up.
-
-        Parameters
-        ----------
-        connection : Connection
-            In the transaction that records it.
-
-        Raises
-        ------
-        BudgetError
-            When the slot is over.
-        ConflictError
-            When the request runs in another slot.
-        """
+        """Open the rows within the slot alone, and only while no other worker has taken the request up."""
         if seconds_until(self._slot_end) < 0:
             raise BudgetError("Rows must be opened within the slot, but it is over. Ask again with a longer one.")
         requests.step(connection, self._request.id, requests.RUNNING, requests.RUNNING, in_slot=self._slot_end)
 
     def wait(self) -> None:
-        """Sleep until the slot ends, so that no row decides when the outcome is recorded.
-
-        Raises
-        ------
-        ComputationFailedError
-            When it has ended before: the outcome is late, and its time would tell of the rows.
-        """
+        """Sleep until the slot ends, so that no row decides when the outcome is recorded."""
         signal.setitimer(signal.ITIMER_REAL, 0)  # what `main` has set
         left_s = seconds_until(self._slot_end)
         if left_s < 0:
@@ -101,58 +82,27 @@ class AtSlotEnd(workflow.Delivery):
         time.sleep(left_s)
 
     def released(self, connection: Connection) -> None:
-        """Show the release with the transaction that records it.
-
-        Parameters
-        ----------
-        connection : Connection
-            In the transaction that records it.
-        """
+        """Show the release with the transaction that records it."""
         slot, id_ = self._slot_end, self._request.id
         requests.step(connection, id_, requests.RUNNING, requests.RELEASED, in_slot=slot, ended=slot)
         audit.note_at(connection, slot, WORKER, "release", id_, {})
 
     def lost(self, connection: Connection) -> None:
-        """Show that there is none, whatever the cause.
-
-        Parameters
-        ----------
-        connection : Connection
-            In the transaction that records it.
-
-        Raises
-        ------
-        BudgetError
-            When the slot is over: the worker records it then, at a time that no row decides.
-        """
+        """Show that there is none, whatever the cause."""
         if self._is_late:
             raise BudgetError("An outcome must be recorded at the end of the slot, but that is past.")
         requests.fail(connection, self._request, codes.NO_RESULT, self._detail, self._slot_end)
         audit.note_at(connection, self._slot_end, WORKER, "fail", self._request.id, {"code": codes.NO_RESULT})
 
     def failed(self, error: BaseException) -> None:
-        """Keep where it failed, without any text of the error.
-
-        Parameters
-        ----------
-        error : BaseException
-            Its text is not looked at.
-        """
+        """Keep where it failed, without any text of the error."""
         self._detail = places_of(error)
 
 
 def places_of(error: BaseException) -> str:
     """Return the kinds of an error and of its causes, and where in the code they arose.
 
-    Parameters
-    ----------
-    error : BaseException
-        Its text is not looked at: it could hold a cell.
-
-    Returns
-    -------
-    str
-        A line for each.
+    A line for each.
     """
     lines: list[str] = []
     seen: BaseException | None = error
@@ -181,22 +131,7 @@ Begin = Callable[[Request], Request]
 
 
 def run(context: Context, id_: str, begin: Begin = lambda taken: taken) -> None:
-    """Answer a request that a worker has taken up.
-
-    Parameters
-    ----------
-    context : Context
-        The service.
-    id_ : str
-        The request; it is running, and its cost is reserved.
-    begin : callable
-        Waits for the slot; by default it has begun.
-
-    Raises
-    ------
-    DiscreetError
-        When something does not fit before a row was read: the worker gives the cost back.
-    """
+    """Answer a request that a worker has taken up."""
     with context.database.read() as connection:
         request = requests.find(connection, id_)
         decision = decisions.find(connection, id_)
@@ -275,10 +210,7 @@ def _begun(taken: Request) -> Request:
 def main() -> int:
     """Read the job, do it, and tell by an exit code how it ended before any row was read.
 
-    Returns
-    -------
-    int
-        As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
+    As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
     """
     job = json.loads(sys.stdin.readline())
     settings = Settings.model_validate(job["settings"])
@@ -294,19 +226,7 @@ def main() -> int:
 def outcome(context: Context, id_: str, begin: Begin = lambda taken: taken) -> int:
     """Answer a request, and tell how it ended before any row was read.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    id_ : str
-        The request.
-    begin : callable
-        Waits for the slot; by default it has begun.
-
-    Returns
-    -------
-    int
-        As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
+    As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
     """
     try:
         run(context, id_, begin)

@@ -29,17 +29,7 @@ _RENEW_S = queue.GRACE_S / 2
 
 
 def work(context: Context, *, until: Callable[[], bool] = lambda: False, once: bool = False) -> None:
-    """Answer requests.
-
-    Parameters
-    ----------
-    context : Context
-        The service, with the folders of private tables.
-    until : callable
-        Asked between requests whether to stop.
-    once : bool
-        Stop when the queue is empty.
-    """
+    """Answer requests."""
     while not until():
         taken = None
         try:
@@ -57,15 +47,7 @@ def work(context: Context, *, until: Callable[[], bool] = lambda: False, once: b
 
 
 def answer(context: Context, taken: Request) -> None:
-    """Have a request answered, and stay with it until its slot is well over, however the job ended.
-
-    Parameters
-    ----------
-    context : Context
-        The service.
-    taken : Request
-        Running.
-    """
+    """Have a request answered, and stay with it until its slot is well over, however the job ended."""
     log("running", request=taken.id, dataset=taken.dataset)
     try:
         taken, code, detail = _run(context, taken)

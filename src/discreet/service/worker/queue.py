@@ -20,18 +20,8 @@ GRACE_S = 20.0
 def take(context: Context) -> Request | None:
     """Take up the oldest approved request.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
+    Running, in a slot that `begin` sets anew once the work can start; None when there is none.
 
-    Returns
-    -------
-    Request or None
-        Running, in a slot that `begin` sets anew once the work can start; None when there is none.
-
-    Notes
-    -----
     On PostgreSQL rows that another worker is taking are passed over (SKIP LOCKED); SQLite has one writer at a time.
     """
     with context.database.write() as connection:
@@ -48,22 +38,7 @@ def take(context: Context) -> Request | None:
 def begin(context: Context, taken: Request) -> Request:
     """Begin the slot of a request that was taken up: its clock starts now.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    taken : Request
-        Running; no row was read.
-
-    Returns
-    -------
-    Request
-        In its slot.
-
-    Raises
-    ------
-    ConflictError
-        When another worker has taken it up since.
+    In its slot.
     """
     with context.database.write() as connection:
         end = slot_end(_length(context, connection, taken.dataset, taken.version), context.settings.tick_s)
@@ -81,19 +56,6 @@ def _length(context: Context, connection: Connection, dataset: str, version: int
 def settle(context: Context, taken: Request, code: str = codes.NOT_STARTED, detail: str = "") -> None:
     """End a running request whose job is over, by what the ledger says of it.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-    taken : Request
-        As it was taken up; one that runs in another slot is another worker's.
-    code : str
-        Why, where no row was read.
-    detail : str
-        For its curator.
-
-    Notes
-    -----
     RESERVED: no row was read, so the cost is given back. TOUCHED: it stays charged, and there will be no release: a job
     that still ran could not record one. RELEASED or LOST: the row was changed with it, unless somebody recovered the
     ledger by hand.
@@ -125,13 +87,6 @@ def _reserved_for(context: Context, id_: str) -> int | None:
 def recover(context: Context) -> None:
     """Put right what workers that died have left: requests that run after the end of their slots.
 
-    Parameters
-    ----------
-    context : Context
-        The service.
-
-    Notes
-    -----
     One whose rows were not opened is queued again, a few times: its cost is still reserved, and no noise was drawn.
     """
     with context.database.read() as connection:
