@@ -19,9 +19,9 @@ from benchmarks.lazy import lazy_search
 from benchmarks.subsets import every_subset
 from benchmarks.tables import FREMTPL_METADATA, SHARED
 from benchmarks.timing import seconds
-from discreet.kernels.moments import exact_moments
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores
+from discreet.kernels.moments.moments import exact_moments
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 

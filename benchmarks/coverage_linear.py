@@ -14,8 +14,8 @@ from rich.table import Table
 from scipy.special import ndtr
 
 from benchmarks.linear_accuracy import noisy_moments
-from discreet.kernels.noisy_regression import LARGEST_COEFFICIENT, coefficients
-from discreet.kernels.noisy_shares import Relation
+from discreet.kernels.sufficient_statistics.regression import LARGEST_COEFFICIENT, coefficients
+from discreet.kernels.sufficient_statistics.shares import Relation
 from discreet.mechanisms.rng import Source
 
 ROWS, EPSILONS, ERROR = (500, 5_000, 50_000), (0.5, 1.0, 4.0), 0.25

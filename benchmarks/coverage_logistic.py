@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import expit, ndtr, ndtri
 
-from discreet.kernels.glm import LOGISTIC, Groups
-from discreet.kernels.moments import GRID
-from discreet.kernels.noisy_newton import Fit, Problem, Request, noisy_newton
+from discreet.kernels.glm.families import LOGISTIC, Groups
+from discreet.kernels.glm.noisy_newton import Fit, Problem, Request, noisy_newton
+from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
 
 console = Console(width=150)

@@ -17,7 +17,7 @@ from benchmarks.timing import seconds
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 
 def made(url: str, names: list[str], n_rows: int) -> None:

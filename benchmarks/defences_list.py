@@ -53,7 +53,7 @@ OUTSIDERS = (
     ),
     Defence(
         "quiet solvers in two-stage",
-        "kernels/block_lasso.py",
+        "kernels/top_k/block_lasso.py",
         "sizes = np.abs(descent.lasso(features, values[:, -1].copy(), alpha * len(values), MAX_STEPS, GAP))",
         'sizes = importlib.import_module("sklearn.linear_model").Lasso(alpha=alpha, fit_intercept=False)\n'
         "    sizes = np.abs(sizes.fit(features, values[:, -1]).coef_)",
@@ -359,7 +359,7 @@ ROWS = (
     ),
     Defence(
         "contribution bound exact",
-        "kernels/unit_cuts.py",
+        "kernels/rows/unit_cuts.py",
         "kept: Integers = order[np.arange(len(unit)) - begins < most]",
         "kept: Integers = order[np.arange(len(unit)) - begins <= most]",
         ("unit/data/test_unit_cut.py::test_each_unit_keeps_its_first_rows_alone",),
@@ -373,7 +373,7 @@ ROWS = (
     ),
     Defence(
         "twice the sensitivity under replacement",
-        "methods/sis.py",
+        "methods/screening/sis.py",
         "both = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1",
         "both = 1",
         ("privacy/test_sis.py::test_worst_pair_loses_at_most_epsilon[replace_one-canonical_lipschitz]",),

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from benchmarks.tables import SHARED
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Method
-from discreet.methods.hybrid import HybridEstimate
+from discreet.methods.base.method import Method
+from discreet.methods.public_records.hybrid import HybridEstimate
 from discreet.papers import wang_pairs
 from discreet.papers.experiment import Work
 from discreet.papers.wang_pairs import Error, Pair

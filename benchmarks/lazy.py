@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from discreet.kernels.problem import SubsetProblem
+from discreet.kernels.subsets.problem import SubsetProblem
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import Noise
 from discreet.mechanisms.subset_race import Work

@@ -13,10 +13,10 @@ from rich.table import Table
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtri
 
-from discreet.kernels.noisy_gram import NoisyGram
-from discreet.kernels.noisy_regression import coefficient_shares
-from discreet.kernels.noisy_regression_shrink import shrunken_coefficients
-from discreet.kernels.noisy_shares import Relation, noise_levels
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.regression import coefficient_shares
+from discreet.kernels.sufficient_statistics.regression_shrink import shrunken_coefficients
+from discreet.kernels.sufficient_statistics.shares import Relation, noise_levels
 from discreet.mechanisms.rng import Source
 
 DELTA = 1e-6

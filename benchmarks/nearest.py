@@ -11,8 +11,8 @@ from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import ThreadpoolController
 
 from benchmarks.timing import seconds
-from discreet.kernels.nearest import NearestPoints
-from discreet.kernels.nearest_order import merge_sequence
+from discreet.kernels.public_records.nearest import NearestPoints
+from discreet.kernels.public_records.nearest_order import merge_sequence
 
 Cells = npt.NDArray[np.int16]
 

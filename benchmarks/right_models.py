@@ -14,14 +14,14 @@ from scipy.special import ndtr, ndtri
 
 from discreet.accounting.events import SelectionEvent
 from discreet.accounting.gaussian import gaussian_rho
-from discreet.kernels.moments import GRID, exact_moments
-from discreet.kernels.noisy_cleaning import CleanGram, cleaned, declared
-from discreet.kernels.noisy_gram import NoisyGram
-from discreet.kernels.noisy_selection import best_models, unit_penalties, weighted
-from discreet.kernels.noisy_shares import Relation, clip_level, noise_levels, selection_shares
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores
-from discreet.kernels.unit_rows import CONSTANT, lengths, shortest_length, unit_rows
+from discreet.kernels.moments.moments import GRID, exact_moments
+from discreet.kernels.rows.unit_rows import CONSTANT, lengths, shortest_length, unit_rows
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import constrained_scores
+from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned, declared
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.selection import best_models, unit_penalties, weighted
+from discreet.kernels.sufficient_statistics.shares import Relation, clip_level, noise_levels, selection_shares
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.tables import SHARED
-from discreet.kernels.top_k_metrics import top_k_metrics
+from discreet.kernels.top_k.top_k_metrics import top_k_metrics
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import one_shot
-from discreet.methods.top_k_choice import EXPECTED_SHARE
+from discreet.methods.screening.top_k_choice import EXPECTED_SHARE
 from discreet.papers.swope_draws import votes
 from discreet.papers.swope_tables import by_lasso, fan_lv, microarray, scaled
 from discreet.planning.top_k import top_k_accuracy

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import seconds
-from discreet.kernels.l1_ball import solve_on_l1_ball
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import score_blocks
+from discreet.kernels.subsets.l1_ball import solve_on_l1_ball
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import score_blocks
 
 console = Console(width=120)
 

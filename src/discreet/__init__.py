@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.estimators.public_subset import PublicSubset as PublicSubset
     from discreet.estimators.sis import DPSIS as DPSIS
     from discreet.estimators.two_stage import TwoStage as TwoStage
-    from discreet.kernels.top_k_metrics import top_k_metrics as top_k_metrics
+    from discreet.kernels.top_k.top_k_metrics import top_k_metrics as top_k_metrics
     from discreet.ledger import Ledger as Ledger
     from discreet.planning.fits import expected_fit as expected_fit
     from discreet.planning.rivals import Rival as Rival
@@ -63,7 +63,7 @@ _HOMES = {
     "render": "discreet.report",
     "sure_independence_screening": "discreet.estimators.public_screening",
     "top_k_accuracy": "discreet.planning.top_k",
-    "top_k_metrics": "discreet.kernels.top_k_metrics",
+    "top_k_metrics": "discreet.kernels.top_k.top_k_metrics",
     "workflow": "discreet",
 }
 

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.tables import SHARED
 
 from discreet import files
-from discreet.methods.measures import Counts
+from discreet.methods.public_records.measures import Counts
 from discreet.release import Release
 from tests.acceptance.conftest import METADATA, N_ROWS, people
 

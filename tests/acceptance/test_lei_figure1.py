@@ -5,7 +5,7 @@ import pytest
 
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
-from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from tests.privacy.pairs import recorded
 
 N_TABLES = 500

@@ -16,7 +16,7 @@ import yaml
 
 import discreet as dc
 from discreet.errors import ComputationFailedError, ForbiddenError, PolicyError, ServiceError, WaitingError
-from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet.service.app import create_app
 from discreet.service.context import Context
 from discreet.service.worker import job, queue
@@ -243,7 +243,10 @@ def test_a_lost_computation(office, monkeypatch):
     id_ = office.asked(0.12)
     office.run("cora", "approve", id_)
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.methods.pcls.PenalizedLeastSquares.prepare", _broken(PenalizedLeastSquares.prepare))
+        patch.setattr(
+            "discreet.methods.subset_selection.pcls.PenalizedLeastSquares.prepare",
+            _broken(PenalizedLeastSquares.prepare),
+        )
         office.answered()
     assert "ended without a result" in office.run("ann", "release", id_).refused(5)
     with office.remote("ann") as remote, pytest.raises(ComputationFailedError, match="stays charged"):

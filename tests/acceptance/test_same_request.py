@@ -20,7 +20,7 @@ from discreet import workflow
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 from discreet.ledger import Ledger
 from tests.acceptance.conftest import METADATA, N_ROWS, people
 

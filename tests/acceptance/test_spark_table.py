@@ -16,7 +16,7 @@ import pytest
 from discreet.cli.main import run
 from discreet.data import engine
 from discreet.errors import ComputationFailedError
-from discreet.kernels.moments import exact_moments
+from discreet.kernels.moments.moments import exact_moments
 from discreet.ledger import Ledger
 from tests.acceptance.conftest import N_ROWS, Done, Place, in_process_of_its_own, people
 from tests.effort import LONG

@@ -14,7 +14,7 @@ import discreet.mechanisms
 import discreet.methods
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Preparation
+from discreet.methods.base.method import Preparation
 from tests.contracts import claims as tool
 from tests.contracts.claims import FIELDS, ROOT, claims, functions, head, may_be_proved, readers, renewed
 from tests.contracts.locks import compared
@@ -33,8 +33,8 @@ NOT_COVERED = {
     "data.skeleton": "drafts metadata from a header",
     "estimators.best_subsets": "for public tables: nothing is promised",
     "estimators.public_screening": "for public tables: nothing is promised",
-    "kernels.best_subsets": "for public tables: no method uses it",
-    "kernels.top_k_metrics": "measures accuracy in simulations",
+    "kernels.subsets.best_subsets": "for public tables: no method uses it",
+    "kernels.top_k.top_k_metrics": "measures accuracy in simulations",
     "ledger.migrations.": "changes of the ledger's tables",
     "methods.registry": "names of methods",
     "workflow.auto": "plans from public facts",
@@ -56,7 +56,7 @@ def registered():
     """Functions that draw noise, and runs of methods: what must have a claim."""
     found = set()
     for package in (discreet.mechanisms, discreet.methods):
-        for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             module = importlib.import_module(info.name)
             for name, thing in vars(module).items():
                 if getattr(thing, "__module__", None) != info.name or name.startswith("_"):
@@ -122,7 +122,7 @@ DECIDES = {
     "two kinds of rows": ("release", "release", "get_args\\(RowsOrigin\\)", "(*get_args(RowsOrigin)[:2], STATED)"),
     "kinds of rows, to an engine": ("engine", "release", r"READ, STATED, UNSTATED =", "READ, UNSTATED, STATED ="),
     "what private means": ("release", "release", "promised and origin", "promised or origin"),
-    "a comma for a break": ("csv_file", "kernels.csv_compiled", "QUOTE, FEED, RETURN =", "FEED, QUOTE, RETURN ="),
+    "a comma for a break": ("csv_file", "kernels.rows.csv_compiled", "QUOTE, FEED, RETURN =", "FEED, QUOTE, RETURN ="),
 }
 
 
@@ -405,7 +405,7 @@ def test_claims_rest_on_claims_that_exist():
 def test_event_of_a_run_states_the_claimed_epsilon():
     """The event that is charged for a run carries the method's epsilon and its noise."""
     from discreet.data.metadata import Metadata
-    from discreet.methods.pcls import PenalizedLeastSquares
+    from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 
     box = {"type": "real", "lower": -1, "upper": 1}
     for relation, public in (("replace_one", {"n_rows": 10}), ("add_or_remove_one", {})):

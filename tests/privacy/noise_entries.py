@@ -16,10 +16,10 @@ import numpy as np
 import discreet.mechanisms
 import discreet.methods
 from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent, ObjectivePerturbationEvent, SelectionEvent
-from discreet.kernels.logistic_sums import information, residuals
-from discreet.kernels.model_scores import ModelScores
-from discreet.kernels.moments import GRID
-from discreet.kernels.subsets import score_blocks
+from discreet.kernels.glm.logistic_sums import information, residuals
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.subsets.model_scores import ModelScores
+from discreet.kernels.subsets.subsets import score_blocks
 from discreet.mechanisms import (
     additive,
     generalized_exponential,
@@ -29,7 +29,7 @@ from discreet.mechanisms import (
     subset_search,
     top_k,
 )
-from discreet.methods import perturbed_logistic
+from discreet.methods.regression import perturbed_logistic
 
 Scores = list[Fraction]
 
@@ -167,8 +167,8 @@ IGNORED = {"rng", "progress", "work"}
 
 def method_modules() -> list[ModuleType]:
     """Every module of the methods."""
-    names = [module.name for module in pkgutil.iter_modules(discreet.methods.__path__)]
-    return [importlib.import_module(f"discreet.methods.{name}") for name in names]
+    inside = pkgutil.walk_packages(discreet.methods.__path__, "discreet.methods.")
+    return [importlib.import_module(module.name) for module in inside]
 
 
 def mechanism_functions() -> set[str]:

@@ -11,7 +11,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
-from discreet.methods import pcls
+from discreet.methods.subset_selection import pcls
 from tests.privacy.laws import log_law
 
 

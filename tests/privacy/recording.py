@@ -21,10 +21,10 @@ import pytest
 from discreet.accounting.events import ComposedEvent, Event, FailureEvent, GaussianEvent, event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.engine import Table
-from discreet.kernels.objective_perturbation import minimized
+from discreet.kernels.glm.objective_perturbation import minimized
 from discreet.mechanisms.rng import Source
-from discreet.methods import two_stage
-from discreet.methods.base import Method
+from discreet.methods.base.method import Method
+from discreet.methods.screening import two_stage
 from discreet.release import STATED
 from discreet.workflow.inquiry import Inquiry, inquire
 from tests.privacy.noise_entries import ENTRIES, IGNORED, Call, Minimum, lattice_of, places, price_of

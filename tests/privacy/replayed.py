@@ -11,9 +11,9 @@ import pytest
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.mechanisms import subset_search
-from discreet.methods.base import Method
-from discreet.methods.own_score import OwnScore
+from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
+from discreet.methods.screening.own_score import OwnScore
 from tests.privacy.odd_tables import COLUMNS, Pair
 from tests.privacy.recording import Spent, asked, compared
 

@@ -17,7 +17,7 @@ from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DiscreetError
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Outcome
+from discreet.methods.base.method import Outcome
 from discreet.methods.registry import method_of
 from discreet.release import Release
 from discreet.workflow.inquiry import inquire

@@ -10,7 +10,7 @@ import pyarrow as pa
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
 from discreet.mechanisms.rng import Source
-from discreet.methods.top_k_choice import TopK
+from discreet.methods.screening.top_k_choice import TopK
 from tests.privacy.laws import Floats, law
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from discreet.kernels import separable_blocks
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores
+from discreet.kernels.search import separable_blocks
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import constrained_scores
 from discreet.mechanisms import subset_race, subset_search
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.subset_race import SubsetRace, Work

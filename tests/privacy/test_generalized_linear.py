@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.kernels.glm import LOGISTIC, poisson
-from discreet.kernels.moments import GRID
-from discreet.kernels.noisy_newton import Problem, noisy_newton
-from discreet.methods.generalized_linear import LEAST_SCALE
+from discreet.kernels.glm.families import LOGISTIC, poisson
+from discreet.kernels.glm.noisy_newton import Problem, noisy_newton
+from discreet.kernels.moments.moments import GRID
+from discreet.methods.regression.generalized_linear import LEAST_SCALE
 
 MU = 0.7
 COLUMNS = 4

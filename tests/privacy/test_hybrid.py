@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
-from discreet.kernels.bounded_loss import LOSS_ONE
+from discreet.kernels.glm.bounded_loss import LOSS_ONE
 from discreet.mechanisms.rng import Source
-from discreet.methods import measures, public_subset
-from discreet.methods.histogram import Histogram
-from discreet.methods.hybrid import HybridEstimate
-from discreet.methods.hybrid_published import ties_counted
-from discreet.methods.public_subset import PublicSubset
+from discreet.methods.public_records import measures, public_subset
+from discreet.methods.public_records.histogram import Histogram
+from discreet.methods.public_records.hybrid import HybridEstimate
+from discreet.methods.public_records.hybrid_published import ties_counted
+from discreet.methods.public_records.public_subset import PublicSubset
 from tests.privacy.laws import log_law, max_log_ratio
 
 EPSILON = 1.0
@@ -191,7 +191,7 @@ def test_the_published_criterion_is_flagged(n, least):
 
 def test_losses_are_whole_and_within_their_bound():
     """However wild the model, a row loses 0 where it is right and 1 where it is as wrong as can be."""
-    from discreet.kernels.bounded_loss import loss_tables
+    from discreet.kernels.glm.bounded_loss import loss_tables
 
     tables = loss_tables(np.array([[1e9, 0.0], [-1e9, 0.0]]), lambda eta: np.tanh(eta))
     cells = np.array([[32767, 0]], dtype=np.int16)

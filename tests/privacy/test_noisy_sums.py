@@ -10,9 +10,9 @@ import pytest
 
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
-from discreet.kernels.moments import GRID, exact_moments
-from discreet.methods.noise_budget import NoiseBudget
-from discreet.methods.noisy_sums import BLOCKS, NoisySums
+from discreet.kernels.moments.moments import GRID, exact_moments
+from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.methods.moments.noisy_sums import BLOCKS, NoisySums
 
 SHARES = {
     "add_or_remove_one": (Fraction(3, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 10)),

@@ -13,7 +13,7 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
 from discreet.errors import MetadataError
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 from tests.contracts.test_engines import to_arrow_file, to_csv, to_duckdb, to_parquet, to_sqlite
 
 LEVELS = ["plain", "a,b", 'q"q', "two\nlines", "x\r\ny", ";\t"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from tests.privacy.laws import max_log_ratio
 from tests.privacy.pairs import pinned, recorded
 

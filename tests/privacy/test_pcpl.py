@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.accounting.compose import guarantee_of
-from discreet.methods.calibration import Sensitivity
-from discreet.methods.pcpl import ProfileLikelihood
-from discreet.methods.profile_published import published_scale, published_scores
-from discreet.methods.sum_of_squares import squares_scale, squares_step
+from discreet.methods.subset_selection.calibration import Sensitivity
+from discreet.methods.subset_selection.pcpl import ProfileLikelihood
+from discreet.methods.subset_selection.profile_published import published_scale, published_scores
+from discreet.methods.subset_selection.sum_of_squares import squares_scale, squares_step
 from tests.privacy.laws import log_law, max_log_ratio
 from tests.privacy.pairs import pinned, table_of
 

@@ -11,23 +11,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels import noisy_newton
+from discreet.kernels.glm import noisy_newton
 from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
-from discreet.methods import (
-    calibration,
-    histogram,
-    measures,
-    perturbed_logistic,
-    profile_noise,
-    public_subset,
-    registry,
-    sis,
-    sum_of_squares,
-)
-from discreet.methods.base import Method
-from discreet.methods.noisy_sums import NoisySums
-from discreet.methods.screening import Screening
+from discreet.methods import registry
+from discreet.methods.base.method import Method
+from discreet.methods.moments.noisy_sums import NoisySums
+from discreet.methods.public_records import histogram, measures, public_subset
+from discreet.methods.regression import perturbed_logistic
+from discreet.methods.screening import sis
+from discreet.methods.screening.screener import Screening
+from discreet.methods.subset_selection import calibration, profile_noise, sum_of_squares
 from tests.effort import either
 from tests.privacy.noise_entries import (
     COMPOSITES,

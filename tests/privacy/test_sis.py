@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels.moments import GRID
-from discreet.methods.own_score import STEPS, OwnScore
-from discreet.methods.sis import Center, IndependenceScreening
+from discreet.kernels.moments.moments import GRID
+from discreet.methods.screening.own_score import STEPS, OwnScore
+from discreet.methods.screening.sis import Center, IndependenceScreening
 from tests.privacy.screenings import metadata_of, reached, table_of
 
 EPSILON = 1.0

@@ -6,9 +6,9 @@ import zlib
 import numpy as np
 import pytest
 
-from discreet.kernels.model_scores import ModelScores
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores
+from discreet.kernels.subsets.model_scores import ModelScores
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import constrained_scores
 from discreet.mechanisms import reals, subset_race
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import NOISE_OF_MECHANISM

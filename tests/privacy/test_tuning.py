@@ -10,11 +10,11 @@ from discreet.accounting.compose import guarantee_of
 from discreet.accounting.events import ComposedEvent, LaplaceEvent, SelectionEvent
 from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
-from discreet.methods import pcls, sum_of_squares, tuning
-from discreet.methods.calibration import Sensitivity
-from discreet.methods.pcls import PenalizedLeastSquares
-from discreet.methods.pcpl import ProfileLikelihood
-from discreet.methods.sum_of_squares import squares_scale, squares_step
+from discreet.methods.subset_selection import pcls, sum_of_squares, tuning
+from discreet.methods.subset_selection.calibration import Sensitivity
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.pcpl import ProfileLikelihood
+from discreet.methods.subset_selection.sum_of_squares import squares_scale, squares_step
 from tests.privacy.laws import log_law, max_log_ratio
 from tests.privacy.pairs import pinned, table_of
 

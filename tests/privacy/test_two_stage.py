@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.block_lasso import named_by_lasso
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.top_k.block_lasso import named_by_lasso
 from discreet.mechanisms.rng import Source
-from discreet.methods import two_stage
-from discreet.methods.two_stage import TwoStageVotes
+from discreet.methods.screening import two_stage
+from discreet.methods.screening.two_stage import TwoStageVotes
 from tests.privacy.screenings import reached, table_of
 
 BLOCKS = 20

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 import discreet as dc
 from discreet.errors import InvalidParameterError, VerificationError
 from discreet.mechanisms.rng import Source
-from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet.release import Release, canonical_sha256
 from discreet.workflow import answer
 from tests.privacy.pairs import table_of

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
-from discreet.kernels.moments import GRID
-from discreet.kernels.unit_rows import shortest_length, unit_rows
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.unit_rows import shortest_length, unit_rows
 
 Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.int16]

@@ -19,10 +19,10 @@ from discreet.data.row_pass import RowPass, owned_rows
 from discreet.data.score_design import ScoreDesign
 from discreet.data.unit_cut import OfUnits, UnitCut, UnitRows
 from discreet.errors import DataMismatchError
-from discreet.kernels.exact_sums import ExactSum
-from discreet.kernels.moments import exact_moments
-from discreet.kernels.products import exact_products
-from discreet.kernels.unit_cuts import kept_products, kept_sum
+from discreet.kernels.moments.exact_sums import ExactSum
+from discreet.kernels.moments.moments import exact_moments
+from discreet.kernels.moments.products import exact_products
+from discreet.kernels.rows.unit_cuts import kept_products, kept_sum
 from discreet.release import STATED, UNSTATED, RowsOrigin
 
 Integers = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from discreet.data.design import Cells, Design, grid_cells, level_codes, numbers
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 Floats = npt.NDArray[np.float64]
 

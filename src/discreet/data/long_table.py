@@ -23,7 +23,7 @@ from discreet.data.score_design import ScoreDesign
 from discreet.data.unit_keys import is_whole, keys_of
 from discreet.data.value_keys import ValueKeys, passes_of
 from discreet.errors import InvalidParameterError
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 from discreet.release import READ, UNSTATED
 
 Integers = npt.NDArray[np.int64]

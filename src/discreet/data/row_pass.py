@@ -10,7 +10,7 @@ import pyarrow as pa
 from discreet.data.design import Cells, RowMap
 from discreet.data.unit_cut import UnitCut, UnitRows
 from discreet.data.unit_keys import is_whole, keys_of, parts_of
-from discreet.kernels.exact_sums import ExactSum
+from discreet.kernels.moments.exact_sums import ExactSum
 
 Integers = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from discreet.data.columns import NumericColumn, half_width
 from discreet.data.design import numbers
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 Floats = npt.NDArray[np.float64]
 

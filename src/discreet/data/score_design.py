@@ -13,7 +13,7 @@ from discreet.data.design import Cells, level_codes, numbers
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.data.scales import Scales, matrix_of
 from discreet.errors import InvalidParameterError, MetadataError
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 Floats = npt.NDArray[np.float64]
 

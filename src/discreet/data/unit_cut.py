@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.design import Cells
-from discreet.kernels.unit_cuts import kept_rows
+from discreet.kernels.rows.unit_cuts import kept_rows
 
 Integers = npt.NDArray[np.int64]
 

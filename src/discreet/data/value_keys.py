@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.long_products import CELL_BITS, add_firsts, keep_firsts, packed
+from discreet.kernels.moments.long_products import CELL_BITS, add_firsts, keep_firsts, packed
 
 Integers = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.estimators.face import plain
 from discreet.estimators.subset_selector import SubsetSelector
-from discreet.methods.base import Method
+from discreet.methods.base.method import Method
 from discreet.workflow.auto import auto_method
 
 

@@ -131,7 +131,7 @@ def best_subsets(
     most = d if max_size is None else _whole("max_size", max_size, d)
     wanted = min(_whole("n_best", n_best, MAX_BEST), max(math.comb(d, m) for m in range(1, most + 1)))
     # The kernel's compiler is loaded when everything else is in order.
-    kernel = importlib.import_module("discreet.kernels.best_subsets")
+    kernel = importlib.import_module("discreet.kernels.subsets.best_subsets")
     rss, masks = kernel.best_subsets(G, c, total, units, forced, most, wanted)
     return [
         BestSubset(m + 1, _columns(int(masks[m, i]), units, forced, labels), float(rss[m, i]))

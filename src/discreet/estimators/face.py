@@ -17,8 +17,8 @@ from discreet.errors import InvalidParameterError, PolicyError
 from discreet.estimators.arrays import feature_columns, table_of
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Method
-from discreet.methods.candidates import features_in
+from discreet.methods.base.candidates import features_in
+from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
 from discreet.release import FitRecord, Release
 from discreet.workflow.derive import selection_of

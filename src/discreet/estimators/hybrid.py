@@ -78,9 +78,9 @@ class HybridEstimator(WeightedPublic):
 
     Notes
     -----
-    Claim: ``methods/hybrid.privacy.md``. The public records are released as they are and are not protected. Private
-    cells beyond the public range are clipped to it, and rows are told apart only as far as public records lie near
-    them. ``score`` is R squared.
+    Claim: ``methods/public_records/hybrid.privacy.md``. The public records are released as they are and are not
+    protected. Private cells beyond the public range are clipped to it, and rows are told apart only as far as public
+    records lie near them. ``score`` is R squared.
 
     References
     ----------

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.data.metadata import Metadata
 from discreet.estimators.subset_selector import SubsetSelector
-from discreet.methods.moment_answers import MomentAnswers
+from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.release import Release
 from discreet.workflow.derive import fit_from, select_from
 
@@ -65,7 +65,7 @@ class NoisyMoments(SubsetSelector):
 
     Notes
     -----
-    Claim: ``methods/noisy_moments.privacy.md``.
+    Claim: ``methods/moments/noisy_moments.privacy.md``.
 
     References
     ----------

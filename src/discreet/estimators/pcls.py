@@ -70,7 +70,7 @@ class PCLS(SubsetSelector):
 
     Notes
     -----
-    Claim: ``methods/pcls.privacy.md``.
+    Claim: ``methods/subset_selection/pcls.privacy.md``.
 
     References
     ----------

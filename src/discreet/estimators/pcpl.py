@@ -75,7 +75,7 @@ class PCPL(SubsetSelector):
 
     Notes
     -----
-    Claim: ``methods/pcpl.privacy.md``.
+    Claim: ``methods/subset_selection/pcpl.privacy.md``.
 
     References
     ----------

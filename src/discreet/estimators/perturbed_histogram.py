@@ -61,9 +61,9 @@ class PerturbedHistogram(MEstimator):
 
     Notes
     -----
-    Claim: ``methods/histogram.privacy.md``. For a few columns: the cells are the product over columns, and more than a
-    million of them are refused, which two cells a column reach with twenty columns. A row counts as the middle of its
-    cell: coefficients are pulled by that rounding, whatever the noise. ``score`` is R squared.
+    Claim: ``methods/public_records/histogram.privacy.md``. For a few columns: the cells are the product over columns,
+    and more than a million of them are refused, which two cells a column reach with twenty columns. A row counts as the
+    middle of its cell: coefficients are pulled by that rounding, whatever the noise. ``score`` is R squared.
 
     References
     ----------

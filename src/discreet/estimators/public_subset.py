@@ -92,9 +92,9 @@ class PublicSubset(WeightedPublic):
 
     Notes
     -----
-    Claims: ``methods/public_subset.privacy.md`` and ``methods/hybrid.privacy.md``; with a histogram
-    ``methods/histogram.privacy.md`` as well. Where no estimate is clearly better the choice leans to all points without
-    a ridge, by a public amount. ``score`` is R squared.
+    Claims: ``methods/public_records/public_subset.privacy.md`` and ``methods/public_records/hybrid.privacy.md``; with a
+    histogram ``methods/public_records/histogram.privacy.md`` as well. Where no estimate is clearly better the choice
+    leans to all points without a ridge, by a public amount. ``score`` is R squared.
 
     References
     ----------

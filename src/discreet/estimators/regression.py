@@ -133,7 +133,7 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mis
 
     Notes
     -----
-    Claim: ``methods/noisy_moments.privacy.md``.
+    Claim: ``methods/moments/noisy_moments.privacy.md``.
 
     References
     ----------
@@ -229,7 +229,8 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[
 
     Notes
     -----
-    Claims: ``methods/generalized_linear.privacy.md``, without a delta ``methods/perturbed_logistic.privacy.md``.
+    Claims: ``methods/regression/generalized_linear.privacy.md``, without a delta
+    ``methods/regression/perturbed_logistic.privacy.md``.
 
     References
     ----------
@@ -343,7 +344,7 @@ class PoissonRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mi
 
     Notes
     -----
-    Claim: ``methods/generalized_linear.privacy.md``.
+    Claim: ``methods/regression/generalized_linear.privacy.md``.
 
     References
     ----------

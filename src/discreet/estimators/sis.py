@@ -9,9 +9,9 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.estimators.subset_selector import SubsetSelector
-from discreet.methods.base import Method
-from discreet.methods.own_score import OwnScore
+from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
+from discreet.methods.screening.own_score import OwnScore
 
 _NOT_OWN = {"y_center", "y_bound", "shares"}
 
@@ -73,9 +73,9 @@ class DPSIS(SubsetSelector):
 
     Notes
     -----
-    Claims: ``methods/sis.privacy.md`` and, with a score of your own, ``methods/own_score.privacy.md``. Scores are
-    covariances on the columns' declared ranges: a column that varies little within wide bounds scores little. Tight
-    public bounds matter more than the mechanism.
+    Claims: ``methods/screening/sis.privacy.md`` and, with a score of your own,
+    ``methods/screening/own_score.privacy.md``. Scores are covariances on the columns' declared ranges: a column that
+    varies little within wide bounds scores little. Tight public bounds matter more than the mechanism.
 
     References
     ----------

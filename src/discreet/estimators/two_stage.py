@@ -56,7 +56,7 @@ class TwoStage(SubsetSelector):
 
     Notes
     -----
-    Claim: ``methods/two_stage.privacy.md``. All rows are held in memory.
+    Claim: ``methods/screening/two_stage.privacy.md``. All rows are held in memory.
 
     References
     ----------

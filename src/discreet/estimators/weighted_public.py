@@ -16,7 +16,7 @@ from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.estimators.m_estimator import MEstimator, learned
 from discreet.ledger import Ledger
-from discreet.methods.candidates import features_in
+from discreet.methods.base.candidates import features_in
 
 
 class WeightedPublic(MEstimator):

@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.separable import Bound
+from discreet.kernels.search.separable import Bound
 from discreet.mechanisms.reals import ROUNDING, Interval, Real, Uniform, Words, context_for, widened
 
 Floats = npt.NDArray[np.float64]

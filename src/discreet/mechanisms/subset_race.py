@@ -17,9 +17,9 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.separable import Bound, SearchProblem
-from discreet.kernels.separable_fit import fit
-from discreet.kernels.separable_ranking import ranked
+from discreet.kernels.search.separable import Bound, SearchProblem
+from discreet.kernels.search.separable_fit import fit
+from discreet.kernels.search.separable_ranking import ranked
 from discreet.mechanisms.race_noise import LOG_2, RaceNoise
 from discreet.mechanisms.reals import Interval, Real, Uniform, Words, context_for, difference, largest, log_sum
 from discreet.mechanisms.subset_points import bound_value, draw_model, log_rate

@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from discreet.accounting.guarantee import Number, exact, exact_epsilon
 from discreet.errors import InvalidParameterError
-from discreet.kernels.bits import bits_of
-from discreet.kernels.model_scores import ModelScores
-from discreet.kernels.one_core import OneCore
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.separable import SearchProblem
-from discreet.kernels.small_models import small_model_blocks
-from discreet.kernels.subsets import score_blocks
+from discreet.kernels.rows.one_core import OneCore
+from discreet.kernels.search.separable import SearchProblem
+from discreet.kernels.subsets.bits import bits_of
+from discreet.kernels.subsets.model_scores import ModelScores
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.small_models import small_model_blocks
+from discreet.kernels.subsets.subsets import score_blocks
 from discreet.mechanisms.race_noise import RaceNoise
 from discreet.mechanisms.reals import Words
 from discreet.mechanisms.rng import Source

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.accounting.guarantee import Number, exact, exact_epsilon
 from discreet.errors import InvalidParameterError
-from discreet.kernels.lipschitz_search import Course, middle, places, search
+from discreet.kernels.top_k.lipschitz_search import Course, middle, places, search
 from discreet.mechanisms.leaders import noisy_leaders
 from discreet.mechanisms.lipschitz_race import Block, Contest, count, log_of, race, start_blocks
 from discreet.mechanisms.reals import Real, Uniform, Words, log_sum

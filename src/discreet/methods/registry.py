@@ -4,20 +4,20 @@ import importlib
 from typing import Any
 
 from discreet.errors import InvalidParameterError
-from discreet.methods.base import Method
+from discreet.methods.base.method import Method
 
 _HOMES = {
-    "pcls": ("discreet.methods.pcls", "PenalizedLeastSquares"),
-    "pcpl": ("discreet.methods.pcpl", "ProfileLikelihood"),
-    "moments": ("discreet.methods.sufficient_statistics", "SufficientStatistics"),
-    "sis": ("discreet.methods.sis", "IndependenceScreening"),
-    "two-stage": ("discreet.methods.two_stage", "TwoStageVotes"),
-    "linear": ("discreet.methods.linear", "LinearModel"),
-    "logistic": ("discreet.methods.logistic", "LogisticModel"),
-    "poisson": ("discreet.methods.poisson", "PoissonModel"),
-    "hybrid": ("discreet.methods.hybrid", "HybridEstimate"),
-    "public-subset": ("discreet.methods.public_subset", "PublicSubset"),
-    "histogram": ("discreet.methods.histogram", "Histogram"),
+    "pcls": ("discreet.methods.subset_selection.pcls", "PenalizedLeastSquares"),
+    "pcpl": ("discreet.methods.subset_selection.pcpl", "ProfileLikelihood"),
+    "moments": ("discreet.methods.moments.sufficient_statistics", "SufficientStatistics"),
+    "sis": ("discreet.methods.screening.sis", "IndependenceScreening"),
+    "two-stage": ("discreet.methods.screening.two_stage", "TwoStageVotes"),
+    "linear": ("discreet.methods.regression.linear", "LinearModel"),
+    "logistic": ("discreet.methods.regression.logistic", "LogisticModel"),
+    "poisson": ("discreet.methods.regression.poisson", "PoissonModel"),
+    "hybrid": ("discreet.methods.public_records.hybrid", "HybridEstimate"),
+    "public-subset": ("discreet.methods.public_records.public_subset", "PublicSubset"),
+    "histogram": ("discreet.methods.public_records.histogram", "Histogram"),
     "run": ("discreet.methods.select_then_fit", "SelectThenFit"),
 }
 """Imported on first use: a selection must not wait for what only a fit needs."""

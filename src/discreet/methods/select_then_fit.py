@@ -15,9 +15,9 @@ from discreet.data.metadata import Metadata
 from discreet.data.score_design import are_alike
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Fitter, Method, Outcome, Preparation, Progress
-from discreet.methods.noise_budget import NoiseBudget
-from discreet.methods.ranges import Delta, Epsilon
+from discreet.methods.base.method import Fitter, Method, Outcome, Preparation, Progress
+from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.methods.base.ranges import Delta, Epsilon
 from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
 from discreet.release import StepRecord
 

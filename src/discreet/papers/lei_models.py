@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.data.metadata import Metadata
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.planning.draws import uniforms

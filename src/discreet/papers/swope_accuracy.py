@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.accounting.guarantee import exact_epsilon
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot
-from discreet.methods.sis import IndependenceScreening
+from discreet.methods.screening.sis import IndependenceScreening
 from discreet.papers.experiment import Experiment, Work
 from discreet.papers.figures import mean_row
 from discreet.papers.swope_draws import Printed, most_voted, votes

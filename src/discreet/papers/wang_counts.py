@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.data.design import Cells
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

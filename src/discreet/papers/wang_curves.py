@@ -12,8 +12,8 @@ import numpy.typing as npt
 from discreet.accounting.guarantee import exact_epsilon
 from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.rng import Source
-from discreet.methods.hybrid_published import STEP
-from discreet.methods.rows_in_memory import all_rows
+from discreet.methods.base.rows_in_memory import all_rows
+from discreet.methods.public_records.hybrid_published import STEP
 from discreet.papers.wang_counts import GrowingSet
 from discreet.papers.wang_pairs import Error, Pair, published
 

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.data.design import Cells
-from discreet.kernels.moments import GRID
-from discreet.kernels.nearest_order import farthest_first
-from discreet.kernels.representatives import representatives
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.public_records.nearest_order import farthest_first
+from discreet.kernels.public_records.representatives import representatives
 from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import Experiment, Work

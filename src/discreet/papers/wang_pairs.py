@@ -13,13 +13,13 @@ from scipy.special import expit
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
-from discreet.kernels.contrasts import Logistic
-from discreet.kernels.m_estimates import m_estimate
+from discreet.kernels.public_records.contrasts import Logistic
+from discreet.kernels.public_records.m_estimates import m_estimate
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Method
-from discreet.methods.histogram import Histogram
-from discreet.methods.hybrid import HybridEstimate
-from discreet.methods.public_subset import PublicSubset
+from discreet.methods.base.method import Method
+from discreet.methods.public_records.histogram import Histogram
+from discreet.methods.public_records.hybrid import HybridEstimate
+from discreet.methods.public_records.public_subset import PublicSubset
 from discreet.papers.experiment import Work
 from discreet.planning.draws import normals, uniforms
 

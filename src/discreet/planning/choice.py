@@ -10,8 +10,8 @@ import numpy as np
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
-from discreet.methods.base import Progress
-from discreet.methods.ranges import RANGES
+from discreet.methods.base.method import Progress
+from discreet.methods.base.ranges import RANGES
 from discreet.planning.rivals import Rival, rivals
 from discreet.planning.scenario import Scenario
 from discreet.planning.selection import expected

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from discreet.data.metadata import CategoryColumn, half_width
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Preparation, Progress
+from discreet.methods.base.method import Preparation, Progress
 from discreet.methods.registry import method_of
 from discreet.planning.drawn_tables import DrawnTables
 from discreet.planning.scenario import Scenario

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameterError
-from discreet.methods.base import Progress
+from discreet.methods.base.method import Progress
 from discreet.planning import selection
 from discreet.planning.drawn_tables import DrawnTables
 from discreet.planning.processes import spread

@@ -12,7 +12,7 @@ from discreet.data.design import Design, level_codes, numbers
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError
-from discreet.kernels.best_subsets import best_subsets
+from discreet.kernels.subsets.best_subsets import best_subsets
 
 Floats = npt.NDArray[np.float64]
 

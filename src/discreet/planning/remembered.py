@@ -4,15 +4,15 @@ import numpy as np
 from typing_extensions import override
 
 from discreet.data.engine import Table
-from discreet.kernels.problem import SubsetProblem
+from discreet.kernels.subsets.problem import SubsetProblem
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
-from discreet.methods.base import Outcome, Preparation, Progress
-from discreet.methods.model_space import Masks
-from discreet.methods.noisy_moments import PreparedMoments
-from discreet.methods.pcls import PreparedLeastSquares
-from discreet.methods.setting import Floats, Setting
-from discreet.methods.tuning import Tuned, buy
+from discreet.methods.base.method import Outcome, Preparation, Progress
+from discreet.methods.moments.noisy_moments import PreparedMoments
+from discreet.methods.subset_selection.model_space import Masks
+from discreet.methods.subset_selection.pcls import PreparedLeastSquares
+from discreet.methods.subset_selection.setting import Floats, Setting
+from discreet.methods.subset_selection.tuning import Tuned, buy
 from discreet.planning.remembered_moments import remembered_moments
 from discreet.planning.simulated_table import SimulatedTable, design_key
 

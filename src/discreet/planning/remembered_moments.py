@@ -7,13 +7,13 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from discreet.data.engine import Table
-from discreet.kernels.noisy_selection import Penalty, best_models, unit_penalties
+from discreet.kernels.sufficient_statistics.selection import Penalty, best_models, unit_penalties
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Outcome, Progress
-from discreet.methods.moment_answers import MomentAnswers
-from discreet.methods.noisy_moments import PreparedMoments
-from discreet.methods.sufficient_statistics import SufficientStatistics
-from discreet.methods.tuning import buy
+from discreet.methods.base.method import Outcome, Progress
+from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.methods.moments.noisy_moments import PreparedMoments
+from discreet.methods.moments.sufficient_statistics import SufficientStatistics
+from discreet.methods.subset_selection.tuning import buy
 
 Floats = npt.NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.data.metadata import Metadata, half_width
-from discreet.methods.base import Method
+from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
 
 CLIPS = (1.0, 0.5, 0.25, 0.125)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Preparation, Progress
+from discreet.methods.base.method import Preparation, Progress
 from discreet.planning.drawn_tables import DrawnTables
 from discreet.planning.processes import spread
 from discreet.planning.remembered import remembered

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError
-from discreet.methods.base import Preparation
-from discreet.methods.pcls import PreparedLeastSquares
-from discreet.methods.pcpl import PreparedProfileLikelihood
+from discreet.methods.base.method import Preparation
+from discreet.methods.subset_selection.pcls import PreparedLeastSquares
+from discreet.methods.subset_selection.pcpl import PreparedProfileLikelihood
 from discreet.planning.rivals import Rival
 from discreet.planning.scenario import Scenario
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from discreet.accounting.guarantee import exact_epsilon
 from discreet.errors import InvalidParameterError
-from discreet.kernels.top_k_metrics import top_k_metrics
+from discreet.kernels.top_k.top_k_metrics import top_k_metrics
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
-from discreet.methods.top_k_choice import GAMMA, choose_mechanism
+from discreet.methods.screening.top_k_choice import GAMMA, choose_mechanism
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[Floats, int, Fraction, float, Source], npt.NDArray[np.int64]]

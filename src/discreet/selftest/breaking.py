@@ -21,17 +21,10 @@ class Fault:
     name : str
         In words.
     where : str
-        Module below ``discreet``, a colon, and the function in it, such as ``methods.sis:PreparedScreening.run``.
-    sound : str
-        What stands there, once.
-    broken : str
-        What is put in its place.
-    check : str
-        The check of the suite that must flag it.
-    relation : str
-        Under which it is checked.
-    epsilon : float
-        At which it is checked, in nats.
+        Module below ``discreet``, a colon, and the function in it, such as
+        ``methods.screening.sis:PreparedScreening.run``. sound : str What stands there, once. broken : str What is put
+        in its place. check : str The check of the suite that must flag it. relation : str Under which it is checked.
+        epsilon : float At which it is checked, in nats.
     """
 
     name: str

@@ -33,7 +33,7 @@ def _of_sums(relation: str, epsilon: float, delta: float, n: int) -> Evidence:
     return Evidence(
         subject="LinearRegression",
         case=f"the noise of {len(noise)} sums as it is printed, delta {delta:g}",
-        claim="methods/noisy_moments.privacy.md",
+        claim="methods/moments/noisy_moments.privacy.md",
         neighboring=relation,
         epsilon=epsilon,
         delta=delta,

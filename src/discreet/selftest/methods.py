@@ -12,10 +12,10 @@ import pyarrow as pa
 
 import discreet as dc
 from discreet.data.public_records import PublicRecords
-from discreet.kernels.unit_rows import CONSTANT
-from discreet.methods.base import Method
-from discreet.methods.own_score import OwnScore
+from discreet.kernels.rows.unit_rows import CONSTANT
+from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
+from discreet.methods.screening.own_score import OwnScore
 from discreet.selftest.evidence import Evidence
 from discreet.selftest.replay import Lift, no_noise, replayed
 from discreet.selftest.tables import BOX, COUNT, CROWD, LABEL, Pair, Row, opened
@@ -206,7 +206,7 @@ def _of_the_better(relation: str, epsilon: float) -> Evidence:
     return Evidence(
         subject="PCPL",
         case="of two models the one that fits, without noise",
-        claim="methods/pcpl.privacy.md",
+        claim="methods/subset_selection/pcpl.privacy.md",
         neighboring=relation,
         epsilon=epsilon,
         delta=0.0,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting.events import ComposedEvent, LaplaceEvent, ObjectivePerturbationEvent
-from discreet.kernels.objective_perturbation import minimized
+from discreet.kernels.glm.objective_perturbation import minimized
 from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.spherical import spherical_laplace
-from discreet.methods.perturbed_logistic import STEP
 from discreet.methods.registry import method_of
+from discreet.methods.regression.perturbed_logistic import STEP
 from discreet.selftest.evidence import Evidence
 from discreet.selftest.replay import swapped
 from discreet.selftest.tables import LABEL, REPLACE, Pair
@@ -48,7 +48,7 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     prices = _prices(prepared.event)
     about: dict[str, Any] = {
         "subject": "LogisticRegression",
-        "claim": "methods/perturbed_logistic.privacy.md",
+        "claim": "methods/regression/perturbed_logistic.privacy.md",
         "neighboring": relation,
     }
     about |= {"delta": 0.0, "how": "replay", "n_draws": 0, "fault": fault}

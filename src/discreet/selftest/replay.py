@@ -27,7 +27,7 @@ from discreet.accounting.events import (
     SelectionEvent,
 )
 from discreet.mechanisms import additive, selection, top_k
-from discreet.methods.base import Method
+from discreet.methods.base.method import Method
 from discreet.selftest.evidence import ROUNDING
 from discreet.selftest.tape import Tape
 

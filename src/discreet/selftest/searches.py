@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernels import separable_blocks
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores
+from discreet.kernels.search import separable_blocks
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import constrained_scores
 from discreet.mechanisms import subset_race
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.subset_search import noisy_min_subset

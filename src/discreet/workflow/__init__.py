@@ -5,8 +5,8 @@ from discreet.data.metadata import Metadata
 from discreet.data.sources import DATABASE_SUFFIXES, open_table
 from discreet.ledger import Account, Allotment, Entry, Ledger, Reservation, Verification
 from discreet.mechanisms.rng import token
-from discreet.methods.candidates import candidates_record
-from discreet.methods.ranges import ranges_as_schema
+from discreet.methods.base.candidates import candidates_record
+from discreet.methods.base.ranges import ranges_as_schema
 from discreet.methods.registry import method_of
 from discreet.workflow.auto import auto_method
 from discreet.workflow.delivery import Delivery

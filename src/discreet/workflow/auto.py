@@ -9,7 +9,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.errors import InvalidParameterError
-from discreet.methods.base import Method, Progress
+from discreet.methods.base.method import Method, Progress
 from discreet.planning.stated import named
 
 if TYPE_CHECKING:

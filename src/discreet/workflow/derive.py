@@ -8,8 +8,8 @@ from discreet.errors import InvalidParameterError, PolicyError
 from discreet.release import Release, canonical_sha256
 
 if TYPE_CHECKING:
-    from discreet.kernels.noisy_selection import Penalty
-    from discreet.methods.moment_answers import MomentAnswers
+    from discreet.kernels.sufficient_statistics.selection import Penalty
+    from discreet.methods.moments.moment_answers import MomentAnswers
 
 SELECTION = ("model_penalty", "max_size", "forced", "groups")
 """What a selection from moments may be asked with."""
@@ -93,7 +93,9 @@ def _answers(release: Release) -> "MomentAnswers":
             "Only noisy moments answer further questions for free, but this release has none. Make one with "
             "`discreet select --method moments`."
         )
-    home = importlib.import_module("discreet.methods.moment_answers")  # loads scipy, which no other command waits for
+    home = importlib.import_module(
+        "discreet.methods.moments.moment_answers"
+    )  # loads scipy, which no other command waits for
     found: MomentAnswers = home.MomentAnswers(release.moments)
     return found
 

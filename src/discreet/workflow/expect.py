@@ -17,7 +17,7 @@ from discreet.workflow.expectation import Question as Question
 from discreet.workflow.expectation_cache import keep, stored
 
 if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must not wait for
-    from discreet.methods.base import Preparation
+    from discreet.methods.base.method import Preparation
     from discreet.planning.fits import ExpectedFit
     from discreet.planning.rivals import Rival
     from discreet.planning.scenario import Scenario

@@ -18,7 +18,7 @@ from discreet.report.words import number
 from discreet.workflow.expectation import Choice, Expectation, Question
 
 if TYPE_CHECKING:
-    from discreet.methods.base import Preparation
+    from discreet.methods.base.method import Preparation
 
 MOST_CURVES = 6
 """Curves that can be told apart."""

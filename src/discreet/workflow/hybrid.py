@@ -18,7 +18,7 @@ from discreet.errors import (
     VerificationError,
 )
 from discreet.files import writable, write_whole
-from discreet.methods.base import Method, Progress
+from discreet.methods.base.method import Method, Progress
 from discreet.release import Release, TwinRecord
 from discreet.report.escape import to_cell
 

@@ -14,8 +14,8 @@ from discreet.claims import of_function, resting_on
 from discreet.data.metadata import Metadata
 from discreet.errors import PolicyError
 from discreet.ledger import Reservation
-from discreet.methods.base import Method, Outcome, Preparation
-from discreet.methods.candidates import candidates_record
+from discreet.methods.base.candidates import candidates_record
+from discreet.methods.base.method import Method, Outcome, Preparation
 from discreet.release import (
     UNSTATED,
     ClaimRecord,

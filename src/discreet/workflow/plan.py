@@ -8,8 +8,8 @@ from discreet.accounting.compose import guarantee_of
 from discreet.accounting.guarantee import Guarantee
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
-from discreet.methods.base import Method, Preparation
-from discreet.methods.candidates import candidates_record, features_in
+from discreet.methods.base.candidates import candidates_record, features_in
+from discreet.methods.base.method import Method, Preparation
 from discreet.release import NoiseRecord, PublicColumn, StepRecord
 
 SCHEMA = "discreet/plan@1"

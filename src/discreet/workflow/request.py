@@ -12,7 +12,7 @@ from discreet.data.engine import Table
 from discreet.errors import BudgetError, ComputationFailedError, ConflictError, PolicyError
 from discreet.ledger import Account, Ledger, Reservation
 from discreet.mechanisms.rng import Source
-from discreet.methods.base import Method, Outcome, Preparation, Progress
+from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.release import Release
 from discreet.workflow.delivery import AT_ONCE, Delivery, Step
 from discreet.workflow.inquiry import Inquiry, inquire

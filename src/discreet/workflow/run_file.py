@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from discreet.data.yaml_text import parse_text
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.files import read_text
-from discreet.methods.base import Method
+from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
 
 SCHEMA: Literal["discreet/run@1"] = "discreet/run@1"

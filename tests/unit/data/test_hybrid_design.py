@@ -8,7 +8,7 @@ import discreet as dc
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.public_records import PublicRecords
 from discreet.errors import MetadataError
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 METADATA = dc.Metadata.from_value(
     {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 9}

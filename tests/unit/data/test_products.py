@@ -25,8 +25,8 @@ from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.data.sources import open_table
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
-from discreet.kernels import long_products
-from discreet.kernels.long_products import add_firsts
+from discreet.kernels.moments import long_products
+from discreet.kernels.moments.long_products import add_firsts
 from discreet.mechanisms.rng import Source
 
 GRID = 32767

@@ -18,7 +18,7 @@ from discreet.data.row_pass import owned_rows
 from discreet.data.score_design import ScoreDesign
 from discreet.data.unit_cut import UnitRows
 from discreet.data.unit_keys import keys_of, parts_of, unit_keys
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
 SITE = {"type": "category", "levels": ["a", "b"], "unknown": "b"}
@@ -114,7 +114,7 @@ def test_parts_are_of_about_the_same_size(as_text: bool) -> None:
 
 def test_equal_words_of_different_rows_leave_the_choice_to_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """When a hash tells rows apart no more, what remains still does not depend on their order."""
-    monkeypatch.setattr("discreet.kernels.unit_cuts.mixed", lambda words: words * np.uint64(0))
+    monkeypatch.setattr("discreet.kernels.rows.unit_cuts.mixed", lambda words: words * np.uint64(0))
     table: list[Row] = [("p", x / 10, "a", 0.0) for x in range(6)]
     assert kept(table, 2) == kept(table[::-1], 2) == kept([table[i] for i in (3, 0, 5, 1, 4, 2)], 2)
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from discreet.kernels.glm import Family
-from discreet.kernels.moments import GRID
-from discreet.kernels.noisy_newton import Fit, Problem, Request, noisy_newton
+from discreet.kernels.glm.families import Family
+from discreet.kernels.glm.noisy_newton import Fit, Problem, Request, noisy_newton
+from discreet.kernels.moments.moments import GRID
 
 THETA = np.array([-0.3, 0.8, -0.5, 0.0])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.nearest import CATEGORY_COST, GRID
+from discreet.kernels.public_records.nearest import CATEGORY_COST, GRID
 
 Cells = npt.NDArray[np.int16]
 Integers = npt.NDArray[np.int64]

@@ -10,10 +10,10 @@ from benchmarks.tables import SHARED
 from kernel_problems import DESIGNS, simulated
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from discreet.kernels import best_subsets_compiled
-from discreet.kernels.best_subsets import best_subsets, search_subsets
-from discreet.kernels.best_subsets_node_compiled import drop, refresh
-from discreet.kernels.best_subsets_steps_compiled import stepwise
+from discreet.kernels.subsets import best_subsets_compiled
+from discreet.kernels.subsets.best_subsets import best_subsets, search_subsets
+from discreet.kernels.subsets.best_subsets_node_compiled import drop, refresh
+from discreet.kernels.subsets.best_subsets_steps_compiled import stepwise
 
 # R version 4.2.2 Patched (2022-11-10 r83330), package leaps 3.1, on the same numbers written with 17 digits:
 #   fit <- regsubsets(X, y, nvmax = ncol(X), nbest = 1, method = "exhaustive", really.big = TRUE)

@@ -8,8 +8,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
-from discreet.kernels.block_lasso import named_by_lasso
-from discreet.kernels.block_lasso_compiled import lasso
+from discreet.kernels.top_k.block_lasso import named_by_lasso
+from discreet.kernels.top_k.block_lasso_compiled import lasso
 
 
 def block(n=80, d=6, seed=0):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from discreet.kernels.bounded_loss import LOSS_ONE, STEPS, loss_tables
-from discreet.kernels.moments import GRID
+from discreet.kernels.glm.bounded_loss import LOSS_ONE, STEPS, loss_tables
+from discreet.kernels.moments.moments import GRID
 
 CASES = {
     "linear": (lambda eta: eta, None, None),

@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
 from tests.effort import either
 
-from discreet.kernels.contrasts import Huber, LeastSquares, Logistic, Mean, Median, Poisson, Quantile
-from discreet.kernels.linear_minima import standardized
-from discreet.kernels.m_estimates import ContrastError, m_estimate, quasi_newton
+from discreet.kernels.public_records.contrasts import Huber, LeastSquares, Logistic, Mean, Median, Poisson, Quantile
+from discreet.kernels.public_records.linear_minima import standardized
+from discreet.kernels.public_records.m_estimates import ContrastError, m_estimate, quasi_newton
 
 Floats = npt.NDArray[np.float64]
 

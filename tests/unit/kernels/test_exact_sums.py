@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.exact_sums import ExactSum
+from discreet.kernels.moments.exact_sums import ExactSum
 
 LIMITS = np.iinfo(np.int64)
 integers = st.integers(LIMITS.min, LIMITS.max) | st.sampled_from([LIMITS.min, LIMITS.max, -1, 0, 2**32, -(2**32)])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from glm_problems import THETA, logistic_cells, natural, poisson_cells
 
-from discreet.kernels import glm
-from discreet.kernels.glm import (
+from discreet.kernels.glm import families as glm
+from discreet.kernels.glm.families import (
     LOGISTIC,
     Family,
     Line,
@@ -15,7 +15,7 @@ from discreet.kernels.glm import (
     score_map,
     squared_norm,
 )
-from discreet.kernels.moments import CHUNK_ROWS, GRID, exact_moments
+from discreet.kernels.moments.moments import CHUNK_ROWS, GRID, exact_moments
 
 RNG = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
 CELLS = {"logistic": logistic_cells(9000, RNG), "poisson": poisson_cells(9000, RNG)}

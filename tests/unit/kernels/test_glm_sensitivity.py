@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 from glm_problems import THETA
 
-from discreet.kernels.glm import LOGISTIC, Family, Line, RowMap, linear_map, poisson, predictor_bounds, score_map
-from discreet.kernels.glm_sensitivity import joint_sensitivity
-from discreet.kernels.moments import GRID
+from discreet.kernels.glm.families import (
+    LOGISTIC,
+    Family,
+    Line,
+    RowMap,
+    linear_map,
+    poisson,
+    predictor_bounds,
+    score_map,
+)
+from discreet.kernels.glm.sensitivity import joint_sensitivity
+from discreet.kernels.moments.moments import GRID
 
 RNG = np.random.default_rng(4)  # noqa: TID251 - simulated data, not noise
 RATIOS = np.array([0.1, 0.5, 2.0])

@@ -21,8 +21,8 @@ from kernel_problems import (
 )
 from tests.effort import either
 
-from discreet.kernels import l1_ball
-from discreet.kernels.l1_ball import solve_on_l1_ball, value_and_gap
+from discreet.kernels.subsets import l1_ball
+from discreet.kernels.subsets.l1_ball import solve_on_l1_ball, value_and_gap
 
 RADII = (1e-6, 0.05, 0.5, 1.0, 2.0, 20.0, 1e6)
 

@@ -7,8 +7,8 @@ import pytest
 from kernel_problems import MAX_ROWS, Floats, simulated, stated_tolerance
 from tests.effort import either
 
-from discreet.kernels.l1_ball import solve_on_l1_ball
-from discreet.kernels.l1_ball_exact import finish, rounding_of_moments
+from discreet.kernels.subsets.l1_ball import solve_on_l1_ball
+from discreet.kernels.subsets.l1_ball_exact import finish, rounding_of_moments
 
 GRID = 32767
 STANDSTILLS = (488, 1584)
@@ -115,7 +115,7 @@ def test_what_the_walk_in_floats_leaves_open_is_passed_on(monkeypatch: pytest.Mo
     gram, xty, radius = alike(3)
     columns, start = np.ones((1, len(xty)), dtype=bool), np.zeros((1, len(xty)), np.int8)
     expected = solve_on_l1_ball(gram, xty, radius, columns, start, stated_tolerance(radius))
-    monkeypatch.setattr("discreet.kernels.l1_ball._active_set", lambda *arguments: np.zeros(arguments[3].shape))
+    monkeypatch.setattr("discreet.kernels.subsets.l1_ball._active_set", lambda *arguments: np.zeros(arguments[3].shape))
     value, gap, _ = solve_on_l1_ball(gram, xty, radius, columns, start, stated_tolerance(radius))
     assert gap[0] <= stated_tolerance(radius)
     assert abs(value[0] - expected[0][0]) <= stated_tolerance(radius) + rounding_of_moments(gram, radius)

@@ -7,8 +7,8 @@ import pytest
 from glm_problems import logistic_cells, natural
 from scipy.special import expit
 
-from discreet.kernels.glm import LOGISTIC
-from discreet.kernels.logistic_sums import (
+from discreet.kernels.glm.families import LOGISTIC
+from discreet.kernels.glm.logistic_sums import (
     N_CELLS,
     NODE,
     WEIGHT,
@@ -19,7 +19,7 @@ from discreet.kernels.logistic_sums import (
     precise_sums,
     residuals,
 )
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 RNG = np.random.default_rng(18)  # noqa: TID251 - simulated data, not noise
 LATTICE = Lattice(4, 2.0**20)

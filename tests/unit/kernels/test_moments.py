@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from threadpoolctl import threadpool_limits
 
-from discreet.kernels import moments
-from discreet.kernels.moments import CHUNK_ROWS, GRID, exact_moments
+from discreet.kernels.moments import moments
+from discreet.kernels.moments.moments import CHUNK_ROWS, GRID, exact_moments
 
 RNG = np.random.default_rng(1)  # noqa: TID251 - simulated data, not noise
 CELLS = st.integers(-GRID, GRID)

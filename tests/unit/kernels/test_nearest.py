@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from nearest_problems import NAMES, cells, shell, simulated, squared_distances
 
-from discreet.kernels import nearest
-from discreet.kernels.nearest import GRID, NearestPoints
+from discreet.kernels.public_records import nearest
+from discreet.kernels.public_records.nearest import GRID, NearestPoints
 
 NEVER = 2**62
 PATHS: dict[str, dict[str, float]] = {

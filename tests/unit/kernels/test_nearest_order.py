@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from nearest_problems import NAMES, simulated, squared_distances
 
-from discreet.kernels import nearest
-from discreet.kernels.nearest_order import farthest_first, merge_sequence
+from discreet.kernels.public_records import nearest
+from discreet.kernels.public_records.nearest_order import farthest_first, merge_sequence
 
 NEVER = 2**62
 

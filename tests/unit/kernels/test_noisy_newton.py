@@ -9,10 +9,10 @@ import statsmodels.api as sm
 from glm_problems import THETA, fitted, logistic_cells, natural, poisson_cells
 from tests.effort import either
 
-from discreet.kernels.glm import LOGISTIC, poisson
-from discreet.kernels.glm_sensitivity import joint_sensitivity
-from discreet.kernels.moments import GRID
-from discreet.kernels.noisy_newton import Problem, attainable_sd, passes
+from discreet.kernels.glm.families import LOGISTIC, poisson
+from discreet.kernels.glm.noisy_newton import Problem, attainable_sd, passes
+from discreet.kernels.glm.sensitivity import joint_sensitivity
+from discreet.kernels.moments.moments import GRID
 
 COUNTS = poisson(20.0)
 

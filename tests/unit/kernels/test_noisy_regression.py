@@ -5,12 +5,12 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import ndtri
 
-from discreet.kernels import noisy_regression_score
-from discreet.kernels.noisy_gram import NoisyGram
-from discreet.kernels.noisy_regression import Coefficients, coefficient_shares, coefficients, own_units
-from discreet.kernels.noisy_regression_score import Score, gram_noise, intervals, profile
-from discreet.kernels.noisy_regression_shrink import shrunken_coefficients
-from discreet.kernels.noisy_shares import cost
+from discreet.kernels.sufficient_statistics import regression_score as noisy_regression_score
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.regression import Coefficients, coefficient_shares, coefficients, own_units
+from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals, profile
+from discreet.kernels.sufficient_statistics.regression_shrink import shrunken_coefficients
+from discreet.kernels.sufficient_statistics.shares import cost
 from discreet.mechanisms.rng import Source
 
 TRUE = np.array([0.1, 0.3, -0.2, 0.0])

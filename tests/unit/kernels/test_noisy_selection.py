@@ -10,12 +10,25 @@ from benchmarks.right_models import BETAS, Contestant, noisy_moments, share, tab
 from kernel_problems import DESIGNS, simulated
 from sklearn.linear_model import lars_path
 
-from discreet.kernels.best_subsets import best_subsets
-from discreet.kernels.noisy_cleaning import cleaned, declared
-from discreet.kernels.noisy_gram import NoisyGram
-from discreet.kernels.noisy_selection import best_models, lasso_path, r_squared, unit_penalties, weighted
-from discreet.kernels.noisy_shares import Shares, clip_level, cost, noise_levels, selection_shares, sensitivities
-from discreet.kernels.unit_rows import lengths, shortest_length, unit_rows
+from discreet.kernels.rows.unit_rows import lengths, shortest_length, unit_rows
+from discreet.kernels.subsets.best_subsets import best_subsets
+from discreet.kernels.sufficient_statistics.cleaning import cleaned, declared
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.selection import (
+    best_models,
+    lasso_path,
+    r_squared,
+    unit_penalties,
+    weighted,
+)
+from discreet.kernels.sufficient_statistics.shares import (
+    Shares,
+    clip_level,
+    cost,
+    noise_levels,
+    selection_shares,
+    sensitivities,
+)
 
 RELATIONS = ("replace_one", "add_or_remove_one")
 

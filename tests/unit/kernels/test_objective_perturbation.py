@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from glm_problems import logistic_cells, natural
 
-from discreet.kernels.glm import LOGISTIC
-from discreet.kernels.logistic_sums import curve, precise_sums
-from discreet.kernels.moments import GRID
-from discreet.kernels.objective_perturbation import (
+from discreet.kernels.glm.families import LOGISTIC
+from discreet.kernels.glm.logistic_sums import curve, precise_sums
+from discreet.kernels.glm.objective_perturbation import (
     GRADIENT_SHARE,
     LEAST_RIDGE,
     MOST_ROWS,
@@ -19,6 +18,7 @@ from discreet.kernels.objective_perturbation import (
     perturbation,
     spent,
 )
+from discreet.kernels.moments.moments import GRID
 
 RNG = np.random.default_rng(8)  # noqa: TID251 - simulated data, not noise
 

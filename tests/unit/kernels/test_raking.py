@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.raking import on_simplex, raked
+from discreet.kernels.public_records.raking import on_simplex, raked
 
 
 def columns(n, q, seed):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from discreet.kernels import representatives as module
-from discreet.kernels.moments import GRID
-from discreet.kernels.representatives import representatives
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.public_records import representatives as module
+from discreet.kernels.public_records.representatives import representatives
 
 
 def clouds(per=50):

@@ -10,11 +10,11 @@ from kernel_problems import simulated
 from scipy.special import logsumexp
 from scipy.stats import chisquare
 
-from discreet.kernels import separable_blocks
-from discreet.kernels.model_scores import ModelScores
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.separable import Bound, SearchProblem
-from discreet.kernels.separable_fit import fit
+from discreet.kernels.search import separable_blocks
+from discreet.kernels.search.separable import Bound, SearchProblem
+from discreet.kernels.search.separable_fit import fit
+from discreet.kernels.subsets.model_scores import ModelScores
+from discreet.kernels.subsets.problem import SubsetProblem
 
 SAMPLE_SIZE = 20_000
 P_THRESHOLD = 1e-8

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from kernel_problems import MAX_ROWS, optimum_by_path, problem, simulated, stated_tolerance
 
-from discreet.kernels import small_models_compiled
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.small_models import small_model_blocks
-from discreet.kernels.subsets import score_blocks
+from discreet.kernels.subsets import small_models_compiled
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.small_models import small_model_blocks
+from discreet.kernels.subsets.subsets import score_blocks
 
 
 def wide(d: int, radius: float, design: str = "uniform", times: float = 1.0) -> SubsetProblem:

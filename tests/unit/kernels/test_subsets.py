@@ -15,10 +15,10 @@ from kernel_problems import (
 )
 from tests.effort import either
 
-from discreet.kernels import subsets
-from discreet.kernels.l1_ball import solve_on_l1_ball
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores, score_blocks
+from discreet.kernels.subsets import subsets
+from discreet.kernels.subsets.l1_ball import solve_on_l1_ball
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import constrained_scores, score_blocks
 
 pytestmark = pytest.mark.parametrize("compiled", [False, True], ids=["arrays", "compiled"])
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from kernel_problems import DESIGNS, MAX_ROWS, problem, rounding, simulated, stated_tolerance
 
-from discreet.kernels import subsets, subsets_compiled
-from discreet.kernels.l1_ball import ridge_for, solve_on_l1_ball, value_and_gap
-from discreet.kernels.l1_ball_compiled import grade, walk, walk_space
-from discreet.kernels.problem import SubsetProblem
-from discreet.kernels.subsets import constrained_scores, score_blocks
+from discreet.kernels.subsets import subsets, subsets_compiled
+from discreet.kernels.subsets.l1_ball import ridge_for, solve_on_l1_ball, value_and_gap
+from discreet.kernels.subsets.l1_ball_compiled import grade, walk, walk_space
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.kernels.subsets.subsets import constrained_scores, score_blocks
 
 RADII = (0.05, 0.6, 3.0, 100.0)
 

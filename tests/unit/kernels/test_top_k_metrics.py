@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.top_k_metrics import top_k_metrics
+from discreet.kernels.top_k.top_k_metrics import top_k_metrics
 
 SCORES = np.arange(200.0)[::-1]
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.kernels.separable import Bound, Layout, Origin
+from discreet.kernels.search.separable import Bound, Layout, Origin
 from discreet.mechanisms.reals import Uniform, Words
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.subset_points import bound_value, draw_exactly, draw_model, log_rate

@@ -11,9 +11,9 @@ from scipy.stats import chisquare
 from tests.effort import either
 
 from discreet.errors import InvalidParameterError
-from discreet.kernels import lipschitz_search
-from discreet.kernels.lipschitz_search import log_counts, middle
-from discreet.kernels.lipschitz_search_compiled import shrinkage
+from discreet.kernels.top_k import lipschitz_search
+from discreet.kernels.top_k.lipschitz_search import log_counts, middle
+from discreet.kernels.top_k.lipschitz_search_compiled import shrinkage
 from discreet.mechanisms import leaders, top_k
 from discreet.mechanisms.lipschitz_race import Block, Contest, count, race, start_blocks
 from discreet.mechanisms.reals import Real, Uniform, Words

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 import discreet as dc
 from discreet.data.public_records import PublicRecords
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 
 N = 3000
 LEVELS = ("u", "v", "w")

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
-from discreet.methods.candidates import MOST_LISTED, candidates_record, features_of, public_candidates
+from discreet.methods.base.candidates import MOST_LISTED, candidates_record, features_of, public_candidates
 
 BOX = {"type": "real", "lower": -1, "upper": 1, "source": "design"}
 

@@ -9,8 +9,8 @@ import pytest
 import discreet as dc
 from discreet.data.hybrid_design import HybridDesign
 from discreet.errors import InvalidParameterError
-from discreet.kernels.moments import GRID
-from discreet.methods.grid_points import ROWS_A_CELL, GridPoints
+from discreet.kernels.moments.moments import GRID
+from discreet.methods.public_records.grid_points import ROWS_A_CELL, GridPoints
 
 COLUMNS = {
     "x": {"type": "real", "lower": 0, "upper": 10, "source": "design"},

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 import discreet as dc
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.mechanisms.rng import Source
-from discreet.methods.histogram import Histogram
+from discreet.methods.public_records.histogram import Histogram
 from discreet.workflow.request import answer
 
 N = 4000

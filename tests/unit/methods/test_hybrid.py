@@ -9,8 +9,8 @@ import discreet as dc
 from discreet.data.public_records import PublicRecords
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.hybrid import ROWS_A_POINT, HybridEstimate
-from discreet.methods.measures import Counts, Margins
+from discreet.methods.public_records.hybrid import ROWS_A_POINT, HybridEstimate
+from discreet.methods.public_records.measures import Counts, Margins
 from discreet.workflow.request import answer
 
 

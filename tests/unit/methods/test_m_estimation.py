@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.data.public_records import PublicRecords
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.hybrid import HybridEstimate
+from discreet.methods.public_records.hybrid import HybridEstimate
 from discreet.workflow.request import answer
 
 PRECISE = {"epsilon": 1000.0, "n_points": "all"}

@@ -9,10 +9,10 @@ from hybrid_problems import metadata, nearest, problem, rows
 
 import discreet as dc
 from discreet.data.public_records import PublicRecords
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
-from discreet.methods.measures import Counts, Margins
-from discreet.methods.rows_in_memory import all_rows
+from discreet.methods.base.rows_in_memory import all_rows
+from discreet.methods.public_records.measures import Counts, Margins
 
 KINDS = ["linear", "logistic", "poisson"]
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from discreet.errors import InvalidParameterError
-from discreet.methods.model_space import MAX_LISTED_UNITS, MAX_MODELS, MAX_UNITS, ModelSpace
+from discreet.methods.subset_selection.model_space import MAX_LISTED_UNITS, MAX_MODELS, MAX_UNITS, ModelSpace
 
 ABC = ("a", "b", "c")
 

@@ -5,7 +5,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ComputationFailedError, InvalidParameterError, PolicyError
-from discreet.methods.own_score import LARGEST, STEPS, _steps
+from discreet.methods.screening.own_score import LARGEST, STEPS, _steps
 
 X = np.tile([[1.0, -1.0, 0.5], [-1.0, -1.0, 0.5]], (50, 1))
 

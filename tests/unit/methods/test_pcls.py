@@ -10,7 +10,7 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import MAX_ROWS, Metadata
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.mechanisms.rng import Source
-from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 
 
 def metadata(relation="replace_one", rows_per_unit=1, **columns):

@@ -18,8 +18,8 @@ from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
-from discreet.methods import pcls, setting
-from discreet.methods.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection import pcls, setting
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 
 N = 300
 BOX = {"type": "real", "lower": -1, "upper": 1}
@@ -174,7 +174,7 @@ def test_the_mechanism_and_epsilon_reach_the_noise_and_the_event(mechanism, nois
     assert found.prepared.event == SelectionEvent(Fraction(1, 10), noise)
     assert (found.prepared.noise.mechanism, found.prepared.noise.noise) == (mechanism, noise)
     assert found.prepared.noise.n_candidates == len(found.scores) == 16
-    assert found.prepared.noise.claim == "methods/pcls.privacy.md"
+    assert found.prepared.noise.claim == "methods/subset_selection/pcls.privacy.md"
 
 
 @pytest.mark.parametrize("chosen", [{}, {"models": [["a"], ["b"]]}])

@@ -13,8 +13,8 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.pcls import PenalizedLeastSquares
-from discreet.methods.pcpl import SQUARES, ProfileLikelihood
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.pcpl import SQUARES, ProfileLikelihood
 
 N = 2000
 BOX = {"type": "real", "lower": -1, "upper": 1}

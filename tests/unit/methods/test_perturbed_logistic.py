@@ -9,11 +9,11 @@ from discreet.accounting.compose import guarantee_of
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engines.arrays import ArraysTable
 from discreet.errors import InvalidParameterError
-from discreet.kernels.noisy_newton import BOX
-from discreet.kernels.objective_perturbation import spent
+from discreet.kernels.glm.noisy_newton import BOX
+from discreet.kernels.glm.objective_perturbation import spent
 from discreet.mechanisms.rng import Source
-from discreet.methods.perturbed_logistic import STEP, PreparedPerturbation
 from discreet.methods.registry import method_of
+from discreet.methods.regression.perturbed_logistic import STEP, PreparedPerturbation
 from discreet.report import coefficient_table
 
 N_ROWS = 3000

@@ -11,8 +11,8 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import MetadataError
 from discreet.mechanisms.rng import Source
-from discreet.methods.pcls import PenalizedLeastSquares
-from discreet.methods.private_bounds import buy_bounds, sides_of, widest
+from discreet.methods.base.private_bounds import buy_bounds, sides_of, widest
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 
 PRIVATE = {"type": "real", "bounds": "private"}
 

@@ -9,10 +9,10 @@ import pytest
 from hybrid_problems import metadata, nearest, problem, squared
 
 from discreet.errors import InvalidParameterError
-from discreet.kernels.bounded_loss import LOSS_ONE
+from discreet.kernels.glm.bounded_loss import LOSS_ONE
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import NOISE_OF_MECHANISM, noisy_min
-from discreet.methods.public_subset import LEAN, PublicSubset
+from discreet.methods.public_records.public_subset import LEAN, PublicSubset
 from discreet.workflow.request import answer
 
 

@@ -11,7 +11,7 @@ from discreet.cli import select
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.ledger.grains import EPSILON_GRAIN
-from discreet.methods.ranges import RANGES, ranges_as_schema
+from discreet.methods.base.ranges import RANGES, ranges_as_schema
 from discreet.methods.registry import method_of
 from discreet.service.schemas import PlanIn
 

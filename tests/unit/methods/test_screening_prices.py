@@ -16,8 +16,8 @@ from discreet.data.long_table import LongTable
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import PolicyError
 from discreet.ledger import Ledger
-from discreet.methods.own_score import OwnScore
 from discreet.methods.registry import method_of
+from discreet.methods.screening.own_score import OwnScore
 from discreet.workflow.request import answer
 
 BOX = {"type": "real", "lower": -1, "upper": 1, "source": "design"}

@@ -7,10 +7,10 @@ import pytest
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError, MetadataError
-from discreet.kernels.moments import GRID
+from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
-from discreet.methods.sis import IndependenceScreening
+from discreet.methods.screening.sis import IndependenceScreening
 
 N = 400
 BOX = {"type": "real", "lower": -1, "upper": 1}

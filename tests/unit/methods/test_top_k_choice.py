@@ -9,7 +9,14 @@ import pytest
 from discreet.accounting.compose import guarantee_of
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.mechanisms.rng import Source
-from discreet.methods.top_k_choice import LEAD, MOST_SETS, TopK, choose_mechanism, concentrated_epsilon, log_sets
+from discreet.methods.screening.top_k_choice import (
+    LEAD,
+    MOST_SETS,
+    TopK,
+    choose_mechanism,
+    concentrated_epsilon,
+    log_sets,
+)
 
 
 def top_k(mechanism, k=3, noise="exponential", epsilon=2, d=10, sensitivity=7):

@@ -12,10 +12,10 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.calibration import Sensitivity, noise_penalty
-from discreet.methods.pcls import PenalizedLeastSquares
-from discreet.methods.penalty import covering_penalty
-from discreet.methods.tuning import CLIPS, RADII, split
+from discreet.methods.subset_selection.calibration import Sensitivity, noise_penalty
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.penalty import covering_penalty
+from discreet.methods.subset_selection.tuning import CLIPS, RADII, split
 
 N = 4000
 BOX = {"type": "real", "lower": -1, "upper": 1}
@@ -178,7 +178,7 @@ def test_the_published_algorithm_takes_no_criterion():
 
 def test_noise_after_a_step_depends_on_its_value_alone(monkeypatch):
     """Two tables that release the same clip have the same noise afterwards, and so does a preparation asked twice."""
-    from discreet.methods import tuning
+    from discreet.methods.subset_selection import tuning
 
     monkeypatch.setattr(tuning, "noisy_quantile", lambda *_: 100)
     metadata = declared()

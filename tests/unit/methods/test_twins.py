@@ -7,8 +7,8 @@ from hybrid_problems import metadata, problem, rows
 
 import discreet as dc
 from discreet.data.public_records import PublicRecords
-from discreet.methods.hybrid import HybridEstimate
-from discreet.methods.public_subset import PublicSubset
+from discreet.methods.public_records.hybrid import HybridEstimate
+from discreet.methods.public_records.public_subset import PublicSubset
 
 
 def expected_errors(own, public, kind=HybridEstimate, **parameters):

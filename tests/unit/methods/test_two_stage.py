@@ -8,8 +8,8 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods import two_stage
-from discreet.methods.two_stage import TwoStageVotes
+from discreet.methods.screening import two_stage
+from discreet.methods.screening.two_stage import TwoStageVotes
 
 N = 900
 BOX = {"type": "real", "lower": -1, "upper": 1}

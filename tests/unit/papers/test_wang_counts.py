@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.moments import GRID
-from discreet.kernels.nearest import NearestPoints
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.public_records.nearest import NearestPoints
 from discreet.mechanisms.rng import Source
-from discreet.methods.hybrid_published import ties_counted
+from discreet.methods.public_records.hybrid_published import ties_counted
 from discreet.papers.wang_counts import BLOCK, GrowingSet
 from discreet.planning.draws import uniforms
 

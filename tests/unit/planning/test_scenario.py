@@ -8,8 +8,8 @@ from discreet.data.design import Design
 from discreet.data.engines.frame import FrameTable
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError, MetadataError
-from discreet.kernels.moments import exact_moments
-from discreet.kernels.products import exact_products
+from discreet.kernels.moments.moments import exact_moments
+from discreet.kernels.moments.products import exact_products
 from discreet.mechanisms.rng import Source
 from discreet.planning.drawn_tables import DrawnTables
 from discreet.planning.scenario import SPREAD, Scenario

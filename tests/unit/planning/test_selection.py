@@ -17,7 +17,7 @@ from tests.privacy.laws import law
 import discreet as dc
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-from discreet.methods.tuning import Tuned
+from discreet.methods.subset_selection.tuning import Tuned
 from discreet.planning import selection
 from discreet.planning.drawn_tables import DrawnTables
 from discreet.planning.inversion import epsilon_for, epsilons_for

@@ -24,7 +24,7 @@ GAUSSIAN = NoiseRecord(
     unit="products of scaled columns",
     formula="sqrt(m^2 + categories)",
     numerics="exact draw on whole steps",
-    claim="methods/noisy_moments.privacy.md",
+    claim="methods/moments/noisy_moments.privacy.md",
 )
 LAPLACE = GAUSSIAN.model_copy(update={"mechanism": "discrete_laplace", "noise": "laplace", "unit": "rows"})
 QUANTILE = make().noise.model_copy(update={"n_candidates": 32, "sensitivity": 2.0, "scale": 20.0, "unit": "rows"})

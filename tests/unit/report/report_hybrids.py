@@ -18,7 +18,7 @@ VALIDATION = NoiseRecord(
     unit="rows predicted as wrongly as can be",
     formula="2 x 1, losses from 0 to 1",
     numerics="exact draw; losses are whole steps",
-    claim="methods/public_subset.privacy.md",
+    claim="methods/public_records/public_subset.privacy.md",
 )
 PRINTED = VALIDATION.model_copy(update={"mechanism": "laplace", "noise": "laplace", "n_candidates": 60, "scale": 2.0})
 TWINS = (

@@ -99,7 +99,7 @@ def make(
             scale=(sensitivity + 0.06) / epsilon,
             formula="2 x [(r + R)^2 - max(r - R, 0)^2]",
             numerics="exact draw; score errors counted in the inflation",
-            claim="methods/pcls.privacy.md",
+            claim="methods/subset_selection/pcls.privacy.md",
         ),
         "public": tuple(public),
         "not_protected": (

@@ -174,7 +174,7 @@ def test_a_private_release_says_all_it_must(samples, format, audience):
 def test_the_noise_box_is_whole(samples, format):
     """Range sensitivity, inflation, scale, numerics and the claim's file are named."""
     text = said(samples["with ledger"], format)
-    for part in ("240.06", "0.06", "/ epsilon", "exact draw", "methods/pcls.privacy.md"):
+    for part in ("240.06", "0.06", "/ epsilon", "exact draw", "methods/subset_selection/pcls.privacy.md"):
         assert part in text
     assert "range sensitivity" in text.casefold()
     assert "/ epsilon" not in said(samples["other scale"], format)

@@ -54,7 +54,7 @@ def test_each_kind_of_release_says_what_it_is_about(samples, name, parts, format
 def test_the_analyst_reads_every_noise_box(samples, format):
     """One for each step, and the Gaussian cost as rho."""
     text = said(samples["run"], format, "analyst")
-    assert text.count("methods/pcls.privacy.md") == 2
+    assert text.count("methods/subset_selection/pcls.privacy.md") == 2
     assert text.count("sqrt(m^2 + categories)") == 1
     assert "zero-concentrated cost (zCDP) is rho 0.0071" in text
     assert "zero-concentrated" not in said(samples["run"], format)

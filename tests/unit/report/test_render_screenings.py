@@ -17,7 +17,7 @@ BOX = NoiseRecord(
     unit="products of scaled columns",
     formula="2 x 10 columns x 2, the most that one row changes a score by",
     numerics="exact draw; scores are whole numbers",
-    claim="methods/sis.privacy.md",
+    claim="methods/screening/sis.privacy.md",
 )
 SETS = BOX.model_copy(update={"mechanism": "canonical_lipschitz", "n_candidates": 10**4000})
 

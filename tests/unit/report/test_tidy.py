@@ -17,7 +17,7 @@ from report_releases import make
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
-from discreet.methods.noisy_sums import noisy_gram
+from discreet.methods.moments.noisy_sums import noisy_gram
 from discreet.release import STATED
 from discreet.report import render
 

@@ -34,7 +34,11 @@ def test_equal_tables_cost_nothing():
 
 
 BY_A_SUM = Fault(
-    "", "methods.noise_budget:Purchase.draw", "self.scale(budget)", "self.scale(budget) * (1 + sum(values) % 2)", ""
+    "",
+    "methods.base.noise_budget:Purchase.draw",
+    "self.scale(budget)",
+    "self.scale(budget) * (1 + sum(values) % 2)",
+    "",
 )
 
 
@@ -46,6 +50,12 @@ def test_noise_that_depends_on_the_rows_is_told():
 
 def test_more_epsilon_than_is_charged_is_told():
     """On a pair that tells nothing of it."""
-    handed = Fault("", "methods.top_k_choice:TopK.draw", "law = (self.k, self.epsilon,", "law = (self.k, 2,", "")
+    handed = Fault(
+        "",
+        "methods.screening.top_k_choice:TopK.draw",
+        "law = (self.k, self.epsilon,",
+        "law = (self.k, 2,",
+        "",
+    )
     with broken(handed):
         assert "handed an epsilon" in replay("sis", Pair((), PAIR.old, PAIR.old), n_features_to_select=1).fault

@@ -36,9 +36,10 @@ class CsvTable(FileTable):
     Notes
     -----
     The delimiter is told from the header line alone. Records are those of RFC 4180, and what is none is read by fixed
-    rules (`discreet.kernels.csv_compiled`): a record with arbitrary text in quotes is one row, and a line that breaks
-    the rules is left out alone. A short record is padded, a long one cut, an empty line is none. An empty cell is a
-    missing one, and so is one that is no UTF-8. All cells go through the same row map as those of every other storage.
+    rules (`discreet.kernels.rows.csv_compiled`): a record with arbitrary text in quotes is one row, and a line that
+    breaks the rules is left out alone. A short record is padded, a long one cut, an empty line is none. An empty cell
+    is a missing one, and so is one that is no UTF-8. All cells go through the same row map as those of every other
+    storage.
     """
 
     @override
@@ -76,7 +77,7 @@ class CsvTable(FileTable):
     def _pieces(self) -> Iterator[Records]:
         """Read the file piece by piece, and find the records that end in each."""
         # Here, as at the program's start nobody waits for the compiler to be loaded.
-        from discreet.kernels.csv_compiled import AT, RECORD, frame, state_at
+        from discreet.kernels.rows.csv_compiled import AT, RECORD, frame, state_at
 
         longest = min(max(MAX_RECORD, BYTES_A_COLUMN * len(self._header)), 2**30)
         state, base, rest = state_at(self._first_row), self._first_row, b""
@@ -127,7 +128,7 @@ def _lines(first: str, file: BinaryIO) -> Iterator[str]:
 
 def _cells(records: Records, delimiter: int, places: Places, n_wanted: int) -> pa.StringArray:
     """All cells of one column, then those of the next; not yet checked to be text."""
-    from discreet.kernels.csv_compiled import copy_cells, find_cells
+    from discreet.kernels.rows.csv_compiled import copy_cells, find_cells
 
     data, starts, ends = records
     shape = n_wanted, len(starts)

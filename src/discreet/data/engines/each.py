@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from discreet.kernels.one_core import OneCore
+from discreet.kernels.rows.one_core import OneCore
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from discreet.data.engines.spark_source import frame_at
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import Integers, RowPass
 from discreet.errors import DataMismatchError, InvalidParameterError
-from discreet.kernels.exact_sums import ExactSum
+from discreet.kernels.moments.exact_sums import ExactSum
 from discreet.release import READ, UNSTATED
 
 DIRECT_BYTES = 2**14

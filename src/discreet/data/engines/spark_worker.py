@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from discreet.data.design import Cells
 from discreet.data.row_pass import BLOCK_ROWS, RowPass, owned_rows
 from discreet.data.unit_cut import UnitRows
-from discreet.kernels.exact_sums import ExactSum
+from discreet.kernels.moments.exact_sums import ExactSum
 
 Integers = npt.NDArray[np.int64]
 Batches = Iterable[pa.RecordBatch]

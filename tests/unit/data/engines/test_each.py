@@ -11,7 +11,7 @@ from discreet.data.design import Design
 from discreet.data.engines.each import WORKERS, each, heard
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
-from discreet.kernels.exact_sums import ExactSum
+from discreet.kernels.moments.exact_sums import ExactSum
 
 
 def batch(n_rows: int) -> pa.RecordBatch:

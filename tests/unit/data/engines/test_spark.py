@@ -27,7 +27,7 @@ from discreet.data.score_design import ScoreDesign
 from discreet.data.sources import open_table
 from discreet.data.unit_cut import UnitCut
 from discreet.errors import DataMismatchError, InvalidParameterError
-from discreet.kernels.moments import exact_moments
+from discreet.kernels.moments.moments import exact_moments
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 

@@ -1,0 +1,1 @@
+"""Generalized linear models: families, sums with bounded sensitivity, noisy Newton steps, objective perturbation."""

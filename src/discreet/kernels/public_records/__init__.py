@@ -1,0 +1,1 @@
+"""M-estimates on public records: the nearest record of each row, weights, contrasts."""

@@ -1,0 +1,122 @@
+"""Which public points to keep: the farthest first, and the merging of the others into those kept.
+
+Squared distances are those of `nearest`, exact integers.
+"""
+
+import importlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.kernels.public_records import nearest
+from discreet.kernels.public_records.nearest import (
+    CATEGORY_COST,
+    FAR,
+    Cells,
+    Filter,
+    Integers,
+    nothing_yet,
+    plain_improve,
+)
+
+
+class _Comparison:
+    """Compares all points with the first of them in an order, ever more, by the cheaper of two paths."""
+
+    def __init__(self, points: Cells, n_numeric: int, order: Integers) -> None:
+        self._points, self._order, self._n_numeric = points, order, n_numeric
+        compiled = points.size * len(order) >= nearest.COMPILE_FROM
+        self._filter = Filter(points[order], order, n_numeric) if compiled else None
+        self.best, self.found = nothing_yet(len(points))
+
+    def extend(self, start: int, stop: int) -> None:
+        if self._filter is not None:
+            self._filter.improve(self._points, start, stop, self.best, self.found)
+        else:
+            labels = np.sort(self._order[start:stop])
+            plain_improve(self._points, self._points[labels], labels, self._n_numeric, self.best, self.found)
+
+
+def merge_sequence(points: Cells, n_numeric: int, order: Integers, sizes: Sequence[int]) -> list[Integers]:
+    """Merge points into ever more of them: for each size, the nearest to each among the first of an order.
+
+    For each size k, the nearest of `order[:k]` to each point, as a place in `points`; the smallest such place of
+    those as near.
+
+    A point keeps its nearest so far and is compared only with the new ones. Cost: O(m k p) for the largest size k.
+
+    Shapes: points (m, p), order (m,); returns (m,).
+
+    Examples
+    --------
+    >>> merge_sequence(np.array([[0], [4], [9]], dtype=np.int16), 1, np.array([2, 0, 1]), [1, 2])
+    [array([2, 2, 2]), array([0, 0, 2])]
+    """
+    points = np.ascontiguousarray(points, dtype=np.int16)
+    comparison, merged, start = _Comparison(points, n_numeric, order[: max(sizes, default=0)]), [], 0
+    for stop in sizes:
+        comparison.extend(start, stop)
+        merged.append(comparison.found.copy())
+        start = stop
+    return merged
+
+
+def central_point(points: Cells, n_numeric: int) -> int:
+    """Find the point nearest the mean: that of the least sum of squared distances to all.
+
+    The first of those as near.
+
+    Exact in 64 bits for m p below 2^31. A category counts as its indicators do, scaled to its cost.
+
+    Shapes: points (m, p).
+    """
+    numeric = points[:, :n_numeric].astype(np.int64)
+    total = len(points) * np.einsum("ij,ij->i", numeric, numeric) - 2 * (numeric @ numeric.sum(axis=0))
+    for column in points[:, n_numeric:].T:
+        _, place, count = np.unique(column, return_inverse=True, return_counts=True)
+        total -= CATEGORY_COST * count[place]
+    return int(total.argmin())
+
+
+def farthest_first(points: Cells, n_numeric: int, k: int) -> tuple[Integers, int]:
+    """Take the point nearest the mean, then again and again the point farthest from those taken.
+
+    Returns (1) places of the points taken, all different; the smallest of those as far; (2) largest squared distance
+    of a point from its nearest one taken.
+
+    Cost: O(m k p).
+
+    Source: Gonzalez 1985, Clustering to minimize the maximum intercluster distance.
+
+    Shapes: points (m, p); returns order (k,).
+
+    Examples
+    --------
+    >>> farthest_first(np.array([[0], [4], [5], [9]], dtype=np.int16), 1, 3)
+    (array([1, 3, 0]), 1)
+    """
+    order = np.empty(k, dtype=np.int64)
+    order[0] = central_point(points, n_numeric)
+    if points.size * k >= nearest.COMPILE_FROM:
+        compiled = importlib.import_module("discreet.kernels.public_records.nearest_compiled")
+        return order, int(compiled.farthest_first(np.ascontiguousarray(points.T, dtype=np.int16), n_numeric, order))
+    return order, _plain_farthest_first(points, n_numeric, order)
+
+
+def _plain_farthest_first(points: Cells, n_numeric: int, order: Integers) -> int:
+    """Fill the order after its first point; return the squared radius."""
+    numeric = np.ascontiguousarray(points[:, :n_numeric].T, dtype=np.int64)
+    codes = np.ascontiguousarray(points[:, n_numeric:].T)
+    best = np.full(len(points), FAR)
+    for step, taken in enumerate(order):
+        distance = np.zeros(len(points), dtype=np.int64)
+        for column in numeric:
+            gap = column - column[taken]
+            distance += gap * gap
+        for column in codes:
+            distance += CATEGORY_COST * (column != column[taken])
+        np.minimum(best, distance, out=best)
+        best[taken] = -1
+        if step + 1 < len(order):
+            order[step + 1] = best.argmax()
+    return max(int(best.max()), 0)

@@ -1,0 +1,70 @@
+"""The constrained score of one model after another, each by itself."""
+
+import importlib
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.kernels.subsets.bits import bits_of
+from discreet.kernels.subsets.l1_ball import ridge_for, solve_on_l1_ball
+from discreet.kernels.subsets.problem import SubsetProblem
+
+Floats = npt.NDArray[np.float64]
+
+
+class ModelScores:
+    """Least squares on the l1 ball for models that are asked for one by one.
+
+    Parameters
+    ----------
+    problem : SubsetProblem
+        Moments, radius, units, columns of every model, tolerance.
+
+    Attributes
+    ----------
+    start : ndarray of float, shape (p,)
+        The optimum over all columns, up to rounding: from its signs the others are looked for.
+
+    Notes
+    -----
+    A model's score is a function of the problem and the model alone, whatever was asked before.
+    """
+
+    def __init__(self, problem: SubsetProblem) -> None:
+        self.problem = problem
+        self._gram = np.ascontiguousarray(problem.gram)
+        self._xty = np.ascontiguousarray(problem.xty)
+        self._units = problem.units.astype(np.float64)
+        self._ridge = ridge_for(problem.gram, problem.radius, problem.tolerance)
+        self._walk = importlib.import_module("discreet.kernels.subsets.l1_ball_compiled")
+        self._space = self._walk.walk_space(len(problem.xty))
+        everything = np.ones(len(problem.xty), dtype=np.bool_)
+        self._signs = np.zeros(len(problem.xty))
+        self._solve(everything, self._signs)
+        self.start: Floats = self._space[-2].copy()
+
+    def value(self, model: int) -> tuple[float, float]:
+        """Return the least of b'Gb - 2c'b over a model and the ball, at a feasible point, and its duality gap.
+
+        value - gap <= the true minimum <= value up to rounding; the gap is at most the tolerance.
+
+        Cost: a few steps on the model's k columns, O(k^3), from the signs of the largest model's optimum.
+        """
+        d = len(self.problem.units)
+        columns = bits_of(model, d)[:d] @ self._units > 0.0
+        columns |= self.problem.always
+        value, gap = self._solve(columns, np.where(columns, self._signs, 0.0))
+        if gap <= self.problem.tolerance:
+            return value, gap
+        cold = np.zeros((1, len(columns)), dtype=np.int8)
+        found, gaps, _ = solve_on_l1_ball(
+            self._gram, self._xty, self.problem.radius, columns[None, :], cold, self.problem.tolerance
+        )
+        return float(found[0]), float(gaps[0])
+
+    def _solve(self, columns: npt.NDArray[np.bool_], signs: Floats) -> tuple[float, float]:
+        """The compiled walk from some signs, which it leaves as those of the optimum."""
+        found = self._walk.walk(
+            self._gram, self._xty, self.problem.radius, self._ridge, columns, signs, *self._space[1:]
+        )
+        return float(found[0]), float(found[1])

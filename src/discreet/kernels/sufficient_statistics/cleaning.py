@@ -1,0 +1,188 @@
+"""Noisy second moments made into a covariance that can be trusted: what is known beats what is noise.
+
+Each entry is pulled toward what the others make likely, by as much as its noise says; an entry without noise stays.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+WIDEST = 1.0 / 3.0
+"""Variance of the widest prior of a correlation: that of the uniform law on [-1, 1]."""
+
+EM_STEPS = 40
+"""The weights of the prior are few, and their influence small, long before they settle."""
+
+NULL_WEIGHT = 4.0
+"""Entries added to those that chance alone explains, before the prior's weights are fitted (Stephens adds 9)."""
+
+FLOOR = 1e-3
+"""Smallest eigenvalue of cleaned moments, as a share of their mean diagonal: they have noise far above it."""
+
+
+class CleanGram(NamedTuple):
+    """Second moments that some table can have, and how uncertain each still is.
+
+    Parameters
+    ----------
+    gram : ndarray of float, shape (p, p)
+        X'X, symmetric; positive semidefinite up to rounding.
+    error : ndarray of float, shape (p, p)
+        Posterior variance of each entry; zero where it is public.
+    n_rows : float
+        Number of rows, at least 1.
+    """
+
+    gram: Floats
+    error: Floats
+    n_rows: float
+
+
+def cleaned(
+    moments: NoisyGram, constant: int | None = None, dummies: Bools | None = None, constant_value: float = 1.0
+) -> CleanGram:
+    """Return moments that are possible, by shrinkage that knows the noise.
+
+    Entries without noise are those of `moments`; without any noise all are.
+
+    Diagonals have a normal prior with their own mean and spread. Correlations have a mixture of normal priors about
+    zero, from chance (variance 1 / n) to anything (1/3), whose weights are fitted; those with the constant, which are
+    means, have weights of their own. Two levels of a category never meet, and the square of a dummy is the dummy: what
+    stands twice in the moments is averaged. Then eigenvalues are raised to a floor, public entries put back, and the
+    noisy correlations scaled down as far as that needs. Cost: O(p^3).
+
+    Source: Stephens 2017, False discovery rates: a new deal (the mixture of priors); Efron and Morris 1973, Stein's
+    estimation rule and its competitors (the diagonals).
+
+    Shapes: dummies (n_categories, p).
+
+    Examples
+    --------
+    >>> gram, noise = np.array([[100.0, 90.0], [90.0, 60.0]]), np.full((2, 2), 25.0)
+    >>> clean = cleaned(NoisyGram(gram, np.zeros(2), 1.0, noise, np.ones(2), 1.0, 300.0, 0.0))
+    >>> bool(np.linalg.eigvalsh(clean.gram)[0] > 0.0)
+    True
+    """
+    n_rows = max(moments.n_rows, 1.0) if moments.n_rows_variance > 0.0 else moments.n_rows
+    if not (moments.gram_variance > 0.0).any():
+        return CleanGram(moments.gram, np.zeros_like(moments.gram), n_rows)
+    gram, variance = (moments.gram + moments.gram.T) / 2.0, moments.gram_variance.copy()
+    if dummies is not None:
+        _merge_dummies(gram, variance, constant, dummies, constant_value)
+    noisy = variance > 0.0
+    error = np.zeros_like(gram)
+    _shrink_diagonal(gram, variance, error, n_rows, constant)
+    length = np.sqrt(np.maximum(gram.diagonal(), 0.0))
+    scale = np.outer(length, length)
+    rows, columns = np.triu_indices(len(gram), 1)
+    with_constant = (rows == constant) | (columns == constant) if constant is not None else np.zeros(len(rows), bool)
+    for kind in (with_constant, ~with_constant):
+        at = kind & noisy[rows, columns] & (scale[rows, columns] > 0.0)
+        i, j = rows[at], columns[at]
+        mean, spread = _shrunk(gram[i, j] / scale[i, j], variance[i, j] / scale[i, j] ** 2, n_rows)
+        gram[i, j] = gram[j, i] = mean * scale[i, j]
+        error[i, j] = error[j, i] = spread * scale[i, j] ** 2
+    return CleanGram(_possible(gram, noisy), error, n_rows)
+
+
+def declared(gram: Floats, n_rows: float) -> CleanGram:
+    """Return moments that the analyst states from outside the table, each uncertain by what n rows leave to chance.
+
+    With the variances that normal columns would have.
+
+    Source: Isserlis 1918 (fourth moments of normal columns).
+
+    Shapes: gram (p, p).
+    """
+    square = gram.diagonal()
+    return CleanGram(gram, (np.outer(square, square) + gram**2) / n_rows, n_rows)
+
+
+def _merge_dummies(gram: Floats, variance: Floats, constant: int | None, dummies: Bools, value: float) -> None:
+    """Use that x^2 = x for a dummy, and that two levels of a category exclude each other."""
+    for category in dummies:
+        levels = np.flatnonzero(category)
+        apart = np.ix_(levels, levels)
+        square, noise = gram[levels, levels].copy(), variance[levels, levels].copy()
+        gram[apart] = variance[apart] = 0.0
+        if constant is not None:
+            other, other_noise = gram[constant, levels] / value, variance[constant, levels] / value**2
+            total = noise + other_noise
+            share = np.divide(noise, total, out=np.zeros_like(total), where=total > 0.0)  # of the other: less noise
+            square, noise = square + share * (other - square), noise * (1.0 - share)
+            gram[constant, levels] = gram[levels, constant] = value * square
+            variance[constant, levels] = variance[levels, constant] = value**2 * noise
+        gram[levels, levels], variance[levels, levels] = square, noise
+
+
+def _shrink_diagonal(gram: Floats, variance: Floats, error: Floats, n_rows: float, constant: int | None) -> None:
+    """Diagonals toward their mean, into (0, n]; the constant's, which is a count, is not like the others."""
+    diagonal, noise = gram.diagonal().copy(), variance.diagonal().copy()
+    alike = noise > 0.0
+    if constant is not None and alike[constant]:
+        alike[constant] = False
+        error[constant, constant] = noise[constant]
+    if alike.any():
+        mean = float(np.average(diagonal[alike], weights=1.0 / noise[alike]))
+        spread = max(float(np.mean((diagonal[alike] - mean) ** 2 - noise[alike])), mean**2 / n_rows)
+        kept = spread / (spread + noise[alike])
+        diagonal[alike] = mean + kept * (diagonal[alike] - mean)
+        error[alike, alike] = kept * noise[alike]
+    # A square below its noise is as good as unknown: half a standard deviation keeps correlations finite.
+    lowest = np.minimum(np.sqrt(noise) / 2.0, n_rows)
+    np.fill_diagonal(gram, np.where(noise > 0.0, np.clip(diagonal, lowest, n_rows), diagonal))
+
+
+def _shrunk(values: Floats, noise: Floats, n_rows: float) -> tuple[Floats, Floats]:
+    """Posterior means and variances under a mixture of normal priors whose weights are fitted."""
+    if values.size == 0:
+        return values, noise
+    chance = min(1.0 / n_rows, WIDEST)
+    priors = chance * 4.0 ** np.arange(np.ceil(np.log(WIDEST / chance) / np.log(4.0)) + 1.0)
+    priors = np.minimum(priors, WIDEST)[:, None]
+    total = priors + noise
+    log_density = -0.5 * (np.log(total) + values**2 / total)
+    density = np.exp(log_density - log_density.max(axis=0))
+    weights = np.full((len(priors), 1), 1.0 / len(priors))
+    for _ in range(EM_STEPS):
+        belongs = weights * density
+        belongs /= belongs.sum(axis=0)
+        weights = belongs.sum(axis=1, keepdims=True)
+        weights[0] += NULL_WEIGHT
+        weights /= weights.sum()
+    belongs = weights * density
+    belongs /= belongs.sum(axis=0)
+    kept = priors / total
+    mean: Floats = (belongs * kept).sum(axis=0) * values
+    square = (belongs * (kept * noise + (kept * values) ** 2)).sum(axis=0)
+    return mean, square - mean**2
+
+
+def _possible(gram: Floats, noisy: Bools) -> Floats:
+    """Raise the eigenvalues to a floor, leaving public entries as they are."""
+    floor = FLOOR * max(float(gram.diagonal().mean()), 0.0)
+    values, vectors = np.linalg.eigh(gram)
+    if values[0] >= floor:
+        return gram
+    raised = (vectors * np.maximum(values, floor)) @ vectors.T
+    raised = (raised + raised.T) / 2.0
+    mixed = np.where(noisy, raised, gram)
+    apart = np.where(noisy & ~np.eye(len(gram), dtype=np.bool_), 0.0, mixed)
+    lowest, of_apart = float(np.linalg.eigvalsh(mixed)[0]), float(np.linalg.eigvalsh(apart)[0])
+    if lowest >= floor / 2.0:
+        return mixed
+    if of_apart < floor / 2.0:  # a public column is nothing, or public entries contradict a noisy diagonal
+        return raised if of_apart < 0.0 or noisy.all() else mixed + _share(lowest, of_apart, 0.0) * (apart - mixed)
+    # The smallest eigenvalue is concave: this share of the matrix without noisy correlations is enough.
+    return mixed + _share(lowest, of_apart, floor / 2.0) * (apart - mixed)
+
+
+def _share(lowest: float, of_apart: float, goal: float) -> float:
+    """How far to go from the one smallest eigenvalue to the other."""
+    return min(max((goal - lowest) / max(of_apart - lowest, 1e-300), 0.0), 1.0)

@@ -1,0 +1,184 @@
+"""Coefficients of a linear model from noisy moments, with intervals that contain the noise."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from discreet.kernels.sufficient_statistics.cleaning import Bools
+from discreet.kernels.sufficient_statistics.gram import Floats, NoisyGram
+from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals
+from discreet.kernels.sufficient_statistics.regression_shrink import Shrunken, shrunken_coefficients
+from discreet.kernels.sufficient_statistics.shares import Relation, Shares
+
+LARGEST_COEFFICIENT = 2.0
+"""Of a scaled column, in units of the bound of y: one that alone would move y twice over all its range."""
+
+
+class Coefficients(NamedTuple):
+    """Estimates of linear combinations of coefficients, by default of each coefficient.
+
+    Parameters
+    ----------
+    coef : ndarray of float, shape (k,)
+        Estimates, shrunk by what the noise asks for; each lies in its interval.
+    covariance_sampling : ndarray of float, shape (k, k)
+        Variance of the estimates from the choice of rows.
+    covariance_privacy : ndarray of float, shape (k, k)
+        Variance of the estimates from the noise.
+    low, high : ndarray of float, shape (k,)
+        Ends of the intervals.
+    sigma2 : float
+        Variance of one row's error, in [0, 1].
+    uninformative : ndarray of bool, shape (k,)
+        Whether an interval is all that the box allows.
+    """
+
+    coef: Floats
+    covariance_sampling: Floats
+    covariance_privacy: Floats
+    low: Floats
+    high: Floats
+    sigma2: float
+    uninformative: npt.NDArray[np.bool_]
+
+
+def coefficients(
+    moments: NoisyGram,
+    columns: Sequence[int],
+    level: float = 0.95,
+    box: float | Floats = LARGEST_COEFFICIENT,
+    *,
+    combinations: Floats | None = None,
+    offset: Floats | None = None,
+    constant: int | None = None,
+    dummies: Bools | None = None,
+) -> Coefficients:
+    """Return the coefficients of a model, or combinations of them, with intervals.
+
+    Finite whatever the noise.
+
+    The intervals invert the score (`noisy_regression_score`), which is centred at the true coefficients whatever
+    noise X'X holds; they are not centred at the shrunken estimates, and are the classical ones where there is no
+    noise. The quantile is Student's with n - p degrees of freedom over the squared share of the variance that has to
+    be estimated. All of it is post-processing of `moments`. Cost: O(k p^3), about 20 ms for k = p = 4.
+
+    Source: Guggenberger, Kleibergen, Mavroeidis and Chen 2012; Satterthwaite 1946 (degrees of freedom); privacy
+    specification 6.1.
+
+    Shapes: box (len(columns), combinations (k, len(columns), offset (k,), dummies (n_categories, p).
+    """
+    part, at, groups = _part(moments, columns, constant, dummies)
+    p = len(columns)
+    rows = np.eye(p) if combinations is None else np.asarray(combinations, dtype=np.float64).reshape(-1, p)
+    limits = np.maximum(np.broadcast_to(np.asarray(box, dtype=np.float64), (p,)), 1e-9)
+    shrunken = shrunken_coefficients(part, at, groups)
+    privacy = gram_noise(part.gram_variance, shrunken.coef[None])[0] + np.diag(part.xty_variance)
+    sigma2 = _error_variance(part, shrunken, privacy)
+    sampling = sigma2 * shrunken.gram
+    score = Score(part.gram, part.xty, part.gram_variance, sampling + np.diag(part.xty_variance), limits)
+    quantiles = _quantiles(shrunken, rows, sampling, privacy, max(part.n_rows - p, 1.0), level)
+    widest = np.abs(rows) @ limits
+    low, high = intervals(score, rows, widest, quantiles**2)
+    back = rows @ shrunken.map
+    shift = np.zeros(len(rows)) if offset is None else np.asarray(offset, dtype=np.float64)
+    return Coefficients(
+        coef=np.clip(rows @ shrunken.coef, low, high) + shift,
+        covariance_sampling=back @ sampling @ back.T,
+        covariance_privacy=back @ privacy @ back.T,
+        low=low + shift,
+        high=high + shift,
+        sigma2=sigma2,
+        uninformative=(low <= -widest) & (high >= widest),
+    )
+
+
+def own_units(
+    half_widths: Floats, middles: Floats, y_half_width: float, y_middle: float, constant: int | None = None
+) -> tuple[Floats, Floats]:
+    """Return the combinations and the offset that put coefficients into the columns' own units.
+
+    Returns (1) for `coefficients`: row j is the coefficient of column j in units of y per unit of the column; the
+    constant's row is the prediction where all columns are zero, less `y_middle`; (2) `y_middle` for the constant,
+    else zero.
+
+    y = y_middle + y_half_width (b_0 + sum_j b_j (x_j - middle_j) / half_j). The intercept in own units is one
+    combination of all coefficients, so its interval counts how their errors hang together.
+
+    Shapes: half_widths, middles (p,); returns combinations (p, p), offset (p,).
+
+    Examples
+    --------
+    >>> matrix, offset = own_units(np.array([1.0, 5.0]), np.array([0.0, 5.0]), 10.0, 20.0, constant=0)
+    >>> matrix @ np.array([0.1, 0.3]) + offset
+    array([18. ,  0.6])
+    """
+    slopes = y_half_width / np.asarray(half_widths, dtype=np.float64)
+    offset = np.zeros(len(slopes))
+    if constant is None:
+        return np.diag(slopes), offset
+    slopes[constant] = y_half_width
+    found: Floats = np.diag(slopes)
+    beside = np.arange(len(slopes)) != constant
+    found[constant, beside] = -(slopes * middles)[beside]
+    offset[constant] = y_middle
+    return found, offset
+
+
+def coefficient_shares(relation: Relation) -> Shares:
+    """Return the shares of a budget that make the intervals of coefficients short.
+
+    An interval cannot lean on what is likely of X'X, so it needs X'X more than a selection does: the score's noise is
+    that of X'y plus b'b times that of X'X, and where the latter hides an eigenvalue of X'X an interval is the box.
+
+    Examples
+    --------
+    >>> coefficient_shares("add_or_remove_one")
+    Shares(xty=0.45, gram=0.52, yty=0.03, rows=0.0)
+    """
+    return Shares(0.45, 0.52, 0.03) if relation == "add_or_remove_one" else Shares(0.7, 0.595, 0.2)
+
+
+def _part(
+    moments: NoisyGram, columns: Sequence[int], constant: int | None, dummies: Bools | None
+) -> tuple[NoisyGram, int | None, Bools | None]:
+    """Return the moments of a model's columns, the constant's place among them, and their whole categories."""
+    chosen = np.asarray(columns, dtype=np.intp)
+    cut = np.ix_(chosen, chosen)
+    part = moments._replace(
+        gram=(moments.gram[cut] + moments.gram[cut].T) / 2.0,
+        xty=moments.xty[chosen],
+        gram_variance=moments.gram_variance[cut],
+        xty_variance=moments.xty_variance[chosen],
+        n_rows=max(moments.n_rows, len(chosen) + 1.0),
+    )
+    at = int(np.flatnonzero(chosen == constant)[0]) if constant is not None and constant in chosen else None
+    if dummies is None:
+        return part, at, None
+    return part, at, dummies[:, chosen] & (dummies[:, chosen].sum(axis=1) == dummies.sum(axis=1))[:, None]
+
+
+def _error_variance(part: NoisyGram, shrunken: Shrunken, privacy: Floats) -> float:
+    """Return the residual variance, freed of what the noise in X'y adds to the sum of squares, clipped to [0, 1].
+
+    y'y - 2 c'v + c'Gc with c = H v is quadratic in the noise of v, whose variance P is known: its mean is too large by
+    tr(H'GH P) - 2 tr(H P).
+    """
+    coef, linear, gram = shrunken
+    plain = part.yty - 2.0 * coef @ part.xty + coef @ gram @ coef
+    excess = np.sum((linear.T @ gram @ linear) * privacy) - 2.0 * np.sum(linear * privacy)
+    return float(np.clip((plain - excess) / max(part.n_rows - len(coef), 1.0), 0.0, 1.0))
+
+
+def _quantiles(
+    shrunken: Shrunken, rows: Floats, sampling: Floats, privacy: Floats, residual: float, level: float
+) -> Floats:
+    """Return Student's quantile for each combination: only the sampling part's variance is estimated."""
+    back = rows @ shrunken.map
+    estimated = np.sum((back @ sampling) * back, axis=1)
+    known = np.sum((back @ privacy) * back, axis=1)
+    share = np.divide(estimated, estimated + known, out=np.ones(len(rows)), where=estimated + known > 0)
+    found: Floats = stdtrit(residual / np.maximum(share, 1e-3) ** 2, (1.0 + level) / 2.0)
+    return found

@@ -1,0 +1,103 @@
+"""The classes of the canonical Lipschitz mechanism in float64: a search that says when floats do not decide."""
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Course:
+    """How far a search came.
+
+    Parameters
+    ----------
+    winner : int or None
+        The node that wins; None where floats did not decide.
+    nodes : ndarray
+        Structured: head, start, stop, log_energy, error, log_count, bound, parent, word.
+    left : ndarray of int
+        Nodes that may still win.
+    open_split : tuple of int or None
+        A node whose split was drawn but not decided, where it is cut, and its first word.
+    used : int
+        Number of words used.
+    """
+
+    winner: int | None
+    nodes: Any
+    left: Integers
+    open_split: tuple[int, int, int] | None
+    used: int
+
+
+def middle(start: int, stop: int, k: int) -> int:
+    """Split a range of tails where the distance from rank k has its geometric mean.
+
+    Between start + 1 and stop - 1.
+    """
+    return min(max(k + int(((start - k) * (stop - k)) ** 0.5), start + 1), stop - 1)
+
+
+def log_counts(n: int, k: int) -> Floats:
+    """Return the log of the number of k-sets that hold the best h of n, and not the next one.
+
+    Log of C(n - h - 1, k - h) for h = 0 .. k - 1; off by at most `count_error`.
+
+    Returns shape (k,).
+    """
+    head = np.arange(k)
+    steps = np.log((n - head - 1.0) / (k - head)).astype(np.longdouble)
+    found: Floats = np.cumsum(steps[::-1])[::-1].astype(np.float64)
+    return found
+
+
+def count_error(n: int, k: int) -> float:
+    """Bound the error of a log count, of a block or of a part of one.
+
+    A sum of k logs of at most log n, and some sixty splits whose shares have k factors each.
+    """
+    return float((k + 64.0) * (k + 64.0) * (1.0 + np.log(n)) * 2.0**-52 + (k + 64.0) * 64.0 * 2.0**-50)
+
+
+def search(ascending: Any, k: int, slope: float, gamma: float, gumbel: bool, words: Words) -> Course | None:
+    """Draw the class that wins, opening a block of classes only while it can.
+
+    None when there were too few words: the same with more of them takes the same course.
+
+    Cost: O((k + m) log m) for m splits, some hundred for most scores.
+
+    Shapes: ascending (d,).
+    """
+    compiled = importlib.import_module("discreet.kernels.top_k.lipschitz_search_compiled")
+    nodes = np.empty(len(words) + 2, dtype=compiled.NODE)
+    heap = np.empty(len(words) + 2, dtype=np.int64)
+    n = len(ascending)
+    status, winner, size, cut, used = compiled.search(
+        ascending, k, slope, gamma, gumbel, log_counts(n, k), words, nodes, heap, count_error(n, k)
+    )
+    if status == compiled.SHORT:
+        return None
+    found = winner if status == compiled.FOUND else None
+    pending = (winner, cut, used) if status == compiled.CLOSE and winner >= 0 else None
+    return Course(found, nodes, heap[:size], pending, used)
+
+
+def places(scores: Any, values: Any, starts: Integers, ties: Integers) -> Integers:
+    """Find scores by value and by their place among equal ones.
+
+    Indices into `scores`.
+
+    Cost: one look at each score.
+
+    Shapes: scores (d,), values (m,), starts (m + 1,); returns (len(ties).
+    """
+    compiled = importlib.import_module("discreet.kernels.top_k.lipschitz_search_compiled")
+    found: Integers = compiled.places(scores, scores.view(np.uint64), values, values.view(np.uint64), starts, ties)
+    return found

@@ -1,0 +1,198 @@
+"""The candidates of a request, of which there may be millions: their names, and how a release tells of them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
+from typing import Any, overload
+
+from typing_extensions import override
+
+from discreet.data.engine import Table
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
+from discreet.data.score_design import ScoreDesign
+from discreet.errors import InvalidParameterError
+from discreet.methods.base.method import Progress
+from discreet.methods.base.private_bounds import SOURCE
+from discreet.release import PublicColumn
+
+MOST_LISTED = 1000
+"""Up to so many names stand in a release; of more, their number and digest."""
+
+CHUNK = 2**16
+
+
+class Unnamed(Sequence[str]):
+    """Candidates of which the metadata tell the number and a pattern, for a plan without the table.
+
+    Parameters
+    ----------
+    own : sequence of str
+        Those that have names.
+    pattern : str
+        Of the others' names.
+    count : int
+        How many others there are.
+    """
+
+    def __init__(self, own: Sequence[str], pattern: str, count: int) -> None:
+        self._own, self._pattern, self._numbers = own, pattern, range(count)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._own) + len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    @override
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        return self._own[at] if at < len(self._own) else self._named(self._numbers[at - len(self._own)])
+
+    def _named(self, number: int) -> str:
+        return self._pattern.replace("*", f"#{number}", 1).replace("*", "")
+
+
+def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | None) -> Sequence[str]:
+    """Return the columns that may be selected, as far as they are known without a table.
+
+    Those that are named, else all declared ones but the target; not copied.
+    """
+    if candidates is not None:
+        return candidates
+    features = metadata.features
+    if features is None:
+        return tuple(name for name in metadata.columns if name != target)
+    own = tuple(name for name in metadata.columns if name != target and metadata.is_number(name))
+    listed = features.listed()
+    if listed is not None and (features.names is not None or metadata.layout is not None):
+        return listed if metadata.layout is not None or not own else (*own, *listed)
+    if features.count is not None:
+        unnamed = Unnamed(own, features.match, features.count)
+        if features.holds(unnamed[-1], is_long=False):
+            return unnamed
+    raise InvalidParameterError(
+        "The number of the features must be public for a plan without the table. Declare features.count, or name the "
+        "columns with --candidates."
+    )
+
+
+def features_in(table: Table, target: str) -> Sequence[str]:
+    """Return the columns of a wide table that may be selected, where nobody names them.
+
+    The features and the other numeric columns; categories are left out. Not copied where there are none.
+    """
+    found, metadata = table.feature_names(target), table.metadata
+    if all(metadata.is_number(name) for name in metadata.columns if name != target):
+        return found
+    return [name for name in found if metadata.is_number(name)]
+
+
+def columns_read(design: ScoreDesign) -> Sequence[str]:
+    """Return the names to look for in a table's header: of numbered features, which have none there, the ends.
+
+    The candidates and the target.
+    """
+    features = design.features
+    if design.metadata.layout is not None and len(features) > MOST_LISTED:
+        return (features[0], features[-1], design.target)
+    return design.columns
+
+
+def columns_progress(progress: Progress | None, n_features: int) -> Callable[[int], None] | None:
+    """Return what is told of columns, whose number is public.
+
+    For an engine.
+    """
+    return None if progress is None else lambda count: progress("Scoring columns", count, n_features)
+
+
+def candidates_record(names: Sequence[str]) -> Any:
+    """Return candidates as a request tells of them.
+
+    The names, or their ``count`` and the ``sha256`` of their list as JSON without spaces.
+
+    Examples
+    --------
+    >>> candidates_record(("a", "b"))
+    ['a', 'b']
+    >>> sorted(candidates_record([str(i) for i in range(2000)]))
+    ['count', 'sha256']
+    """
+    if isinstance(names, Unnamed):
+        return {"count": len(names)}
+    if len(names) <= MOST_LISTED:
+        return list(names)
+    digest = hashlib.sha256(b"[")
+    for first, part in _chunks(names):
+        digest.update(b"" if first else b",")
+        digest.update(json.dumps(part, separators=(",", ":"), ensure_ascii=False)[1:-1].encode())
+    digest.update(b"]")
+    return {"count": len(names), "sha256": digest.hexdigest()}
+
+
+def _chunks(names: Sequence[str]) -> Iterator[tuple[bool, list[str]]]:
+    rest, first = iter(names), True
+    while part := list(islice(rest, CHUNK)):
+        yield first, part
+        first = False
+
+
+def public_candidates(metadata: Metadata, target: str, names: Sequence[str]) -> tuple[PublicColumn, ...]:
+    """Say what was declared public about the columns of a request; of many candidates, once for all that are alike.
+
+    The candidates, the target, and the unit's column where there is one.
+    """
+    found = [_public(metadata, name, name, "candidate") for name in names] if len(names) <= MOST_LISTED else []
+    if not found:
+        found = list(_families(metadata, names))
+    found.append(_public(metadata, target, target, "target"))
+    if metadata.unit_id is not None:
+        source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
+        found.append(PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source))
+    return tuple(found)
+
+
+def _families(metadata: Metadata, names: Sequence[str]) -> Iterator[PublicColumn]:
+    """One entry for all listed columns with the same bounds and source, and one for the features."""
+    alike: dict[PublicColumn, int] = {}
+    own = _among(names, metadata.columns)
+    for name in metadata.columns:
+        if name in own:
+            entry = _public(metadata, name, "", "candidate")
+            alike[entry] = alike.get(entry, 0) + 1
+    for entry, count in sorted(alike.items(), key=lambda pair: -pair[1])[:MOST_LISTED]:
+        yield entry.model_copy(update={"name": f"{count:,} columns"})
+    if metadata.features is not None and len(names) > len(own):
+        yield _public_of(metadata.features, f"{len(names) - len(own):,} features", "candidate")
+
+
+def _among(names: Sequence[str], some: Collection[str]) -> set[str]:
+    """Those of some names that are candidates; many candidates are looked through once."""
+    if len(some) < 10:
+        return {name for name in some if name in names}
+    return set(some).intersection(names)
+
+
+def _public(metadata: Metadata, name: str, shown: str, role: Any) -> PublicColumn:
+    column = metadata.column(name)
+    if column is None:
+        return PublicColumn(name=shown, role=role, type="undeclared", source="not stated")
+    found = _public_of(column, shown, role)
+    return found.model_copy(update={"source": SOURCE}) if metadata.buys_bounds(name) else found
+
+
+def _public_of(column: NumericColumn | CategoryColumn, shown: str, role: Any) -> PublicColumn:
+    return PublicColumn(
+        name=shown,
+        role=role,
+        type=column.type,
+        lower=column.lower if isinstance(column, NumericColumn) else None,
+        upper=column.upper if isinstance(column, NumericColumn) else None,
+        levels=column.levels if isinstance(column, CategoryColumn) else None,
+        source=column.source or "not stated",
+    )

@@ -1,0 +1,149 @@
+"""What a private method is: public parameters, a cost known without data, one run."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from discreet.accounting.events import Event
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.release import FitRecord, HybridRecord, MomentsRecord, NoiseRecord, PublicColumn, SizeRecord, StepRecord
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done, how much more of it is done, and how much there is when that is public."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What leaves a method: drawn by its mechanism, nothing else.
+
+    Parameters
+    ----------
+    selected : tuple of str
+        Names of the selected columns, in the order of the candidates.
+    noise : NoiseRecord
+        The noise box of the last step; the preparation's unless an earlier step's release decides it.
+    steps : tuple of StepRecord
+        All priced parts, when there is more than one.
+    fit : FitRecord, optional
+        Coefficients.
+    moments : MomentsRecord, optional
+        Noisy moments.
+    by_size : tuple of SizeRecord
+        The best models by size, from the noisy moments.
+    hybrid : HybridRecord, optional
+        Weighted public points.
+    """
+
+    selected: tuple[str, ...]
+    noise: NoiseRecord
+    steps: tuple[StepRecord, ...] = ()
+    fit: FitRecord | None = None
+    moments: MomentsRecord | None = None
+    by_size: tuple[SizeRecord, ...] = ()
+    hybrid: HybridRecord | None = None
+
+
+class Preparation(ABC):
+    """A request checked against the metadata: everything about it is public.
+
+    Notes
+    -----
+    `event` is what will be done to the data, `delta` the one to convert it with. `noise` and `steps` are as they will
+    be, or at most: where an earlier step's release sets a later one's noise, the largest that it can set.
+    """
+
+    columns: Sequence[str]
+    is_proved: ClassVar[bool] = True
+    event: Event | None
+    delta: Fraction = Fraction(0)
+    noise: NoiseRecord
+    steps: tuple[StepRecord, ...] = ()
+    parameters: dict[str, Any]
+    public: tuple[PublicColumn, ...]
+    not_protected: tuple[str, ...]
+    target: str
+    candidates: Sequence[str]
+
+    def check_table(self, table: Table, charged: bool) -> None:
+        """Refuse a table for what is public about it, before anything is charged or read."""
+        del table, charged
+
+    @abstractmethod
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Open the rows and draw the outcome.
+
+        What was drawn.
+        """
+
+
+class Method(BaseModel, ABC):
+    """A private method: its constructor stores public parameters and checks their ranges."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: ClassVar[str]
+
+    @property
+    def takes_features(self) -> bool:
+        """Whether the candidates may be the features of a wide table, named by its header."""
+        return False
+
+    @abstractmethod
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
+        """Check a request against the metadata and fix its noise, without any data.
+
+        The cost, the noise, and a `run`.
+        """
+
+    @classmethod
+    def of(cls, **parameters: Any) -> "Method":
+        """Build the method, with a one-line error for a parameter out of range.
+
+        The method.
+        """
+        try:
+            return cls(**parameters)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0]) if first["loc"] else "parameters"
+            message = first["msg"].removeprefix("Value error, ")
+            if first["type"] == "extra_forbidden":
+                known = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
+                raise InvalidParameterError(
+                    f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are {known}."
+                ) from None
+            if message.startswith(f"{name} must"):
+                raise InvalidParameterError(message) from None
+            found = repr(first.get("input"))[:60]
+            raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={found}.") from None
+
+
+class Fitter(Method):
+    """A method that releases coefficients of a model whose columns are given."""
+
+    @abstractmethod
+    def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
+        """Return what a noise budget must know before the columns of a later selection are known.
+
+        The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
+        """
+
+    @abstractmethod
+    def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
+        """Refuse columns of which one could not be in a model, before it is known which of them will be."""
+
+    @abstractmethod
+    def prepare_within(
+        self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
+    ) -> Preparation:
+        """Check a request and fix its noise so that it spends a given budget.
+
+        The noise, and a `run`.
+        """

@@ -1,0 +1,83 @@
+"""What is public about a request, and what may be told while it runs."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Design
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata, NumericColumn, half_width
+from discreet.errors import InvalidParameterError
+from discreet.methods.base.candidates import public_candidates
+from discreet.methods.base.method import Progress
+from discreet.release import PublicColumn
+
+
+def rows_progress(progress: Progress | None, table: Table) -> Any:
+    """Return what is told of rows: only where their number is public, and all of them are sure to be read.
+
+    For an engine.
+    """
+    if progress is None or table.metadata.n_rows is None or table.row_count() is None:
+        return None
+    return lambda count: progress("Reading rows", count, table.metadata.n_rows)
+
+
+def models_progress(progress: Progress | None, n_models: int) -> Callable[[int], None] | None:
+    """Return what is told of models.
+
+    For a kernel.
+    """
+    return None if progress is None else lambda count: progress("Scoring models", count, n_models)
+
+
+def public_columns(metadata: Metadata, design: Design) -> Iterator[PublicColumn]:
+    """Say what was declared public about the columns of a request.
+
+    The candidates, the target, and the unit's column where there is one.
+    """
+    yield from public_candidates(metadata, design.target, design.candidates)
+
+
+LEAST_RATIO, MOST_RATIO = 1e-60, 1e60
+"""Of one unit to another: powers of them, times the most rows, are finite and normal floats."""
+
+
+def check_ratio(what: str, size: float, other_what: str, other: float) -> None:
+    """Refuse two sizes that no float can hold side by side."""
+    if not LEAST_RATIO <= size / other <= MOST_RATIO:
+        raise InvalidParameterError(
+            f"{what} must be within a factor of {MOST_RATIO:g} of {other_what}, but they are {size:.3g} and "
+            f"{other:.3g}. "
+            "Declare one of them in another unit."
+        )
+
+
+def check_slopes(design: Design) -> None:
+    """Refuse columns whose coefficients would be too large or too small for floats."""
+    for name in design.candidates:
+        column = design.metadata.declared(name)
+        if isinstance(column, NumericColumn):
+            _, half = half_width(column)
+            check_ratio("y_bound", design.unit_bound or design.bound, f"half the range of {name[:60]!r}", half)
+
+
+def not_protected(metadata: Metadata) -> tuple[str, ...]:
+    """Say what a guarantee leaves open.
+
+    Facts in words.
+    """
+    facts = [
+        "the metadata: bounds, levels and their sources",
+        "the request: target, candidates, parameters",
+        "that the computation took place, and how long it took",
+        "facts about groups of people that one unit more or less does not change",
+    ]
+    if metadata.neighboring is NeighboringRelation.REPLACE_ONE:
+        facts.insert(1, "the number of rows")
+    if metadata.unit.lower() not in ("person", "individual", "patient", "participant"):
+        facts.append(
+            f"a person with several rows as a person: the unit is one {metadata.unit}, so c rows of one person are "
+            "protected with c times epsilon"
+        )
+    return tuple(facts)

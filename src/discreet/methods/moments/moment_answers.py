@@ -1,0 +1,239 @@
+"""What noisy moments tell: the best models, and coefficients of any model, without the rows and for free."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import InvalidParameterError
+from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.regression import coefficients, own_units
+from discreet.kernels.sufficient_statistics.selection import (
+    MOST_WORK,
+    Penalty,
+    WeightedMoments,
+    best_models,
+    lasso_path,
+    r_squared,
+    unit_penalties,
+    weighted,
+)
+from discreet.methods.moments.noisy_sums import noisy_gram
+from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.release import CoefficientRecord, FitRecord, MomentsRecord, SizeRecord
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+class MomentAnswers:
+    """Answers from released moments; whatever is asked, nothing is spent.
+
+    Parameters
+    ----------
+    record : MomentsRecord
+        As it stands in a release.
+    most_work : float
+        Multiplications after which a search for the best models ends.
+
+    Notes
+    -----
+    Post-processing: the guarantee is that of the release.
+    """
+
+    def __init__(self, record: MomentsRecord, most_work: float = MOST_WORK) -> None:
+        self.record, self.most_work = record, most_work
+
+    @cached_property
+    def candidates(self) -> tuple[str, ...]:
+        """Names of the columns that models may have."""
+        return tuple(dict.fromkeys(owner for owner in self.record.owners if owner is not None))
+
+    @cached_property
+    def _constant(self) -> int | None:
+        return 0 if self.record.owners[:1] == (None,) else None
+
+    @cached_property
+    def _dummies(self) -> Bools:
+        """Columns of each category."""
+        owned = [np.array([owner == name for owner in self.record.owners]) for name in self.candidates]
+        wide = [columns for columns in owned if columns.sum() > 1]
+        return np.array(wide, dtype=np.bool_).reshape(-1, len(self.record.owners))
+
+    def _owned(self, names: Sequence[str | None]) -> Bools:
+        return np.array([owner in names for owner in self._owners], dtype=np.bool_)
+
+    @cached_property
+    def _moments(self) -> NoisyGram:
+        return noisy_gram(self.record)
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Columns that models are made of: all but the reference levels."""
+        return self._model(self.candidates)
+
+    @cached_property
+    def _owners(self) -> tuple[str | None, ...]:
+        return tuple(self.record.owners[j] for j in self._places)
+
+    @cached_property
+    def _kept(self) -> NoisyGram:
+        cut = np.ix_(self._places, self._places)
+        moments = self._moments
+        return moments._replace(
+            gram=moments.gram[cut],
+            xty=moments.xty[self._places],
+            gram_variance=moments.gram_variance[cut],
+            xty_variance=moments.xty_variance[self._places],
+        )
+
+    @cached_property
+    def _clean(self) -> CleanGram:
+        """Cleaned with all levels, which tell of each other; then without the references."""
+        whole = cleaned(self._moments, self._constant, self._dummies)
+        cut = np.ix_(self._places, self._places)
+        return whole._replace(gram=whole.gram[cut], error=whole.error[cut])
+
+    @cached_property
+    def _weighted(self) -> WeightedMoments:
+        return weighted(self._kept, self._clean)
+
+    def select(
+        self,
+        model_penalty: Penalty = "auto",
+        max_size: int | None = None,
+        forced: Sequence[str] = (),
+        groups: Sequence[Sequence[str]] = (),
+    ) -> tuple[tuple[str, ...], tuple[SizeRecord, ...]]:
+        """Return the best model, and the best of each size.
+
+        Returns (1) columns of the best model; (2) the best model of each size, with its R^2 corrected for the noise;
+        with a `least_criterion` where the search of that size was not finished, and the model is the best that it
+        came to.
+        """
+        space = ModelSpace.plan(self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None)
+        units = np.array([self._owned(unit) for unit in space.units], dtype=np.bool_).reshape(-1, len(self._owners))
+        always = self._owned((*space.forced, None))
+        penalties = unit_penalties(model_penalty, units, self._clean.n_rows)
+        best = best_models(self._weighted, units, always, penalties, space.max_size, self.most_work)
+        models = [self._owned(space.names(mask)) | always for mask in best.masks]
+        values, errors = r_squared(self._kept, self._clean, self._weighted, models, always)
+        z = NormalDist().inv_cdf(0.975)
+        by_size = tuple(
+            SizeRecord(
+                size=mask.bit_count(),
+                columns=space.names(mask),
+                criterion=float(criterion),
+                r_squared=float(value),
+                r_squared_low=float(max(value - z * error, 0.0)),
+                r_squared_high=float(min(value + z * error, 1.0)),
+                least_criterion=float(least) if math.isfinite(least) else None,
+            )
+            for mask, criterion, least, value, error in zip(
+                best.masks, best.criteria, best.least, values, errors, strict=True
+            )
+        )
+        return space.names(best.mask), by_size
+
+    def fit(self, columns: Sequence[str] | None = None, confidence: float = 0.95) -> FitRecord:
+        """Return the coefficients of a model in the columns' own units.
+
+        Estimates, and intervals that hold the sampling and the privacy noise.
+        """
+        names = tuple(columns) if columns is not None else self.candidates
+        unknown = [name for name in names if name not in self.candidates]
+        if unknown or len(set(names)) < len(names):
+            raise InvalidParameterError(
+                "A model must have columns of the moments, each once, but "
+                f"{repr(unknown[0][:60]) + ' is none' if unknown else 'one repeats'}. Choose among "
+                f"{', '.join(self.candidates)[:200]}."
+            )
+        if not 0.0 < confidence < 1.0:
+            raise InvalidParameterError(f"confidence must lie in (0, 1), but confidence={confidence}.")
+        at = self._model(names)
+        record = self.record
+        if not at:
+            return FitRecord(family="linear", confidence=confidence, coefficients=())
+        constant = 0 if self._constant is not None else None
+        rows, offset = own_units(
+            np.array([record.half_widths[j] for j in at]),
+            np.array([record.centers[j] for j in at]),
+            record.y_bound,
+            record.y_center,
+            constant,
+        )
+        found = coefficients(
+            self._moments,
+            at,
+            confidence,
+            combinations=rows,
+            offset=offset,
+            constant=self._constant,
+            dummies=self._dummies,
+        )
+        sampling, privacy = np.diagonal(found.covariance_sampling), np.diagonal(found.covariance_privacy)
+        listed = tuple(
+            CoefficientRecord(
+                name=record.labels[j],
+                column=record.owners[j],
+                level=record.labels[j].removeprefix(f"{record.owners[j]}=") if self._is_dummy(j) else None,
+                estimate=float(found.coef[k]),
+                low=float(found.low[k]),
+                high=float(found.high[k]),
+                sampling_variance=max(float(sampling[k]), 0.0),
+                privacy_variance=max(float(privacy[k]), 0.0),
+                uninformative=bool(found.uninformative[k]),
+            )
+            for k, j in enumerate(at)
+        )
+        return FitRecord(
+            family="linear",
+            confidence=confidence,
+            coefficients=listed,
+            residual_sd=float((found.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
+            r_squared=self._r_squared(at),
+        )
+
+    def lasso_path(self) -> tuple[Floats, Floats]:
+        """Return the lasso's path on the scaled columns, the noise weighed in.
+
+        Returns (1) decreasing; (2) of the columns `labels`, in units of y's bound per half range.
+
+        Returns shape penalties (n_knots,), coefficients (n_knots, p).
+        """
+        return lasso_path(self._weighted, self._owned((None,)))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the columns that models are made of."""
+        return tuple(self.record.labels[j] for j in self._places)
+
+    def _model(self, names: Sequence[str]) -> list[int]:
+        """Places of a model's columns: with a constant, a category's most frequent level is its reference."""
+        left_out = self._references if self._constant is not None else frozenset[int]()
+        places = enumerate(self.record.owners)
+        return [j for j, owner in places if owner is None or (owner in names and j not in left_out)]
+
+    @cached_property
+    def _references(self) -> frozenset[int]:
+        """The level of each category that the noisy counts hold most frequent: against a rare one nothing is sharp."""
+        counts = np.where(self._dummies, np.diagonal(self._moments.gram), -np.inf)
+        return frozenset(int(j) for j in counts.argmax(axis=1)) if len(counts) else frozenset()
+
+    @property
+    def _squared_length(self) -> float:
+        """By which unit rows were divided, in the mean; 1 for plain rows."""
+        if self.record.constant == 1.0:
+            return 1.0
+        return float(self._clean.n_rows / max(self._clean.gram[0, 0], 1e-3 * self._clean.n_rows))
+
+    def _is_dummy(self, j: int) -> bool:
+        return bool(self._dummies[:, j].any())
+
+    def _r_squared(self, at: Sequence[int]) -> float:
+        model = np.isin(self._places, list(at))
+        return float(r_squared(self._kept, self._clean, self._weighted, [model], self._owned((None,)))[0][0])

@@ -1,0 +1,371 @@
+"""Noisy moments: sums of products bought once, then any model, coefficient or criterion for free."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from discreet.accounting.events import ComposedEvent, Event, event_record
+from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Design
+from discreet.data.engine import Table
+from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.errors import InvalidParameterError
+from discreet.kernels.rows.unit_rows import shortest_length
+from discreet.kernels.sufficient_statistics.regression import coefficient_shares
+from discreet.kernels.sufficient_statistics.shares import clip_level, cost, selection_shares
+from discreet.mechanisms.additive import MAX_SCALE
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
+from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.methods.base.private_bounds import sides_of, widest
+from discreet.methods.base.ranges import RANGES, Delta, Epsilon
+from discreet.methods.base.request_facts import check_slopes, not_protected, public_columns, rows_progress
+from discreet.methods.moments.noisy_sums import CLAIM, NoisySums
+from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.methods.subset_selection.setting import Setting
+from discreet.methods.subset_selection.tuning import Tuning, buy
+from discreet.release import MomentsRecord, StepRecord
+
+Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
+
+TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100)}
+"""Of epsilon, for each part that is bought before the moments."""
+
+TYPICAL_ROWS = 3_000
+"""Guess of the number of rows where it is private, which decides how hard a bought clip of the target cuts."""
+
+COUNT_SHARE = 0.02
+"""Of the budget for the moments, for the number of rows where it is private."""
+
+
+class MomentsMethod(Fitter):
+    """A method that buys noisy moments. Its subclasses document the parameters, and say what they make of them."""
+
+    epsilon: Epsilon = 1.0
+    delta: Delta = 0.0
+    y_bound: Annotated[float, RANGES["y_bound"]] | Literal["private"] | None = None
+    y_quantile: Annotated[float, RANGES["y_quantile"]] | None = None
+    y_center: Annotated[float, RANGES["y_center"]] | None = None
+    row_norm: Annotated[float, RANGES["row_norm"]] | None = None
+    fit_intercept: bool = True
+    confidence: Annotated[float, RANGES["confidence"]] = 0.95
+
+    @property
+    @abstractmethod
+    def question(self) -> str:
+        """What the budget inside the moments is split for: "selection" or "coefficients"."""
+
+    @abstractmethod
+    def check(self, candidates: tuple[str, ...]) -> None:
+        """Refuse what the answers would refuse, before anything is spent.
+
+        Parameters
+        ----------
+        candidates : tuple of str
+            Columns of the moments.
+        """
+
+    @abstractmethod
+    def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return what the method makes of its moments.
+
+        Parameters
+        ----------
+        record : MomentsRecord
+            The released moments.
+        names : tuple of str
+            Their columns.
+
+        Returns
+        -------
+        dict
+            Fields of an `Outcome`.
+        """
+
+    def declared_moments(self, design: Design) -> dict[str, tuple[float, float]]:
+        """Return mean and variance, on the scaled columns, of what is declared public.
+
+        Parameters
+        ----------
+        design : Design
+            The row map.
+
+        Returns
+        -------
+        dict of str to (float, float)
+            By candidate.
+        """
+        del design
+        return {}
+
+    uncorrelated: bool = False
+    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
+
+    @property
+    def has_unit_rows(self) -> bool:
+        """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
+        return False
+
+    def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
+        """Return the sums that would be bought.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the moments; default all declared ones but the target.
+
+        Returns
+        -------
+        NoisySums
+            With the widest bounds that can come out, where bounds are bought.
+        """
+        design = self._design(metadata, target, columns)
+        if self.row_norm is not None:
+            design = replace(design, row_norm=self.row_norm)
+        elif self.has_unit_rows and not metadata.buys_bounds(target):
+            shortest = shortest_length(len(design.candidates))
+            design = replace(design, unit_bound=design.bound, bound=design.bound / shortest)  # nothing is clipped
+        return NoisySums(design, self.fit_intercept, self.declared_moments(design), self.uncorrelated)
+
+    def _design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
+        bound = None if self.y_bound == "private" else self.y_bound
+        return Design.plan(widest(metadata), target, columns, self.y_center, bound, least=int(columns is None))
+
+    def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
+        """Refuse columns of which one has a coefficient that no float can hold.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str
+            Numeric, and any number of them.
+
+        Raises
+        ------
+        InvalidParameterError
+            Naming the first such column.
+        """
+        check_slopes(self._design(metadata, target, columns))
+
+    def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
+        """Return what a noise budget must know before the columns of a later selection are known.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str, optional
+            The most columns there can be.
+
+        Returns
+        -------
+        tuple of int
+            The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
+        """
+        return self.sums(metadata, target, columns).size
+
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedMoments":
+        """Check the request and calibrate its noise, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, numeric.
+        candidates : sequence of str, optional
+            Columns of the moments; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedMoments
+            The cost, the noise, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When names or parameters do not fit.
+        MetadataError
+            When a column lacks bounds or levels.
+        """
+        sums = self.sums(metadata, target, candidates)
+        bought = self._bought(metadata, sums.design)
+        epsilon = exact_epsilon(self.epsilon)
+        tuning = self._tuning(metadata, sums, {name: epsilon * TUNING_SHARES[name] for name in bought})
+        others = tuple(part.event for part in tuning.parts)
+        budget = NoiseBudget.of(epsilon, exact_delta(self.delta), *sums.size, others)
+        return PreparedMoments(self, sums, tuning, budget)
+
+    def prepare_within(
+        self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
+    ) -> "PreparedMoments":
+        """Check a request and fix its noise so that it spends a given budget.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the moments.
+        budget : NoiseBudget
+            What it may spend.
+
+        Returns
+        -------
+        PreparedMoments
+            The noise, and a `run`.
+        """
+        sums = self.sums(metadata, target, columns)
+        if self._bought(metadata, sums.design):
+            raise InvalidParameterError(
+                "A later step must have public bounds: declare the bounds of its columns, and give y_bound a number."
+            )
+        return PreparedMoments(self, sums, self._tuning(metadata, sums, {}), budget)
+
+    def _bought(self, metadata: Metadata, design: Design) -> list[str]:
+        wanted = {"bounds": bool(sides_of(metadata, design.columns)), "y_bound": self.y_bound == "private"}
+        return [name for name in TUNING_SHARES if wanted[name]]
+
+    def _tuning(self, metadata: Metadata, sums: NoisySums, budget: dict[str, Fraction]) -> Tuning:
+        # The exponential mechanism: it costs an eighth of epsilon^2 beside Gaussian noise (privacy specification 7.1).
+        setting = Setting(sums.design, ModelSpace.plan(sums.design.candidates[:1]), 1.0, self.fit_intercept)
+        bound = None if self.y_bound == "private" else self.y_bound
+        return Tuning(
+            metadata,
+            setting,
+            "gumbel",
+            "exponential",
+            budget,
+            exact_epsilon(self.epsilon) - sum(budget.values(), Fraction(0)),
+            self.y_center,
+            bound,
+            1.0,
+            self._clip_level(metadata, sums),
+            None,
+            metadata.n_rows,
+        )
+
+    def _clip_level(self, metadata: Metadata, sums: NoisySums) -> Fraction:
+        """Which quantile of |y - y_center| the target is clipped to, where that is bought."""
+        if self.y_quantile is not None:
+            return exact(self.y_quantile, "y_quantile")
+        if self.question == "coefficients":
+            return Fraction(95, 100)
+        # The noise of X'y at a delta of about 1e-6: it need not be exact, the best level is flat.
+        noise = (8.4 if metadata.n_rows is not None else 4.2) / self.epsilon
+        level = clip_level(noise, metadata.n_rows or self.n0 or TYPICAL_ROWS, 1.0 / max(len(sums.columns) - 1, 1))
+        return min(exact(level, "y_quantile"), Fraction(99, 100))
+
+    def shares(self, relation: NeighboringRelation, sums: NoisySums, pure: bool) -> Shares4:
+        """Return how the budget inside the moments is split.
+
+        Parameters
+        ----------
+        relation : NeighboringRelation
+            Of the metadata.
+        sums : NoisySums
+            What is bought.
+        pure : bool
+            Whether the noise is Laplace's, for which nothing is free.
+
+        Returns
+        -------
+        tuple of Fraction
+            Of X'y, X'X, y'y and the number of rows.
+        """
+        # Laplace noise adds up what the blocks change by, whatever the relation: nothing is free.
+        replaces = relation is NeighboringRelation.REPLACE_ONE and not pure
+        name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
+        public = not sums.paid.any()
+        found = coefficient_shares(name) if self.question == "coefficients" else selection_shares(name, public)
+        counted = sums.design.metadata.n_rows is None
+        found = found._replace(rows=COUNT_SHARE if counted else 0.0)
+        # Homogeneous in the shares, so that dividing by the cost makes it 1; a hair more, for it is a float.
+        total = exact(cost(found, name), "share") * (1 + Fraction(1, 10**12))
+        xty, gram, yty, rows = (exact(share, "share") / total for share in found)
+        return xty, gram, yty, rows
+
+
+class PreparedMoments(Preparation):
+    """A request of a `MomentsMethod` with its noise fixed.
+
+    Parameters
+    ----------
+    method : MomentsMethod
+        The parameters.
+    sums : NoisySums
+        What is bought.
+    tuning : Tuning
+        What is bought before.
+    budget : NoiseBudget
+        Of the sums.
+    """
+
+    def __init__(self, method: MomentsMethod, sums: NoisySums, tuning: Tuning, budget: NoiseBudget) -> None:
+        self.method, self.sums, self.tuning, self.budget = method, sums, tuning, budget
+        design, metadata = sums.design, tuning.metadata
+        method.check(design.candidates)
+        check_slopes(design)
+        self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
+        events: tuple[Event, ...] = (*(part.event for part in tuning.parts), budget.event())
+        self.event = events[0] if len(events) == 1 else ComposedEvent(events)
+        self.delta = exact_delta(method.delta)
+        self.purchases = sums.purchases(method.shares(metadata.neighboring, sums, budget.rho is None))
+        if max(purchase.scale(budget) for purchase in self.purchases) > MAX_SCALE:
+            raise InvalidParameterError("The noise must fit in 64 bits. Raise epsilon, or lower rows_per_unit.")
+        self.noise = self.purchases[0].noise(budget, CLAIM)
+        self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
+        self.parameters = {
+            **method.model_dump(mode="json", exclude_none=True, by_alias=True),
+            "y_bound": method.y_bound or design.unit_bound or design.bound,
+            "y_center": design.center,
+        }
+        self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
+
+    def _moments_steps(self) -> tuple[StepRecord, ...]:
+        """One price for all sums: what one row does to them together."""
+        record = StepRecord(name="moments", event=event_record(self.budget.event()), noise=self.noise)
+        return (record,)
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Add up the moments, add the noise, and compute what was asked from the result alone.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of the rows where their number is public.
+
+        Returns
+        -------
+        Outcome
+            The moments, and what the method makes of them.
+
+        Notes
+        -----
+        Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of bought bound.
+        """
+        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
+        sums = replace(self.sums, design=tuned.setting.design)
+        record = sums.draw(tuned.moments, self.purchases, self.budget, rng)
+        found = self.method.outcome(record, self.sums.design.candidates)
+        return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **found)

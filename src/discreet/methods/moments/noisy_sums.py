@@ -1,0 +1,272 @@
+"""Second moments of a design, bought once with additive noise: which sums, at which sensitivity, in which record."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.accounting.guarantee import exact
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Design
+from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.rows.unit_rows import CONSTANT
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.noise_budget import NoiseBudget, Purchase
+from discreet.release import MomentsRecord
+
+Integers = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+CLAIM = "methods/moments/noisy_moments.privacy.md"
+BLOCKS = ("X'y", "diagonal of X'X", "X'X", "y'y", "rows")
+Sensitivity = tuple[Fraction, Fraction, str]
+
+
+@dataclass(frozen=True)
+class NoisySums:
+    """The sums of products of a design's columns that a request releases, block by block.
+
+    Parameters
+    ----------
+    design : Design
+        The row map.
+    fit_intercept : bool
+        Whether the constant is a column of X.
+    known : dict of str to (float, float)
+        Mean and variance, on the scaled columns, of candidates whose distribution is declared public.
+    uncorrelated : bool
+        Whether those candidates are declared uncorrelated.
+    """
+
+    design: Design
+    fit_intercept: bool
+    known: Mapping[str, tuple[float, float]]
+    uncorrelated: bool
+
+    # ---- which sums
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Places of X's columns among the design's cells."""
+        first = 1 if self.is_unit or not self.fit_intercept else 0  # unit rows have a constant of their own
+        return tuple(range(first, self.design.n_columns - 1))
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether rows are divided by the length of their x."""
+        return self.design.unit_bound is not None
+
+    @cached_property
+    def owners(self) -> tuple[str | None, ...]:
+        """The candidate of each column of X, None for the constant."""
+        widths = zip(self.design.candidates, self.design.widths, strict=True)
+        owned: list[str | None] = [name for name, width in widths for _ in range(width)]
+        return (None, *owned) if self.fit_intercept else tuple(owned)
+
+    @cached_property
+    def paid(self) -> Bools:
+        """Entries of X'X that are released with noise; the others are public, or zero by their meaning."""
+        owners = np.array([owner or "" for owner in self.owners])
+        wide = np.array([width > 1 for width in self._widths])
+        paid = ~((owners[:, None] == owners[None, :]) & wide[:, None])  # two levels of a category never meet
+        np.fill_diagonal(paid, True)
+        public = np.array([(owner is None and not self.is_unit) or owner in self.known for owner in self.owners])
+        both = public[:, None] & public[None, :]
+        if not self.uncorrelated:
+            both &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
+        found: Bools = paid & ~both
+        return found
+
+    @cached_property
+    def _widths(self) -> tuple[int, ...]:
+        widths = [width for width in self.design.widths for _ in range(width)]
+        return (1, *widths) if self.fit_intercept else tuple(widths)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The most numbers that are released, and what bounds their scales from below: see `NoiseBudget.of`."""
+        n_numbers = len(self.columns) * (len(self.columns) + 3) // 2 + 2
+        return n_numbers, int(GRID**2 * min(1, self._squared_norm() or 1) / 2)
+
+    # ---- at which sensitivity
+
+    def purchases(self, shares: tuple[Fraction, Fraction, Fraction, Fraction]) -> tuple[Purchase, ...]:
+        """Return the blocks with their sensitivities, leaving out those that need no noise.
+
+        One a block, X'X in two: its diagonal, and what is beside it.
+
+        Claim: ``noisy_moments.privacy.md``.
+
+        Source: Privacy specification 6.1.
+        """
+        replaces = self.design.metadata.neighboring is NeighboringRelation.REPLACE_ONE
+        m = self._squared_norm()
+        # Squared l2 and l1 sensitivity of each block in scaled units, the former's root in words.
+        in_box = self.design.row_norm is None and not self.is_unit
+        l1 = m if in_box else _root_up(m * len(self.columns))
+        of_xty = (4 * m, 2 * l1, "2 sqrt(m)") if replaces else (m, l1, "sqrt(m)")
+        one = (Fraction(1), Fraction(1), "1")
+        diagonal, beside = self._gram_sensitivity(m, replaces)
+        table = (of_xty, diagonal, beside, one, one)
+        off_diagonal = bool(np.triu(self.paid, 1).any())
+        wanted = (True, bool(np.diagonal(self.paid).any()), off_diagonal, True, not replaces)
+        parts = (shares[0], shares[1], shares[1], shares[2], shares[3])
+        c, unit = self.design.metadata.rows_per_unit, GRID * GRID
+        return tuple(
+            Purchase(name, l2 * (c * unit) ** 2, l1 * c * unit, share, unit, f"{c} x {words}" if c > 1 else words)
+            for name, (l2, l1, words), share, is_wanted in zip(BLOCKS, table, parts, wanted, strict=True)
+            if is_wanted
+        )
+
+    def _gram_sensitivity(self, m: Fraction, replaces: bool) -> tuple[Sensitivity, Sensitivity]:
+        """Of X'X: squared l2, l1, and the l2 in words, for its diagonal and for what is beside it.
+
+        Noise that is sqrt(2) larger on the diagonal weighs changes by the Frobenius norm. Where all that moves is a
+        row of a box, added or removed, equal noise is better: the diagonal's squares add up to m, not m^2.
+        """
+        one = 1 if self.fit_intercept else 0
+        if self.design.row_norm is not None or self.is_unit:
+            l1 = m * (len(self.columns) + 1) / 2 * (2 if replaces else 1)
+            twice, words = (2, "sqrt(2) m") if replaces else (1, "m")
+            return (twice * m * m, l1, words), (twice * m * m / 2, l1, f"{words} / sqrt(2)")
+        if replaces:
+            groups = sum(width > 1 for width in self.design.widths)
+            l1 = m * (m - 1) + len(self.design.widths) + groups
+            return (2 * m * m, l1, "sqrt(2) m"), (m * m, l1, "m")
+        triangle = (m * (m + 1) / 2 - one, m * (m + 1) / 2 - one, "sqrt(m (m + 1) / 2)")
+        return triangle, triangle
+
+    def _squared_norm(self) -> Fraction:
+        """m: bound of |x|^2 over rows, the constant included where it is a column."""
+        if self.is_unit:
+            return Fraction(1)
+        one = 1 if self.fit_intercept else 0
+        if self.design.row_norm is not None:
+            return one + exact(self.design.row_norm, "row_norm") ** 2
+        return Fraction(one + len(self.design.candidates))
+
+    # ---- in which record
+
+    def draw(
+        self, moments: Integers, purchases: tuple[Purchase, ...], budget: NoiseBudget, rng: Source
+    ) -> MomentsRecord:
+        """Add the noise to the exact sums.
+
+        Fit for release.
+
+        Shapes: moments (n_columns, n_columns).
+        """
+        by_name = {purchase.name: purchase for purchase in purchases}
+
+        def bought(name: str, values: list[int]) -> tuple[list[int], float]:
+            return by_name[name].draw(values, budget, rng), by_name[name].variance(budget)
+
+        at = np.array(self.columns)
+        xty, xty_variance = bought("X'y", [int(v) for v in moments[at, -1]])
+        yty, yty_variance = bought("y'y", [int(moments[-1, -1])])
+        n_rows, n_variance = float(self.design.metadata.n_rows or 0), 0.0
+        if self.design.metadata.n_rows is None:
+            counted, variance = bought("rows", [int(moments[0, 0])])
+            n_rows, n_variance = max(counted[0] / GRID**2, 1.0), variance / GRID**4
+        gram, gram_variance = self._public_gram(n_rows, n_variance)
+        for name, places in ((BLOCKS[1], np.diag(np.diagonal(self.paid))), (BLOCKS[2], np.triu(self.paid, 1))):
+            pairs = np.argwhere(places)
+            noisy, variance = bought(name, [int(moments[at[i], at[j]]) for i, j in pairs]) if len(pairs) else ([], 0.0)
+            for (i, j), value in zip(pairs, noisy, strict=True):
+                gram[i][j] = gram[j][i] = value
+                gram_variance[i][j] = gram_variance[j][i] = variance
+        return self._record(gram, xty, yty[0], gram_variance, xty_variance, yty_variance, n_rows, n_variance)
+
+    def _public_gram(self, n_rows: float, n_variance: float) -> tuple[list[list[int]], list[list[float]]]:
+        """Return what is declared of X'X, and how far the table's own sums may lie from it, as a variance."""
+        mean = np.array([1.0 if owner is None else self.known.get(owner, (0.0, 0.0))[0] for owner in self.owners])
+        spread = np.array([0.0 if owner is None else self.known.get(owner, (0.0, 0.0))[1] for owner in self.owners])
+        second = np.outer(mean, mean) + np.diag(spread)
+        square = np.diag(second)
+        public = ~self.paid & ((square[:, None] * square[None, :]) > 0)
+        # |x_i x_j| <= 1, so Var(x_i x_j) <= E x_i^2 x_j^2 <= min(E x_i^2, E x_j^2); the constant's square is no chance.
+        sampled = np.minimum(square[:, None], square[None, :]) - second**2
+        constant = np.array([owner is None for owner in self.owners])
+        sampled[constant[:, None] & constant[None, :]] = 0.0
+        gram = np.where(public, second * n_rows, 0.0) * GRID**2
+        variance = np.where(public, np.maximum(sampled, 0.0) * n_rows + second**2 * n_variance, 0.0) * GRID**4
+        return np.rint(gram).astype(object).tolist(), variance.tolist()
+
+    def _record(
+        self,
+        gram: list[list[int]],
+        xty: list[int],
+        yty: int,
+        gram_variance: list[list[float]],
+        xty_variance: float,
+        yty_variance: float,
+        n_rows: float,
+        n_rows_variance: float,
+    ) -> MomentsRecord:
+        centers, halves, labels = [], [], []
+        for owner, label in zip(self.owners, self._labels(), strict=True):
+            column = None if owner is None else self.design.metadata.declared(owner)
+            middle, half = half_width(column) if isinstance(column, NumericColumn) else (0.0, 1.0)
+            centers.append(middle)
+            halves.append(half)
+            labels.append(label)
+        return MomentsRecord(
+            grid=GRID,
+            constant=CONSTANT if self.is_unit else 1.0,
+            labels=tuple(labels),
+            owners=self.owners,
+            centers=tuple(centers),
+            half_widths=tuple(halves),
+            y_center=self.design.center,
+            y_bound=self.design.bound,
+            n_rows=n_rows,
+            n_rows_variance=n_rows_variance,
+            gram=tuple(tuple(int(v) for v in row) for row in gram),
+            xty=tuple(xty),
+            yty=yty,
+            gram_variance=tuple(tuple(row) for row in gram_variance),
+            xty_variance=(xty_variance,) * len(xty),
+            yty_variance=yty_variance,
+        )
+
+    def _labels(self) -> list[str]:
+        labels = ["(intercept)"] if self.fit_intercept else []
+        for name in self.design.candidates:
+            column = self.design.metadata.declared(name)
+            levels = column.levels if isinstance(column, CategoryColumn) else None
+            labels += [f"{name}={level}" for level in levels] if levels else [name]
+        return labels
+
+
+def noisy_gram(record: MomentsRecord) -> NoisyGram:
+    """Return released moments in scaled units.
+
+    What the kernels compute with.
+    """
+    unit = float(record.grid) ** 2
+    # A constant that is not 1 is made 1, and its noise with it.
+    each = np.array([1.0 if owner is not None else 1.0 / record.constant for owner in record.owners])
+    both = np.outer(each, each)
+    return NoisyGram(
+        np.array(record.gram, dtype=object).astype(np.float64).reshape(len(each), -1) / unit * both,
+        np.array(record.xty, dtype=object).astype(np.float64) / unit * each,
+        record.yty / unit,
+        np.array(record.gram_variance, dtype=np.float64).reshape(len(each), -1) / unit**2 * both**2,
+        np.array(record.xty_variance, dtype=np.float64) / unit**2 * each**2,
+        record.yty_variance / unit**2,
+        float(record.n_rows),
+        record.n_rows_variance,
+    )
+
+
+def _root_up(value: Fraction) -> Fraction:
+    """A rational number no smaller than the square root."""
+    scale = 10**12
+    return Fraction(math.isqrt(math.ceil(value * scale * scale)) + 1, scale)

@@ -1,0 +1,1 @@
+"""Coefficients with intervals: linear, logistic, Poisson."""

@@ -1,0 +1,329 @@
+"""Coefficients of logistic and Poisson regressions from noisy sums at a few points (privacy specification 6.2)."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, field_validator
+
+from discreet.accounting.events import event_record
+from discreet.accounting.guarantee import exact_delta, exact_epsilon
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Cells, Design
+from discreet.data.engine import Table
+from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.errors import InvalidParameterError
+from discreet.kernels.glm.families import Family
+from discreet.kernels.glm.noisy_newton import Fit, Problem, Request, attainable_sd, noisy_newton
+from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
+from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.methods.base.ranges import RANGES, Delta, Epsilon
+from discreet.methods.base.request_facts import not_protected, public_columns, rows_progress
+from discreet.methods.regression.perturbed_logistic import PreparedPerturbation
+from discreet.methods.regression.terms import Terms
+from discreet.release import NoiseRecord, StepRecord
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+CLAIM = "methods/regression/generalized_linear.privacy.md"
+
+LEAST_SCALE = 2**22
+"""No noise is smaller than this many whole steps: it bounds what the lattice costs, and is far below any noise."""
+
+TYPICAL_ROWS = 10_000
+"""Guess of the number of rows where it is private: it decides how many passes there are, nothing else."""
+
+
+class GeneralizedLinear(Fitter):
+    """A regression with a canonical link. Its subclasses document the parameters."""
+
+    family_name: ClassVar[Literal["logistic", "poisson"]]
+
+    epsilon: Epsilon = 1.0
+    delta: Delta = 1e-6
+    confidence: Annotated[float, RANGES["confidence"]] = 0.95
+    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
+    fit_intercept: bool = True
+
+    @field_validator("delta")
+    @classmethod
+    def _delta_in_range(cls, value: float) -> float:
+        if exact_delta(value) == 0 and cls.family_name != "logistic":
+            raise ValueError(f"delta must lie in (0, 1) for a {cls.name} regression, such as 1e-6, but it is 0.")
+        return value
+
+    @field_validator("fit_intercept")
+    @classmethod
+    def _always_an_intercept(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError(f"fit_intercept must be true for a {cls.name} regression.")
+        return value
+
+    @abstractmethod
+    def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
+        """Return the response's law, and center and bound of its cells.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+
+        Returns
+        -------
+        family : Family
+            With the response's public range.
+        center, bound : float
+            In the target's unit.
+        """
+
+    def design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
+        """Return the row map of a request.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the model; default all declared ones but the target.
+
+        Returns
+        -------
+        Design
+            With the response between -1 and 1.
+        """
+        _, center, bound = self.family(metadata, target)
+        return Design.plan(metadata, target, columns, center, bound, least=int(columns is None))
+
+    def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
+        """Return what a noise budget must know before the columns of a later selection are known.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str, optional
+            The most columns there can be.
+
+        Returns
+        -------
+        tuple of int
+            The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
+        """
+        p = self.design(metadata, target, columns).n_columns - 1
+        return 3 * p * (p + 3) // 2, LEAST_SCALE
+
+    def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
+        """Refuse columns of which one could not be in a model: there is none among numeric ones.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str
+            Numeric, and any number of them.
+        """
+        self.design(metadata, target, columns)
+
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
+        """Check the request and calibrate its noise, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        candidates : sequence of str, optional
+            Columns of the model; default all declared ones but the target.
+
+        Returns
+        -------
+        Preparation
+            The cost, the noise, and a `run`.
+        """
+        size = self.size(metadata, target, candidates)
+        budget = NoiseBudget.of(exact_epsilon(self.epsilon), exact_delta(self.delta), *size)
+        return self.prepare_within(metadata, target, candidates, budget)
+
+    def prepare_within(
+        self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
+    ) -> Preparation:
+        """Check a request and fix its noise so that it spends a given budget.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response.
+        columns : sequence of str or None
+            Columns of the model.
+        budget : NoiseBudget
+            What it may spend.
+
+        Returns
+        -------
+        Preparation
+            The noise, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When the budget is a pure one, or its noise does not fit in 64 bits.
+        """
+        design = self.design(metadata, target, columns)
+        if budget.rho is None and self.family_name == "logistic":
+            return PreparedPerturbation(self, design, budget)
+        if budget.rho is None:
+            raise InvalidParameterError(f"A {self.name} regression needs a delta, such as 1e-6. Give one.")
+        return PreparedGlm(self, design, budget)
+
+
+class PreparedGlm(Preparation):
+    """A request of a `GeneralizedLinear` with its budget fixed.
+
+    Parameters
+    ----------
+    method : GeneralizedLinear
+        The parameters.
+    design : Design
+        The row map.
+    budget : NoiseBudget
+        Gaussian.
+    """
+
+    def __init__(self, method: GeneralizedLinear, design: Design, budget: NoiseBudget) -> None:
+        self.method, self.design, self.budget = method, design, budget
+        metadata = design.metadata
+        self.terms = Terms(design)
+        self.problem = self._problem()
+        self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
+        self.event = budget.event()
+        self.delta = exact_delta(method.delta)
+        self.parameters = {**method.model_dump(mode="json", exclude_none=True), "y_center": design.center}
+        self.parameters["y_bound"] = design.bound
+        self.noise = self._noise()
+        self.steps: tuple[StepRecord, ...] = (
+            StepRecord(name="coefficients", event=event_record(self.event), noise=self.noise),
+        )
+        self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
+
+    @property
+    def _rho(self) -> Fraction:
+        return self.budget.rho or Fraction(0)
+
+    def _noise(self) -> NoiseRecord:
+        mu = math.sqrt(2.0 * float(self._rho))
+        return NoiseRecord(
+            mechanism="discrete_gaussian",
+            noise="gaussian",
+            sensitivity=1.0,
+            scale=1.0 / mu,
+            unit="what one unit can change in all sums together",
+            formula="1: of residuals times columns and weighted products of columns, over a few passes",
+            numerics="exact draw on whole steps",
+            claim=CLAIM,
+        )
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Ask for the sums of a few passes, add the noise, and compute the coefficients from the results alone.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of the rows of the first pass where their number is public.
+
+        Returns
+        -------
+        Outcome
+            Coefficients with intervals.
+
+        Notes
+        -----
+        Claim: ``generalized_linear.privacy.md``. Cost: two or three passes over the rows.
+        """
+        told = rows_progress(progress, table)
+        steps = noisy_newton(self.problem)
+        left = 2 * self._rho
+        request = next(steps)
+        while True:  # every pass takes from what is left, and the number of passes is public
+            left -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
+            if left < 0:
+                raise ArithmeticError("the passes cost more than was reserved")
+            answer = self._noisy(table, request, rng, told)
+            told = None
+            try:
+                request = steps.send(answer)
+            except StopIteration as done:
+                fit: Fit = done.value
+                break
+        return Outcome(
+            selected=self.design.candidates,
+            noise=self.noise,
+            steps=self.steps,
+            fit=self.terms.fit(self.method.family_name, fit),
+        )
+
+    def _problem(self) -> Problem:
+        """What the passes are planned from; its noise can be drawn, whatever the passes find."""
+        metadata = self.design.metadata
+        family, _, _ = self.method.family(metadata, self.design.target)
+        problem = Problem(
+            family=family,
+            n_coefficients=len(self.terms.owners),
+            groups=self.terms.groups,
+            # Of one row, in all passes together; a hair less, for the sum of squares is taken in floating point.
+            mu=math.sqrt(2.0 * float(self._rho)) / metadata.rows_per_unit * (1.0 - 1e-12),
+            replace=metadata.neighboring is NeighboringRelation.REPLACE_ONE,
+            n_rows=metadata.n_rows or self.method.n0 or TYPICAL_ROWS,
+            level=self.method.confidence,
+            largest_sd=MAX_SCALE * (1.0 - 1e-9),
+        )
+        if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
+            raise InvalidParameterError(
+                f"The noise must fit in 64 bits, but epsilon={self.method.epsilon:g} and rows_per_unit="
+                f"{metadata.rows_per_unit} ask for more. Raise epsilon, or lower rows_per_unit."
+            )
+        return problem
+
+    def _noisy(self, table: Table, request: Request, rng: Source, told: Any) -> Floats:
+        """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
+        places = np.array([*self.terms.places, self.design.n_columns - 1])
+        p = len(places) - 1
+
+        def work(cells: Cells) -> Integers:
+            return request.row_map.sums(np.asfortranarray(cells[:, places]))
+
+        exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), told)
+        found = np.zeros((p, p + 1))
+        upper = np.triu_indices(p, 1)
+        parts = (
+            (request.sd_gradient, (np.arange(p), np.full(p, p))),
+            (request.sd_diagonal, (np.arange(p), np.arange(p))),
+            (request.sd_above, upper),
+        )
+        for scale, at in parts:
+            values = [int(value) for value in exact[at]]
+            least = max(Fraction(scale) * (1 + Fraction(1, 2**40)), Fraction(LEAST_SCALE))
+            found[at] = [float(value) for value in discrete_gaussian(values, least, rng)]
+        found[upper[1], upper[0]] = found[upper]
+        return found

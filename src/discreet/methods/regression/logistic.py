@@ -1,0 +1,46 @@
+"""Coefficients of a logistic regression (privacy specification 6.2)."""
+
+from typing import ClassVar
+
+from discreet.data.metadata import Metadata, NumericColumn
+from discreet.errors import MetadataError
+from discreet.kernels.glm.families import LOGISTIC, Family
+from discreet.methods.regression.generalized_linear import GeneralizedLinear
+
+
+class LogisticModel(GeneralizedLinear):
+    """Coefficients of a logistic regression, with intervals where there is a delta.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in [1e-9, 1000].
+    delta : float
+        In [0, 1); 0 is pure epsilon by objective perturbation, without intervals.
+    confidence : float
+        Level of the intervals, if any.
+    n0 : int, optional
+        Public guess of the number of rows where it is private.
+    fit_intercept : bool
+        Always.
+
+    References
+    ----------
+    Privacy specification 6.2.
+    """
+
+    name: ClassVar[str] = "logistic"
+    family_name = "logistic"
+
+    def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
+        """Return the response's law, and center and bound of its cells.
+
+        Returns (1) of a response that is 0 or 1; (2) in the target's unit.
+        """
+        column = metadata.declared(target)
+        if not isinstance(column, NumericColumn) or (column.lower, column.upper) != (0.0, 1.0):
+            raise MetadataError(
+                f"The target of a logistic regression must be numeric from 0 to 1, but {target!r} is not. Declare it "
+                "as {type: integer, lower: 0, upper: 1}."
+            )
+        return LOGISTIC, 0.5, 0.5

@@ -1,0 +1,46 @@
+"""Coefficients of a Poisson regression (privacy specification 6.2)."""
+
+from typing import ClassVar
+
+from discreet.data.metadata import Metadata, NumericColumn
+from discreet.errors import MetadataError
+from discreet.kernels.glm.families import Family, poisson
+from discreet.methods.regression.generalized_linear import GeneralizedLinear
+
+
+class PoissonModel(GeneralizedLinear):
+    """Coefficients of a Poisson regression with intervals.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in [1e-9, 1000].
+    delta : float
+        In (0, 1).
+    confidence : float
+        Level of the intervals.
+    n0 : int, optional
+        Public guess of the number of rows where it is private.
+    fit_intercept : bool
+        Always.
+
+    References
+    ----------
+    Privacy specification 6.2.
+    """
+
+    name: ClassVar[str] = "poisson"
+    family_name = "poisson"
+
+    def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
+        """Return the response's law, and center and bound of its cells.
+
+        Returns (1) of counts up to the target's upper bound; (2) in the target's unit.
+        """
+        column = metadata.declared(target)
+        if not isinstance(column, NumericColumn) or column.lower != 0.0 or column.upper is None:
+            raise MetadataError(
+                f"The target of a Poisson regression must be a count from 0, but {target!r} is not declared so. "
+                "Declare it as {type: integer, lower: 0, upper: ...}."
+            )
+        return poisson(column.upper), column.upper / 2.0, column.upper / 2.0

@@ -1,0 +1,353 @@
+"""Penalized constrained least squares: the private choice of a regression model (Lei et al. 2018, Algorithm 1)."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.accounting.events import Event, SelectionEvent, event_record
+from discreet.accounting.guarantee import exact, exact_epsilon
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.engine import Table
+from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.errors import InvalidParameterError
+from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.selection import noisy_min
+from discreet.mechanisms.subset_search import ENUMERATED, noisy_min_subset
+from discreet.methods.base.method import Outcome, Progress
+from discreet.methods.base.request_facts import models_progress, rows_progress
+from discreet.methods.subset_selection.calibration import (
+    MAX_PENALTY,
+    Calibration,
+    Sensitivity,
+    bounded_penalty,
+    noise_penalty,
+)
+from discreet.methods.subset_selection.model_space import Masks
+from discreet.methods.subset_selection.penalty import covering_penalty
+from discreet.methods.subset_selection.setting import Integers, Setting
+from discreet.methods.subset_selection.subset_regression import (
+    PreparedSelection,
+    SubsetSelection,
+    events_of,
+    largest_target,
+)
+from discreet.methods.subset_selection.tuning import Tuned, Tuning, buy
+from discreet.release import NoiseRecord, StepRecord
+
+
+class PenalizedLeastSquares(SubsetSelection):
+    """Which columns belong in a linear regression: the noisy minimum of constrained least squares plus a penalty.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in [1e-9, 1000]: of all parts together.
+    delta : float
+        Accepted for the sake of other methods: this one spends none.
+    mechanism : {"permute_and_flip", "exponential", "laplace"}
+        Law of the noise of every choice; the first is never worse than the second.
+    l1_radius : float or "private", optional
+        R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
+        intercept included. Public, or bought. Default twice `y_bound`.
+    l1_grid : tuple of float, optional
+        What a bought R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
+    model_penalty : float, "aic", "bic" or "auto"
+        phi: added for each selected column, in squared units of the target; a category counts as one. "aic" is
+        2 sigma^2 and "bic" sigma^2 log n, with a bought residual variance. "auto" is log(2 d) times the scale of the
+        noise, d the number of free columns: if none of them mattered, the exponential mechanism would select half a
+        column on average. Where the number of rows is public and epsilon so large that sampling can matter beside the
+        noise, r^2 log(n) / 4 being at least half of that, "auto" buys sigma^2 and weighs both.
+    max_size : int, optional
+        The most columns that may be selected besides the forced ones.
+    forced : tuple of str
+        Candidates in every model.
+    groups : tuple of tuples of str
+        Candidates that enter and leave together.
+    models : tuple of tuples of str, optional
+        The candidate models themselves, instead of all subsets.
+    y_bound : float or "private", optional
+        r: the target is clipped to within this of its center, in its unit. Public, or bought. Default the furthest of
+        its bounds.
+    y_quantile : float, optional
+        The quantile of the target's distance from its center that a bought `y_bound` aims at; default 0.95.
+    y_center : float, optional
+        The target's zero, in its unit. Public. Default the middle of its bounds.
+    fit_intercept : bool
+        Whether every model has a constant, which shares the l1 bound.
+    n0 : int, optional
+        A public guess of the number of rows, where it is private; without it, a penalty that needs it buys it.
+    shares : dict of str to float, optional
+        Shares of epsilon of the parts that are bought: "bounds" (together), "y_bound", "n_rows", "l1_radius",
+        "sigma2". The choice of the model has the rest.
+    as_published : bool
+        Run Algorithm 1 as printed, its errors included, for study: gives no guarantee.
+
+    References
+    ----------
+    Lei, Charest, Slavkovic, Smith, Fienberg 2018, section 3 and Algorithm 1; privacy specification 1 and 3.
+    """
+
+    name: ClassVar[str] = "pcls"
+
+    def prepare(
+        self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None
+    ) -> "PreparedLeastSquares":
+        """Check the request and calibrate its noise, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, numeric.
+        candidates : sequence of str, optional
+            Columns that may be selected; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedLeastSquares
+            The cost, the noise, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When names, sizes or the number of models do not fit.
+        MetadataError
+            When a column lacks bounds or levels.
+        """
+        if self.as_published and self.model_penalty in ("aic", "bic"):
+            raise InvalidParameterError(
+                f"as_published must have a number as model_penalty, but it is {self.model_penalty}: the paper does not "
+                "say where sigma^2 comes from. Give phi."
+            )
+        setting = self.setting(metadata, target, candidates)
+        tuning = self.tuning(metadata, setting)
+        if not self.as_published and self._buys_variance(setting, tuning):
+            tuning = self.tuning(metadata, setting, variance=True)
+        return PreparedLeastSquares(self, setting, tuning)
+
+    def _buys_variance(self, setting: Setting, tuning: Tuning) -> bool:
+        """Whether sampling can matter beside the noise: sigma^2 is hardly above r^2 / 4 (a public rule)."""
+        if self.model_penalty != "auto" or tuning.n_public is None:
+            return self.model_penalty in ("aic", "bic")
+        scale = Sensitivity.of(setting.design, setting.ratio).range / tuning.left
+        return math.log(tuning.n_public) / 4.0 >= 0.5 * float(noise_penalty(scale, setting.n_units))
+
+    def penalty(self, setting: Setting, scale: Fraction, sigma2: float | None, n_rows: int) -> Fraction:
+        """Return phi in squared target bounds.
+
+        Parameters
+        ----------
+        setting : Setting
+            Whose target bound is the unit.
+        scale : Fraction
+            Of the selection's noise.
+        sigma2 : float or None
+            The residual variance, where it was bought.
+        n_rows : int
+            The number of rows, where the penalty needs one.
+
+        Returns
+        -------
+        Fraction
+            At least 0.
+        """
+        if isinstance(self.model_penalty, float):
+            return exact(self.model_penalty, "model_penalty") / exact(setting.design.bound, "y_bound") ** 2
+        if sigma2 is None:
+            return noise_penalty(scale, setting.n_units)
+        if self.model_penalty == "auto":
+            return Fraction(covering_penalty(sigma2, float(scale), setting.n_units, n_rows))
+        return Fraction(sigma2 * (2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2))))
+
+
+class PreparedLeastSquares(PreparedSelection):
+    """A request of `PenalizedLeastSquares` with its noise fixed.
+
+    Parameters
+    ----------
+    method : PenalizedLeastSquares
+        The parameters.
+    setting : Setting
+        The widest that can come out.
+    tuning : Tuning
+        What is bought first.
+    """
+
+    def __init__(self, method: PenalizedLeastSquares, setting: Setting, tuning: Tuning) -> None:
+        super().__init__(method, setting, tuning)
+        self.method = method
+        # As it will be, or with the most noise and penalty that the parts bought before it can lead to.
+        variance = 1.0 if "sigma2" in tuning.budget else None
+        self.calibration = self._calibrated(setting, variance, MAX_ROWS)
+        if not tuning.budget:
+            bounded_penalty(self.calibration.penalty)
+        selection = SelectionEvent(self.calibration.epsilon, self.calibration.noise)
+        parts = tuning.parts
+        self.event: Event | None = None if method.as_published else events_of(*(p.event for p in parts), selection)
+        self.noise = self._noise(setting, self.calibration)
+        self.steps = (*(part.record() for part in parts), self.selection_record(self.noise)) if parts else ()
+        fixed = not tuning.budget.keys() & {"y_bound", "l1_radius", "sigma2", "bounds"}
+        unit = setting.design.bound**2
+        named = isinstance(method.model_penalty, str)
+        self.parameters = self._common_parameters(
+            float(self.calibration.penalty) * unit if fixed or not named else method.model_penalty
+        )
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Buy what was asked for, add up the moments, draw the noisy minimum of the models' scores.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of the rows where their number is public, and of the models.
+
+        Returns
+        -------
+        Outcome
+            The selected columns.
+
+        Notes
+        -----
+        Claim: ``pcls.privacy.md``. Cost: one pass over the rows, and those of ``tuning.py``; then every model's score
+        up to 2^20 models, a lazy search beyond, whose time depends on the rows.
+        """
+        if self.method.as_published:
+            return self._run_as_published(table, rng)
+        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
+        calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
+        law = (calibration.gamma + calibration.inflation, calibration.epsilon, rng, calibration.noise)
+        if self.space.listed is not None:
+            masks = self.space.masks()
+            scores = self._scores(tuned.setting, calibration, tuned.moments, masks, progress)
+            chosen = int(masks[noisy_min(scores, *law)])
+        else:
+            if progress is not None and self.space.n_models > ENUMERATED:
+                progress("Searching models", 0, None)  # its length depends on the rows
+            told = models_progress(progress, self.space.n_models)
+            problem = tuned.setting.problem(tuned.moments, float(calibration.tolerance))
+            penalties = float(calibration.penalty) * tuned.setting.sizes()
+            chosen = noisy_min_subset(problem, penalties, self.space.max_size, *law, told)
+        noise = self._noise(tuned.setting, calibration)
+        steps = (*tuned.steps, self.selection_record(noise)) if tuned.steps else ()
+        return Outcome(self.space.names(chosen), noise, steps)
+
+    def scores(self, moments: Integers, masks: Masks, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+        """Return penalized scores in squared target bounds. Not releasable.
+
+        Parameters
+        ----------
+        moments : ndarray of int64, shape (n_columns, n_columns)
+            Exact, in grid units.
+        masks : ndarray of uint64, shape (n_models,)
+            The models.
+        progress : callable, optional
+            Told of the models.
+
+        Returns
+        -------
+        ndarray of float, shape (n_models,)
+            Each within the calibration's tolerance and rounding above its true value.
+
+        References
+        ----------
+        Lei et al. 2018, Algorithm 1, lines 2 and 3; privacy specification 1.1.
+        """
+        return self._scores(self.setting, self.calibration, moments, masks, progress)
+
+    def selection_record(self, noise: NoiseRecord) -> StepRecord:
+        """Return the choice of the model as a step.
+
+        Parameters
+        ----------
+        noise : NoiseRecord
+            Its noise box.
+
+        Returns
+        -------
+        StepRecord
+            The last step.
+        """
+        event = SelectionEvent(self.calibration.epsilon, self.calibration.noise)
+        return StepRecord(name="selection", event=event_record(event), noise=noise)
+
+    def _scores(
+        self, setting: Setting, calibration: Calibration, moments: Integers, masks: Masks, progress: Progress | None
+    ) -> npt.NDArray[np.float64]:
+        told = models_progress(progress, len(masks))
+        found = setting.scores(moments, masks, float(calibration.tolerance), told)
+        return found + float(calibration.penalty) * setting.counted(masks)
+
+    def _problem(self, moments: Integers) -> SubsetProblem:
+        """The models' least squares in units of the target's bound."""
+        return self.setting.problem(moments, float(self.calibration.tolerance))
+
+    def _tuned(self, tuned: Tuned) -> Calibration:
+        return self._calibrated(tuned.setting, tuned.sigma2, tuned.n_rows or 2)
+
+    def _calibrated(self, setting: Setting, sigma2: float | None, n_rows: int) -> Calibration:
+        """The noise of the choice, from public facts and from what was released before it."""
+        sensitivity = Sensitivity.of(setting.design, setting.ratio)
+        epsilon = self.tuning.left if not self.method.as_published else exact_epsilon(self.method.epsilon)
+        penalty = self.method.penalty(setting, sensitivity.range / epsilon, sigma2, n_rows)
+        if self.tuning.budget:  # a penalty is no reason to refuse once something was bought; above this it is infinite
+            penalty = min(penalty, Fraction(MAX_PENALTY))
+        return Calibration.of(setting.design, sensitivity, epsilon, self.method.noise_law, penalty)
+
+    def _run_as_published(self, table: Table, rng: Source) -> Outcome:
+        """Algorithm 1 to the letter: y's bound is the largest y observed, which is what makes it not private."""
+        moments = table.moments(self.design)
+        masks = self.space.masks()
+        scores = self.scores(moments, masks)
+        gamma = 2.0 * (largest_target(table, self.design) + self.radius / self.design.bound) ** 2
+        chosen = noisy_min(scores, gamma, self.calibration.epsilon, rng, "laplace")
+        return Outcome(self.space.names(int(masks[chosen])), self._published_noise(gamma))
+
+    # ---- what is public about the request
+
+    def _noise(self, setting: Setting, calibration: Calibration) -> NoiseRecord:
+        if self.method.as_published:
+            return self._published_noise(float(calibration.gamma + calibration.inflation))
+        metadata, unit = self.tuning.metadata, setting.design.bound**2
+        factor, rows = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1, metadata.rows_per_unit
+        formula = " x ".join([*([str(factor)] if factor > 1 else []), *([f"{rows} rows"] if rows > 1 else [])])
+        spread = "(r + R)^2 - max(r - R, 0)^2"
+        gamma, inflation = float(calibration.gamma), float(calibration.inflation)
+        return NoiseRecord(
+            mechanism=self.method.mechanism,
+            noise=calibration.noise,
+            n_candidates=self.space.n_models,
+            sensitivity=gamma * unit,
+            inflation=inflation * unit,
+            scale=(gamma + inflation) * unit / float(calibration.epsilon),
+            formula=f"{formula} x [{spread}]" if formula else spread,
+            numerics=f"{self._draw()}; score errors counted in the inflation",
+            claim="methods/subset_selection/pcls.privacy.md",
+        )
+
+    def _published_noise(self, gamma: float) -> NoiseRecord:
+        unit = self.design.bound**2
+        return NoiseRecord(
+            mechanism="laplace",
+            noise="laplace",
+            n_candidates=self.space.n_models,
+            sensitivity=gamma * unit,
+            scale=gamma * unit / float(self.calibration.epsilon),
+            formula="2 (r + R)^2, r the largest |y| observed",
+            numerics="as published",
+            claim="none",
+        )
+
+    def _draw(self) -> str:
+        """How the law is drawn from: decided by public facts."""
+        lazy = not self.space.must_be_listed and self.space.n_models > ENUMERATED
+        return "exact draw, by a lazy search whose time depends on the rows" if lazy else "exact draw"

@@ -1,0 +1,413 @@
+"""Penalized constrained profile likelihood: a private choice of a regression model (Lei et al. 2018, Algorithm 2)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import model_validator
+
+from discreet.accounting.events import Event, FailureEvent, SelectionEvent, event_record
+from discreet.accounting.guarantee import exact, exact_epsilon
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.additive import discrete_laplace
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.selection import noisy_min
+from discreet.methods.base.method import Outcome, Progress
+from discreet.methods.base.ranges import RANGES
+from discreet.methods.base.request_facts import models_progress, rows_progress
+from discreet.methods.subset_selection.calibration import Sensitivity
+from discreet.methods.subset_selection.penalty import covering_penalty
+from discreet.methods.subset_selection.profile_choice import Choice, ProfileChooser, Split
+from discreet.methods.subset_selection.profile_published import published_noise, published_scores
+from discreet.methods.subset_selection.setting import Setting
+from discreet.methods.subset_selection.subset_regression import (
+    PreparedSelection,
+    SubsetSelection,
+    events_of,
+)
+from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
+from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, buy
+from discreet.release import NoiseRecord, StepRecord
+
+SQUARES = "residual_sum_of_squares"
+UNIT = "-2 log-likelihood"
+MAX_PENALTY = 1e15
+"""Far above any difference of two log-likelihoods."""
+
+FINE = 2**40
+"""Steps of the published algorithm's standard Laplace variable."""
+
+LARGEST_DELTA = 1e-6
+
+
+class ProfileLikelihood(SubsetSelection):
+    """Which columns belong in a linear regression: the noisy minimum of n log RSS plus a penalty.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, in [1e-9, 1000]: of all parts together.
+    delta : float
+        The probability with which the bound that the noise rests on may fail. 0 takes the default, the smaller of
+        n^-1.5 and 1e-6; with `variance_floor` there is none.
+    mechanism : {"permute_and_flip", "exponential", "laplace"}
+        Law of the noise of every choice.
+    l1_radius : float or "private", optional
+        R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
+        intercept included. Public, or bought. Default twice `y_bound`.
+    l1_grid : tuple of float, optional
+        What a bought R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
+    model_penalty : float, "aic", "bic" or "auto"
+        phi: added for each selected column, on the scale of -2 log-likelihood; a category counts as one. "aic" is 2
+        and "bic" log n, both free. "auto" weighs the error of sampling and the noise of the choice together, and is
+        at least log n.
+    max_size : int, optional
+        The most columns that may be selected besides the forced ones.
+    forced : tuple of str
+        Candidates in every model.
+    groups : tuple of tuples of str
+        Candidates that enter and leave together.
+    models : tuple of tuples of str, optional
+        The candidate models themselves, instead of all subsets. At most 2^20 models can be compared.
+    y_bound : float or "private", optional
+        r: the target is clipped to within this of its center, in its unit. Public, or bought. Default the furthest of
+        its bounds.
+    y_quantile : float, optional
+        The quantile of the target's distance from its center that a bought `y_bound` aims at; default 0.95.
+    y_center : float, optional
+        The target's zero, in its unit. Public. Default the middle of its bounds.
+    fit_intercept : bool
+        Whether every model has a constant, which shares the l1 bound.
+    n0 : int, optional
+        A public number near that of the rows, needed where that is private.
+    rss_guess : float, optional
+        A public guess of the least residual sum of squares, in squared units of the target: it sets how epsilon is
+        split, and nothing else.
+    variance_floor : float, optional
+        s0^2, in squared units of the target: choose by n log(RSS / n + s0^2) instead, which needs no bound and no
+        delta.
+    shares : dict of str to float, optional
+        Shares of epsilon of the parts that are bought: "bounds" (together), "y_bound", "l1_radius" and
+        "residual_sum_of_squares". The choice of the model has the rest.
+    as_published : bool
+        Run Algorithm 2 as printed, its errors included, for study: gives no guarantee.
+
+    References
+    ----------
+    Lei, Charest, Slavkovic, Smith, Fienberg 2018, section 3 and Algorithm 2; privacy specification 2.
+    """
+
+    name: ClassVar[str] = "pcpl"
+
+    rss_guess: Annotated[float, RANGES["rss_guess"]] | None = None
+    variance_floor: Annotated[float, RANGES["variance_floor"]] | None = None
+
+    @classmethod
+    def share_names(cls) -> tuple[str, ...]:
+        """Return the parts that a share of epsilon can be given to.
+
+        Returns
+        -------
+        tuple of str
+            In the order in which they are bought.
+        """
+        return ("bounds", "y_bound", "l1_radius", SQUARES)
+
+    @model_validator(mode="after")
+    def _floor_needs_no_guess(self) -> Self:
+        if self.variance_floor is None:
+            return self
+        if self.rss_guess is not None or self.as_published or SQUARES in (self.shares or {}):
+            raise ValueError(
+                f"variance_floor must come without rss_guess, as_published and a share of {SQUARES}: it buys no sum of "
+                "squares."
+            )
+        if self.delta:
+            raise ValueError(
+                f"variance_floor must come without delta, but delta={self.delta:g}: it needs no bound that may fail."
+            )
+        return self
+
+    def prepare(
+        self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None
+    ) -> "PreparedProfileLikelihood":
+        """Check the request and split its epsilon, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, numeric.
+        candidates : sequence of str, optional
+            Columns that may be selected; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedProfileLikelihood
+            The cost, the noise at most, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When names, sizes, delta or the number of models do not fit.
+        MetadataError
+            When a column lacks bounds or levels.
+        """
+        n_rows = self.number_of_rows(metadata)
+        if n_rows is None:
+            raise InvalidParameterError(
+                "pcpl must know a public number near that of the rows, but it is private here. Give n0, such as 1000; "
+                "or use pcls, which needs none."
+            )
+        setting = self.setting(metadata, target, candidates, one_by_one=True)
+        tuning = self.tuning(metadata, setting)
+        return PreparedProfileLikelihood(self, setting, tuning, self._split(setting, tuning, n_rows))
+
+    def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> Split:
+        """Epsilon of the sum of squares and of the choice, and delta (privacy specification 2.4 and 11)."""
+        if self.variance_floor is not None:
+            return Split(Fraction(0), tuning.left, Fraction(0), n_rows)
+        if self.as_published:
+            epsilon = exact_epsilon(self.epsilon)
+            return Split(epsilon, epsilon, self._delta(n_rows), n_rows)
+        delta, epsilon = self._delta(n_rows), tuning.left
+        asked = (self.shares or {}).get(SQUARES)
+        if asked is not None:
+            first = exact_epsilon(self.epsilon) * exact(asked, f"shares[{SQUARES!r}]")
+            if first >= epsilon:
+                raise InvalidParameterError(
+                    f"shares must leave something for the selection, but with {SQUARES} {asked:g} nothing is left. "
+                    "Lower it."
+                )
+        elif self.rss_guess is not None:
+            size = float(Sensitivity.of(setting.design, setting.ratio).size) * setting.design.bound**2
+            spread = size * math.log(1.0 / (2.0 * float(delta))) / self.rss_guess
+            share = min(max(math.sqrt(spread / float(epsilon)), 0.02), 0.5)
+            first = epsilon * Fraction(round(share * 10_000), 10_000)
+        else:
+            first = epsilon / 5
+        return Split(first, epsilon - first, delta, n_rows)
+
+    def _delta(self, n_rows: int) -> Fraction:
+        if self.delta == 0.0:
+            return exact(f"{min(n_rows**-1.5, LARGEST_DELTA) * 0.9995:.3e}", "delta")
+        delta, most = exact(self.delta, "delta"), min(1.0 / n_rows, 0.1)
+        if delta > exact(most, "delta"):
+            raise InvalidParameterError(
+                f"delta must be at most 1 / n = {most:.3g}, or the release could show whole rows, but "
+                f"delta={self.delta:g}. Common choices are 1e-6 and less."
+            )
+        return delta
+
+    def penalty(self, scale: Fraction, n_units: int, n_rows: int) -> Fraction:
+        """Return phi on the scale of -2 log-likelihood.
+
+        Parameters
+        ----------
+        scale : Fraction
+            Of the selection's noise.
+        n_units : int
+            Number of columns or groups that are free to enter.
+        n_rows : int
+            Number of rows, public or guessed.
+
+        Returns
+        -------
+        Fraction
+            At least 0.
+        """
+        if isinstance(self.model_penalty, float):
+            found = exact(self.model_penalty, "model_penalty")
+        elif self.model_penalty == "auto":
+            likely = float(min(scale, Fraction(10**12)))
+            found = Fraction(covering_penalty(1.0, likely, n_units, n_rows))
+        else:
+            found = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
+        return min(found, Fraction(MAX_PENALTY))
+
+
+class PreparedProfileLikelihood(PreparedSelection):
+    """A request of `ProfileLikelihood`.
+
+    Parameters
+    ----------
+    method : ProfileLikelihood
+        The parameters.
+    setting : Setting
+        The widest that can come out.
+    tuning : Tuning
+        What is bought first.
+    split : Split
+        What is left, and of what.
+    """
+
+    def __init__(self, method: ProfileLikelihood, setting: Setting, tuning: Tuning, split: Split) -> None:
+        super().__init__(method, setting, tuning)
+        self.method, self.split = method, split
+        self.chooser = ProfileChooser(tuning.metadata.neighboring, split, method.penalty, method.variance_floor)
+        # The most that the range can be where it is used at all.
+        self.noise = self._noise(replace(self.chooser.widest(setting), uniform=False))
+        selection = SelectionEvent(split.selection, method.noise_law)
+        parts = list(tuning.parts)
+        failure: list[Event] = []
+        if method.variance_floor is None and not method.as_published:
+            parts.append(squares_part(SQUARES, setting, split.squares, "the least of all models"))
+            failure.append(FailureEvent(split.delta))
+        self.event: Event | None = (
+            None if method.as_published else events_of(*(part.event for part in parts), selection, *failure)
+        )
+        self.steps = (*(part.record() for part in parts), self.selection_record(self.noise)) if parts else ()
+        if method.as_published:
+            self.steps = ()
+        named = isinstance(method.model_penalty, str)
+        self.parameters = {
+            **self._common_parameters(method.model_penalty),
+            "n_rows": split.n_rows,
+            "delta": float(split.delta),
+            "epsilon_squares": float(split.squares),
+            "epsilon_selection": float(split.selection),
+            **({} if named else {"model_penalty": float(method.model_penalty)}),
+        }
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Buy what was asked for and the least sum of squares, then draw the noisy minimum of the models' scores.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Told of the rows where their number is public, and of the models.
+
+        Returns
+        -------
+        Outcome
+            The selected columns, and the sum of squares as a step.
+
+        Notes
+        -----
+        Claim: ``pcpl.privacy.md``. Cost: one pass over the rows, and those of ``tuning.py``; then every model's score.
+        """
+        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
+        setting, masks = tuned.setting, self.space.masks()
+        sensitivity = Sensitivity.of(setting.design, setting.ratio)
+        told = models_progress(progress, len(masks))
+        sums = setting.scores(tuned.moments, masks, float(sensitivity.tolerance), told)
+        counted = setting.counted(masks)
+        if self.method.as_published:
+            return self._run_as_published(table, sums, counted, masks, rng)
+        steps = list(tuned.steps)
+        if self.method.variance_floor is None:
+            published = noisy_squares(float(sums.min()), sensitivity, self.split.squares, rng)
+            steps += self._squares_records(setting, published)
+            choice, scores = self.chooser.scored(setting, published, sums, counted)
+        else:
+            choice, scores = self.chooser.floored(setting, sums, counted)
+        law = (choice.gamma + choice.inflation, self.split.selection, rng, self.method.noise_law)
+        chosen = int(masks[noisy_min(scores, *law)])
+        noise = self._noise(choice)
+        return Outcome(self.space.names(chosen), noise, (*steps, self.selection_record(noise)) if steps else ())
+
+    def _run_as_published(
+        self,
+        table: Table,
+        sums: npt.NDArray[np.float64],
+        counted: npt.NDArray[np.float64],
+        masks: npt.NDArray[np.uint64],
+        rng: Source,
+    ) -> Outcome:
+        n_rows, epsilon = self.split.n_rows, float(self.split.selection)
+        penalty = float(self.method.penalty(Fraction(1), self.setting.n_units, n_rows))
+        z = discrete_laplace([0], FINE, rng)[0] / FINE
+        scale = published_noise(table, self.setting, sums, epsilon, float(self.split.delta), n_rows, z)
+        chosen = noisy_min(published_scores(sums, penalty * counted, n_rows), scale, 1, rng, "laplace")
+        noise = self._box("laplace", "laplace", scale * epsilon, 0.0, epsilon, "2 |G(D)|", "as published", "none")
+        return Outcome(self.space.names(int(masks[chosen])), noise)
+
+    # ---- what is public about the request
+
+    def selection_record(self, noise: NoiseRecord) -> StepRecord:
+        """Return the choice of the model as a step.
+
+        Parameters
+        ----------
+        noise : NoiseRecord
+            Its noise box.
+
+        Returns
+        -------
+        StepRecord
+            The last step.
+        """
+        event = SelectionEvent(self.split.selection, self.method.noise_law)
+        return StepRecord(name="selection", event=event_record(event), noise=noise)
+
+    def _squares_records(self, setting: Setting, published: Fraction) -> list[StepRecord]:
+        """The sum of squares, and the residual variance that follows from it for free (specification 2.2, step 5)."""
+        unit = setting.design.bound**2
+        part = squares_part(SQUARES, setting, self.split.squares, "the least of all models")
+        variance = float(min(max(published / self.split.n_rows, LEAST_VARIANCE), Fraction(1)))
+        free = part.noise.model_copy(
+            update={
+                **{key: getattr(part.noise, key) / self.split.n_rows for key in ("sensitivity", "inflation", "scale")},
+                "formula": f"{SQUARES} / n, at no further cost",
+            }
+        )
+        nothing: dict[str, Any] = {"type": "ComposedEvent", "events": []}
+        return [
+            part.record(float(published) * unit),
+            StepRecord(name="sigma2", event=nothing, noise=free, value=variance * unit),
+        ]
+
+    def _noise(self, choice: Choice) -> NoiseRecord:
+        if self.method.as_published:
+            epsilon = float(self.split.selection)
+            return self._box("laplace", "laplace", 1.0, 0.0, epsilon, "2 |G(D)|", "as published", "none")
+        replace_one = self.tuning.metadata.n_rows is not None
+        if self.method.variance_floor is not None:
+            formula = ("2 " if replace_one else "") + "n log(1 + (r + R)^2 / (n s0^2))"
+        elif choice.uniform:
+            formula = "none: where RSS may be near (r + R)^2 the choice is uniform"
+        else:
+            formula = "n log((1 + x) / (1 - x))" if replace_one else "-n0 log(1 - x)"
+            formula += ", x = (r + R)^2 / a bound of RSS"
+        numbers = (float(choice.gamma), float(choice.inflation), float(self.split.selection))
+        words = (
+            formula,
+            "exact draw; score errors counted in the inflation",
+            "methods/subset_selection/pcpl.privacy.md",
+        )
+        return self._box(self.method.mechanism, self.method.noise_law, *numbers, *words)
+
+    def _box(
+        self,
+        mechanism: str,
+        noise: str,
+        gamma: float,
+        inflation: float,
+        epsilon: float,
+        formula: str,
+        numerics: str,
+        claim: str,
+    ) -> NoiseRecord:
+        return NoiseRecord(
+            mechanism=mechanism,
+            noise=noise,
+            n_candidates=self.space.n_models,
+            sensitivity=gamma,
+            inflation=inflation,
+            scale=(gamma + inflation) / epsilon,
+            unit=UNIT,
+            formula=formula,
+            numerics=numerics,
+            claim=claim,
+        )

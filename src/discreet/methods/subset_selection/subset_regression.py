@@ -1,0 +1,244 @@
+"""What methods that choose among regression models share: parameters, checks, what is public about a request."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from discreet.accounting.events import ComposedEvent, Event
+from discreet.accounting.guarantee import exact, exact_epsilon
+from discreet.data.design import Design
+from discreet.data.engine import Table
+from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.errors import InvalidParameterError
+from discreet.kernels.moments.moments import GRID
+from discreet.mechanisms.selection import NOISE_OF_MECHANISM, Noise
+from discreet.methods.base.method import Method, Preparation
+from discreet.methods.base.private_bounds import sides_of, widest
+from discreet.methods.base.ranges import RANGES, Delta, Epsilon, check_share
+from discreet.methods.base.request_facts import check_ratio, not_protected, public_columns
+from discreet.methods.subset_selection.model_space import MAX_MODELS, ModelSpace
+from discreet.methods.subset_selection.setting import Integers, Setting
+from discreet.methods.subset_selection.tuning import SHARES, Y_QUANTILE, Tuning, split
+from discreet.release import NoiseRecord, StepRecord
+
+Radius = Annotated[float, RANGES["l1_radius"]]
+
+
+class SubsetSelection(Method):
+    """A method that selects columns by choosing among linear regressions. Its subclasses document the parameters."""
+
+    epsilon: Epsilon = 1.0
+    delta: Delta = 0.0
+    mechanism: Literal["permute_and_flip", "exponential", "laplace"] = "permute_and_flip"
+    l1_radius: Radius | Literal["private"] | None = None
+    l1_grid: tuple[Radius, ...] | None = Field(default=None, min_length=2, max_length=1000)
+    model_penalty: Annotated[float, RANGES["model_penalty"]] | Literal["aic", "auto", "bic"] = "auto"
+    max_size: int | None = Field(default=None, ge=0)
+    forced: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    models: tuple[tuple[str, ...], ...] | None = Field(default=None, min_length=1, max_length=MAX_MODELS)
+    y_bound: Annotated[float, RANGES["y_bound"]] | Literal["private"] | None = None
+    y_quantile: Annotated[float, RANGES["y_quantile"]] | None = None
+    y_center: Annotated[float, RANGES["y_center"]] | None = None
+    fit_intercept: bool = True
+    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
+    shares: dict[str, float] | None = None
+    as_published: bool = False
+
+    @field_validator("l1_radius", "y_bound", mode="before")
+    @classmethod
+    def _number_or_private(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, str) and value != "private":
+            raise ValueError(f'{info.field_name} must be a number, or "private" to buy it, but it is {value[:40]!r}.')
+        return value
+
+    @field_validator("model_penalty", mode="before")
+    @classmethod
+    def _penalty_in_range(cls, value: Any) -> Any:
+        named = isinstance(value, str) and value in ("aic", "auto", "bic")
+        if named or (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0):
+            return value
+        shown = str(value)[:40]
+        raise ValueError(f"model_penalty must be a number of at least 0, aic, bic or auto, but it is {shown!r}.")
+
+    @field_validator("models", "groups", mode="before")
+    @classmethod
+    def _lists_of_names(cls, value: Any, info: ValidationInfo) -> Any:
+        nested = isinstance(value, (list, tuple)) and all(
+            isinstance(one, (list, tuple)) and all(isinstance(name, str) for name in one) for one in value
+        )
+        if value is not None and not (nested and (value or info.field_name == "groups")):
+            raise ValueError(f'{info.field_name} must be a list of lists of columns, such as [["a"], ["a", "b"]].')
+        return value
+
+    @field_validator("l1_grid")
+    @classmethod
+    def _distinct(cls, value: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if value is not None and len(set(value)) < len(value):
+            raise ValueError("l1_grid must hold different numbers.")
+        return value
+
+    @field_validator("shares")
+    @classmethod
+    def _shares_in_range(cls, value: dict[str, float] | None) -> dict[str, float] | None:
+        for name, share in (value or {}).items():
+            if name not in cls.share_names():
+                raise ValueError(f"shares must name parts among {', '.join(cls.share_names())}, not {name[:40]!r}.")
+            check_share(name, share)
+        return value
+
+    @model_validator(mode="after")
+    def _what_goes_together(self) -> Self:
+        if self.l1_grid is not None and self.l1_radius != "private":
+            raise ValueError('l1_grid must come with l1_radius="private": it lists what R may be.')
+        if self.y_quantile is not None and self.y_bound != "private":
+            raise ValueError('y_quantile must come with y_bound="private": it is the bound that is bought.')
+        if self.as_published and "private" in (self.l1_radius, self.y_bound):
+            raise ValueError("as_published must have public parameters: the paper has no way to buy them.")
+        return self
+
+    @classmethod
+    def share_names(cls) -> tuple[str, ...]:
+        """Return the parts that a share of epsilon can be given to.
+
+        In the order in which they are bought.
+        """
+        return tuple(SHARES)
+
+    @property
+    def noise_law(self) -> Noise:
+        """Law of the noise of every choice."""
+        return NOISE_OF_MECHANISM[self.mechanism]
+
+    def number_of_rows(self, metadata: Metadata) -> int | None:
+        """Return the number of rows that formulas may use.
+
+        The public one, else the guess `n0`.
+        """
+        return metadata.n_rows if metadata.n_rows is not None else self.n0
+
+    def setting(
+        self, metadata: Metadata, target: str, candidates: Sequence[str] | None, one_by_one: bool = False
+    ) -> Setting:
+        """Check names, sizes and bounds; where bounds are bought, the widest that can come out.
+
+        Design, models, radius.
+        """
+        center = 0.0 if self.as_published and self.y_center is None else self.y_center
+        bound = None if self.y_bound == "private" else self.y_bound
+        design = Design.plan(widest(metadata), target, candidates, center, bound)
+        if self.as_published and sides_of(metadata, design.columns):
+            raise InvalidParameterError("as_published must have public bounds: the paper has no way to buy them.")
+        space = ModelSpace.plan(
+            design.candidates, self.forced, self.groups, self.max_size, self.models, not self.as_published, one_by_one
+        )
+        if self.l1_radius == "private":
+            radius = max(self.l1_grid) if self.l1_grid is not None else 8.0 * design.bound
+        else:
+            radius = self.l1_radius if self.l1_radius is not None else 2.0 * design.bound
+        for stated in (radius, *(self.l1_grid or ())):
+            check_ratio("l1_radius", stated, "y_bound", design.bound)
+        return Setting(design, space, radius, self.fit_intercept and not self.as_published)
+
+    def tuning(self, metadata: Metadata, setting: Setting, variance: bool = False) -> Tuning:
+        """Plan what is bought before the selection.
+
+        Prices and noise.
+        """
+        n_public = self.number_of_rows(metadata)
+        wanted = {
+            "bounds": bool(sides_of(metadata, setting.design.columns)),
+            "y_bound": self.y_bound == "private",
+            "n_rows": variance and n_public is None,
+            "l1_radius": self.l1_radius == "private",
+            "sigma2": variance,
+        }
+        epsilon = exact_epsilon(self.epsilon)
+        budget = split(epsilon, [name for name in SHARES if wanted[name]], self.shares)
+        return Tuning(
+            metadata,
+            setting,
+            self.noise_law,
+            self.mechanism,
+            budget,
+            epsilon - sum(budget.values(), Fraction(0)),
+            self.y_center,
+            None if self.y_bound == "private" else self.y_bound,
+            None if self.l1_radius == "private" else self.l1_radius,
+            exact(self.y_quantile if self.y_quantile is not None else Y_QUANTILE, "y_quantile"),
+            self.l1_grid,
+            n_public,
+        )
+
+
+class PreparedSelection(Preparation):
+    """A request of a `SubsetSelection`, as far as the methods share it.
+
+    Parameters
+    ----------
+    method : SubsetSelection
+        The parameters.
+    setting : Setting
+        The widest that can come out.
+    tuning : Tuning
+        What is bought first.
+    """
+
+    def __init__(self, method: SubsetSelection, setting: Setting, tuning: Tuning) -> None:
+        self.setting, self.tuning = setting, tuning
+        self.design, self.space, self.radius = setting.design, setting.space, setting.radius
+        self.columns, self.target, self.candidates = self.design.columns, self.design.target, self.design.candidates
+        self.public = tuple(public_columns(tuning.metadata, self.design))
+        self.not_protected = not_protected(tuning.metadata)
+        self._stated = method.model_dump(mode="json", exclude_none=True)
+
+    @abstractmethod
+    def selection_record(self, noise: NoiseRecord) -> StepRecord:
+        """Return the choice of the model as a step.
+
+        The last step.
+        """
+
+    def _common_parameters(self, penalty: float | str) -> dict[str, Any]:
+        """All parameters, defaults filled in; what is bought stays named by the word that asked for it."""
+        budget, bought = self.tuning.budget, bool(sides_of(self.tuning.metadata, (self.target,)))
+        follows = "y_bound" in budget or bought  # r is bought, or follows from bounds that are
+        center = self._stated.get("y_center", self.design.center)
+        return {
+            **self._stated,
+            "l1_radius": self._stated.get("l1_radius", "2 r" if follows else self.radius),
+            "model_penalty": penalty,
+            "y_bound": self._stated.get("y_bound", "private" if bought else self.design.bound),
+            "y_center": "private" if bought and "y_center" not in self._stated else center,
+            "fit_intercept": self.setting.intercept,
+            "n_candidates": self.space.n_models,
+        }
+
+
+def events_of(*events: Event) -> Event:
+    """Return one event for several.
+
+    The only one, or their composition.
+    """
+    return events[0] if len(events) == 1 else ComposedEvent(events)
+
+
+def largest_target(table: Table, design: Design) -> float:
+    """Return the largest absolute target, in units of its declared bound: what makes an algorithm not private.
+
+    In [0, 1].
+
+    Source: Lei et al. 2018, 5.1 and 5.2, set r to the largest Y of the table, which must bound |Y|.
+    """
+    counts = table.map_reduce(design, _target_counts, np.zeros(GRID + 1, dtype=np.int64))
+    return int(np.flatnonzero(counts).max(initial=0)) / GRID
+
+
+def _target_counts(cells: Any) -> Integers:
+    """How often each absolute value of the target occurs."""
+    return np.bincount(np.abs(cells[:, -1].astype(np.int64)), minlength=GRID + 1)

@@ -1,0 +1,385 @@
+"""What a selection may buy before it selects: bounds, a clip of the target, a row count, R, a residual variance.
+
+Each part is bought on request only, from its share of epsilon, and released as a step. The noise of a part depends on
+public facts and on earlier parts alone.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.accounting.events import LaplaceEvent, SelectionEvent
+from discreet.accounting.guarantee import exact
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.bound_grid import bound_grid
+from discreet.data.engine import Table
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
+from discreet.kernels.moments.moments import GRID
+from discreet.mechanisms.additive import check_scale, discrete_laplace
+from discreet.mechanisms.generalized_exponential import noisy_min_scaled
+from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.selection import Noise, noisy_min
+from discreet.methods.base.part import Part
+from discreet.methods.base.private_bounds import buy_bounds, sides_of, with_design
+from discreet.methods.subset_selection.calibration import Sensitivity
+from discreet.methods.subset_selection.setting import Setting
+from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
+from discreet.release import NoiseRecord, StepRecord
+
+Integers = npt.NDArray[np.int64]
+
+SHARES = {"bounds": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
+"""Of epsilon, for each part that is bought, in their order (privacy specification 11)."""
+
+Y_QUANTILE = 0.95
+CLIPS = np.unique(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).astype(np.int64))
+"""Bounds of the target that may be chosen, in steps of the public one: 16 an octave, down to 1 / 4096."""
+
+RADII = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
+"""R / r that may be chosen (privacy specification 3.2)."""
+
+WIDE = 30
+"""From this ratio of the largest to the smallest R on, their sensitivities are too different to be treated as one."""
+
+LEAST_VARIANCE = Fraction(1, 10**6)
+"""s_min^2 / r^2."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What the parts bought, and the moments under it.
+
+    Parameters
+    ----------
+    setting : Setting
+        With the bounds and the radius that were bought.
+    moments : ndarray of int64
+        Exact. Not releasable.
+    n_rows : int or None
+        Public, guessed, or bought; at least 1.
+    sigma2 : float or None
+        In squared target bounds.
+    steps : tuple of StepRecord
+        With the values released.
+    """
+
+    setting: Setting
+    moments: Integers
+    n_rows: int | None
+    sigma2: float | None
+    steps: tuple[StepRecord, ...]
+
+
+def split(epsilon: Fraction, bought: Sequence[str], shares: Mapping[str, float] | None) -> dict[str, Fraction]:
+    """Return the epsilon of each part that is bought.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        Of the whole request, in nats.
+    bought : sequence of str
+        Names of the parts.
+    shares : dict of str to float, optional
+        Shares of epsilon in place of the defaults.
+
+    Returns
+    -------
+    dict of str to Fraction
+        Their sum is less than epsilon; the selection has the rest, exactly.
+
+    Raises
+    ------
+    InvalidParameterError
+        When the parts would leave nothing for the selection.
+    """
+    found = {name: exact((shares or {}).get(name, SHARES[name]), f"shares[{name!r}]") for name in bought}
+    total = sum(found.values(), Fraction(0))
+    if total >= 1:
+        named = ", ".join(f"{name} {float(share):g}" for name, share in found.items())
+        raise InvalidParameterError(
+            f"shares must leave something for the selection, but {named} add up to {float(total):g} of epsilon. "
+            "Lower them, or make a part public."
+        )
+    return {name: epsilon * share for name, share in found.items()}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The public plan of what is bought before the selection.
+
+    Parameters
+    ----------
+    metadata : Metadata
+        As declared, before any bound is bought.
+    wide : Setting
+        With the widest bounds and the largest radius that can come out.
+    noise : {"exponential", "gumbel", "laplace"}
+        Law of the noise of every choice.
+    mechanism : str
+        Its name.
+    budget : dict of str to Fraction
+        Epsilon of each part, from `split`.
+    left : Fraction
+        Epsilon of what comes after.
+    y_center, y_bound, l1_radius : float or None
+        Public ones, as far as they are given.
+    y_quantile : Fraction
+        Which quantile of |y - y_center| the bound is to be.
+    l1_grid : tuple of float or None
+        Public values that R may take, in units of the target; by default multiples of r.
+    n_public : int or None
+        Number of rows, public or guessed.
+    """
+
+    metadata: Metadata
+    wide: Setting
+    noise: Noise
+    mechanism: str
+    budget: dict[str, Fraction]
+    left: Fraction
+    y_center: float | None
+    y_bound: float | None
+    l1_radius: float | None
+    y_quantile: Fraction
+    l1_grid: tuple[float, ...] | None
+    n_public: int | None
+
+    # ---- the plan
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is bought, in order; the noise is the largest that it can be."""
+        makers: dict[str, Callable[[], list[Part]]] = {
+            "bounds": self._bound_parts,
+            "y_bound": lambda: [self._y_part()],
+            "n_rows": lambda: [self._rows_part()],
+            "l1_radius": lambda: [self._radius_part(self.wide)],
+            "sigma2": lambda: [self._variance_part(self.wide)],
+        }
+        return tuple(part for name in SHARES if name in self.budget for part in makers[name]())
+
+    @property
+    def _relation(self) -> NeighboringRelation:
+        return self.metadata.neighboring
+
+    def _choice(self, name: str, epsilon: Fraction, **noise: object) -> Part:
+        """A part that chooses from a public list."""
+        box = NoiseRecord.model_validate({"mechanism": self.mechanism, "noise": self.noise, **noise})
+        return Part(name, SelectionEvent(epsilon, self.noise), box)
+
+    def _rank_part(self, name: str, epsilon: Fraction, quantile: Fraction, n_points: int) -> Part:
+        gamma = rank_sensitivity(quantile, self._relation, self.metadata.rows_per_unit)
+        return self._choice(
+            name,
+            epsilon,
+            n_candidates=n_points,
+            sensitivity=float(gamma),
+            scale=float(gamma / epsilon),
+            unit="rows",
+            formula=f"{float(gamma):g}: distance in rank of quantile {float(quantile):g}",
+            numerics="exact draw",
+            claim="mechanisms/quantile.privacy.md",
+        )
+
+    def _bound_parts(self) -> list[Part]:
+        sides = sides_of(self.metadata, self.wide.design.columns)
+        tail, n_points = self._tail(), len(bound_grid())
+        each = self.budget["bounds"] / len(sides)
+        return [
+            self._rank_part(f"{side} bound of {name}", each, tail if side == "lower" else 1 - tail, n_points)
+            for name, side in sides
+        ]
+
+    def _tail(self) -> Fraction:
+        """Share of rows that a bought bound may cut at its end.
+
+        Half a per cent, or as many rows as the noise of the choice can hide, where their number is known: with fewer
+        the choice would fall beyond all rows, where nothing tells the points apart.
+        """
+        if self.n_public is None:
+            return Fraction(1, 50)
+        n_sides = len(sides_of(self.metadata, self.wide.design.columns))
+        scale = float(2 * self.metadata.rows_per_unit * n_sides / self.budget["bounds"])
+        rows = 1.5 * scale * math.log(len(bound_grid()))
+        return Fraction(round(1000 * min(max(rows / self.n_public, 0.005), 0.2)), 1000)
+
+    def _y_part(self) -> Part:
+        return self._rank_part("y_bound", self.budget["y_bound"], self.y_quantile, len(CLIPS))
+
+    def _rows_part(self) -> Part:
+        rows, epsilon = self.metadata.rows_per_unit, self.budget["n_rows"]
+        check_scale(rows / epsilon, "the number of rows")
+        box = NoiseRecord(
+            mechanism="discrete_laplace",
+            noise="laplace",
+            sensitivity=float(rows),
+            scale=float(rows / epsilon),
+            unit="rows",
+            formula=f"{rows}: rows of one {self.metadata.unit}",
+            numerics="exact draw",
+            claim="methods/subset_selection/tuning.privacy.md",
+        )
+        return Part("n_rows", LaplaceEvent(epsilon), box)
+
+    def _ratios(self, setting: Setting) -> tuple[Fraction, ...]:
+        """R / r that may be chosen, increasing."""
+        if self.l1_grid is None:
+            return RADII
+        bound = exact(setting.design.bound, "y_bound")
+        return tuple(sorted(exact(radius, "l1_grid") / bound for radius in self.l1_grid))
+
+    def _radius_part(self, setting: Setting) -> Part:
+        ratios, epsilon, unit = self._ratios(setting), self.budget["l1_radius"], setting.design.bound**2
+        largest = Sensitivity.of(setting.design, ratios[-1])
+        if ratios[-1] > WIDE * ratios[0]:
+            numbers = {"sensitivity": 2.0, "inflation": 0.0, "scale": float(2 / epsilon), "unit": "own sensitivities"}
+            words = {"formula": "2: each score in units of its own (r + R)^2 and another's"}
+            claim = "mechanisms/generalized_exponential.privacy.md"
+        else:
+            inflation = 2 * largest.error + self._rounding(setting)
+            numbers = {
+                "sensitivity": float(largest.gamma) * unit,
+                "inflation": float(inflation) * unit,
+                "scale": float((largest.gamma + inflation) / epsilon) * unit,
+            }
+            words = {"formula": "range of the full model's score at the largest R"}
+            claim = "methods/subset_selection/tuning.privacy.md"
+        draw = {"numerics": "exact draw; score errors counted in the inflation", "claim": claim}
+        return self._choice("l1_radius", epsilon, n_candidates=len(ratios), **numbers, **words, **draw)
+
+    def _variance_part(self, setting: Setting) -> Part:
+        return squares_part("sigma2", setting, self.budget["sigma2"], "f(all candidates), divided by n - p")
+
+    # ---- the run
+
+    def _run(self, table: Table, rng: Source, progress: Callable[[int], None] | None) -> Tuned:
+        """See `buy`."""
+        setting, steps = self.wide, list[StepRecord]()
+        parts = {part.name: part for part in self.parts}
+        if "bounds" in self.budget:
+            setting = self._bought_bounds(table, rng, parts, steps)
+        if "y_bound" in self.budget:
+            setting = self._bought_clip(setting, table, rng, parts, steps)
+        moments = table.moments(setting.design, progress)
+        n_rows = self.n_public
+        if "n_rows" in self.budget:
+            rows = int(moments[0, 0]) // GRID**2
+            scale = self.metadata.rows_per_unit / self.budget["n_rows"]
+            n_rows = max(discrete_laplace([rows], scale, rng)[0], 1)
+            steps.append(parts["n_rows"].record(float(n_rows)))
+        if "l1_radius" in self.budget:
+            setting = self._bought_radius(setting, moments, rng, steps)
+        sigma2 = None
+        if "sigma2" in self.budget:
+            sigma2 = self._bought_variance(setting, moments, n_rows or 1, rng, steps)
+        return Tuned(setting, moments, n_rows, sigma2, tuple(steps))
+
+    def _at_radius(self, setting: Setting) -> Setting:
+        """With the public R, or the default one, for the bound as it is now; as wide as can be where R is bought."""
+        bound = setting.design.bound
+        if "l1_radius" in self.budget:
+            return replace(setting, radius=max(self.l1_grid) if self.l1_grid else 8.0 * bound)
+        return replace(setting, radius=self.l1_radius if self.l1_radius is not None else 2.0 * bound)
+
+    def _bought_bounds(self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]) -> Setting:
+        sides = sides_of(self.metadata, self.wide.design.columns)
+        epsilon = self.budget["bounds"] / len(sides)
+        metadata, found = buy_bounds(table, self.metadata, sides, self._tail(), epsilon, rng, self.noise)
+        steps += [parts[name].record(value) for name, value in found.items()]
+        design = with_design(self.wide.design, self.metadata, metadata, self.y_center, self.y_bound)
+        return self._at_radius(replace(self.wide, design=design))
+
+    def _bought_clip(
+        self, setting: Setting, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]
+    ) -> Setting:
+        """A quantile of |y - center|, on the grid of the cells; then rows are encoded anew, clipped to it."""
+        # The length of a unit row needs all of it.
+        alone = setting.design if setting.design.unit_bound is not None else replace(setting.design, candidates=())
+
+        def places(cells: npt.NDArray[np.int16]) -> Integers:
+            sizes = np.abs(cells[:, -1].astype(np.int64))
+            return np.bincount(np.searchsorted(CLIPS, sizes), minlength=len(CLIPS)).astype(np.int64)
+
+        counts = table.map_reduce(alone, places, np.zeros(len(CLIPS), dtype=np.int64))
+        law = (self._relation, self.metadata.rows_per_unit, self.budget["y_bound"], rng, self.noise)
+        bound = float(CLIPS[noisy_quantile(counts, self.y_quantile, *law)]) / GRID * setting.design.bound
+        steps.append(parts["y_bound"].record(bound))
+        return self._at_radius(replace(setting, design=replace(setting.design, bound=bound)))
+
+    def _bought_radius(self, setting: Setting, moments: Integers, rng: Source, steps: list[StepRecord]) -> Setting:
+        """Specification 3.2 (b), or (c) where the grid is wide."""
+        ratios, epsilon = self._ratios(setting), self.budget["l1_radius"]
+        largest, wide = Sensitivity.of(setting.design, ratios[-1]), ratios[-1] > WIDE * ratios[0]
+        each = [Sensitivity.of(setting.design, ratio) for ratio in ratios]
+        tolerances = [float(one.tolerance if wide else largest.tolerance) for one in each]
+        fits = [setting.full_score(moments, *pair) for pair in zip(ratios, tolerances, strict=True)]
+        scores = np.array(fits) + self._prices(setting)
+        if wide:
+            chosen = noisy_min_scaled(scores, [one.size + one.error for one in each], epsilon, rng, self.noise)
+        else:
+            gamma = largest.range + self._rounding(setting)
+            chosen = noisy_min(scores, gamma, epsilon, rng, self.noise)
+        radius = self._radius_of(setting, chosen)
+        part = self._radius_part(setting)
+        steps.append(part.record(radius))
+        return replace(setting, radius=radius)
+
+    def _radius_of(self, setting: Setting, chosen: int) -> float:
+        if self.l1_grid is None:
+            return float(RADII[chosen]) * setting.design.bound
+        return float(sorted(self.l1_grid)[chosen])
+
+    def _prices(self, setting: Setting) -> npt.NDArray[np.float64]:
+        """kappa_j: the noise that each R costs the selection (specification 3.2), in squared target bounds."""
+        spread = 2.0 * math.log(max(setting.space.n_models, 2))
+        ranges = [Sensitivity.of(setting.design, ratio).range for ratio in self._ratios(setting)]
+        return spread * np.array([float(one / self.left) for one in ranges])
+
+    def _rounding(self, setting: Setting) -> Fraction:
+        """Twice what adding the prices may err by."""
+        return Fraction(float(self._prices(setting).max())) / 2**50
+
+    def _bought_variance(
+        self, setting: Setting, moments: Integers, n_rows: int, rng: Source, steps: list[StepRecord]
+    ) -> float:
+        """Specification 3.3: sigma^2 from the full model's residual sum of squares, in squared target bounds."""
+        sensitivity = Sensitivity.of(setting.design, setting.ratio)
+        exact_sum = setting.full_score(moments, setting.ratio, float(sensitivity.tolerance))
+        total = noisy_squares(exact_sum, sensitivity, self.budget["sigma2"], rng)
+        p = setting.design.n_columns - (1 if setting.intercept else 2)
+        found = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
+        steps.append(self._variance_part(setting).record(found * setting.design.bound**2))
+        return found
+
+
+def buy(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:
+    """Buy the parts one after the other.
+
+    Parameters
+    ----------
+    plan : Tuning
+        What to buy, and for how much.
+    table : Table
+        The private table.
+    rng : Source
+        Where the noise comes from.
+    progress : callable, optional
+        Told of the rows of the last pass.
+
+    Returns
+    -------
+    Tuned
+        What was bought.
+
+    Notes
+    -----
+    Claim: ``tuning.privacy.md``. Cost: one pass over the rows for the moments, one more each for bought bounds and
+    for a bought bound of the target.
+    """
+    return plan._run(table, rng, progress)
