@@ -46,7 +46,7 @@ OUTSIDERS = (
     ),
     Defence(
         "a password hash for unknown names",
-        "service/access/secrecy.py",
+        "service/access/digests.py",
         "return _hasher.verify(kept or _nobodys(), password) and kept is not None",
         "return kept is not None and _hasher.verify(kept, password)",
         ("unit/service/test_access_limits.py::test_a_name_that_is_not_there_takes_the_same_work",),
@@ -68,7 +68,7 @@ OUTSIDERS = (
     ),
     Defence(
         "four eyes at approval",
-        "service/desk/decisions.py",
+        "service/use_cases/decisions.py",
         "if found.by == who.name:",
         "if False:",
         ("acceptance/test_service_requests.py::test_nobody_decides_on_a_request_of_their_own[sqlite]",),
@@ -138,7 +138,7 @@ OUTSIDERS = (
     ),
     Defence(
         "pepper in every seal",
-        "service/access/secrecy.py",
+        "service/access/digests.py",
         "return hmac.new(pepper, text.encode(), hashlib.sha256).hexdigest()",
         'return hmac.new(b"", text.encode(), hashlib.sha256).hexdigest()',
         ("unit/service/test_service_parts.py::test_a_seal_depends_on_pepper_purpose_and_the_cut_between_parts",),
@@ -159,7 +159,7 @@ OUTSIDERS = (
     ),
     Defence(
         "no link leads out of a folder",
-        "service/desk/inquiries.py",
+        "service/use_cases/priced_requests.py",
         "if not found.is_relative_to(root):",
         "if False:",
         ("unit/service/test_desk_inquiries.py::test_no_link_leads_out_of_its_folder",),
@@ -181,8 +181,8 @@ OUTSIDERS = (
     Defence(
         "contribution bound",
         "data/engine.py",
-        "cut = None if unit_id is None else UnitCut(unit_id, self.metadata.rows_per_unit, of_units)",
-        "cut = None if unit_id is None or True else UnitCut(unit_id, self.metadata.rows_per_unit, of_units)",
+        "cut = None if unit_id is None else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)",
+        "cut = None if unit_id is None or True else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)",
         ("acceptance/test_same_request.py::test_unit_truncation[replace_one]",),
     ),
 )
@@ -270,7 +270,7 @@ SERVICE = (
     ),
     Defence(
         "requests of one's own projects",
-        "service/desk/sight.py",
+        "service/use_cases/permissions.py",
         "if own is None or found.project in own:",
         "if True:",
         ("acceptance/test_service_access.py::test_each_role_gets_its_code[GET /requests/R]",),
@@ -359,7 +359,7 @@ ROWS = (
     ),
     Defence(
         "contribution bound exact",
-        "kernels/rows/unit_cuts.py",
+        "kernels/rows/contribution_bound.py",
         "kept: Integers = order[np.arange(len(unit)) - begins < most]",
         "kept: Integers = order[np.arange(len(unit)) - begins <= most]",
         ("unit/data/test_unit_cut.py::test_each_unit_keeps_its_first_rows_alone",),
@@ -397,7 +397,7 @@ RELEASES = (
     ),
     Defence(
         "chain's head in the release",
-        "workflow/inquiry.py",
+        "workflow/priced_request.py",
         "head=reservation.head,",
         'head="0" * 64,',
         ("acceptance/test_restored_backup.py::test_releases_bring_their_charges_back",),

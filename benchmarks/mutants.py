@@ -48,7 +48,7 @@ PACKAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "ledger": ("src/discreet/ledger", (), ("tests/unit/ledger",)),
     "rows": (
         "src/discreet/data",
-        ("design", "unit_cut", "unit_keys", "row_pass"),
+        ("design", "contribution_bound", "unit_keys", "row_pass"),
         (
             *(f"tests/unit/data/{name}.py" for name in ROW_MAP),
             *(f"tests/unit/data/engines/{name}.py" for name in ENGINES),

@@ -18,8 +18,8 @@ from discreet.mechanisms.top_k import one_shot
 from discreet.methods.screening.top_k_choice import EXPECTED_SHARE
 from discreet.papers.swope_draws import votes
 from discreet.papers.swope_tables import by_lasso, fan_lv, microarray, scaled
-from discreet.planning.top_k import top_k_accuracy
 from discreet.report.accuracy_chart import accuracy_chart
+from discreet.simulation.top_k import top_k_accuracy
 
 EPSILONS = (1, 2, 5, 10, 20)
 NAMED = {

@@ -25,10 +25,10 @@ from tests.servers import running_postgres
 
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
-from discreet.service.desk import datasets, people
 from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn, Place, Source, UserIn
 from discreet.service.settings import read_settings
 from discreet.service.setup import set_up
+from discreet.service.use_cases import datasets, people
 from discreet.workflow.demo import METADATA
 
 EPSILON = 1e-6

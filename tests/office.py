@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet
 from fastapi.testclient import TestClient
 
+from discreet.service.access.digests import hash_password
 from discreet.service.access.roles import Principal, Role
-from discreet.service.access.secrecy import hash_password
 from discreet.service.app import create_app
 from discreet.service.context import Context
-from discreet.service.desk import datasets, people
 from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn
 from discreet.service.settings import Settings
 from discreet.service.store import users
 from discreet.service.store.requests import Request
+from discreet.service.use_cases import datasets, people
 from discreet.service.worker import codes, job, queue
 
 N_ROWS = 300

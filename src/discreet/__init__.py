@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from discreet.estimators.two_stage import TwoStage as TwoStage
     from discreet.kernels.top_k.top_k_metrics import top_k_metrics as top_k_metrics
     from discreet.ledger import Ledger as Ledger
-    from discreet.planning.fits import expected_fit as expected_fit
-    from discreet.planning.rivals import Rival as Rival
-    from discreet.planning.scenario import Scenario as Scenario
-    from discreet.planning.selection import expected_selection as expected_selection
-    from discreet.planning.top_k import top_k_accuracy as top_k_accuracy
     from discreet.release import Release as Release
     from discreet.report import render as render
     from discreet.report.accuracy_chart import accuracy_chart as accuracy_chart
+    from discreet.simulation.fits import expected_fit as expected_fit
+    from discreet.simulation.rivals import Rival as Rival
+    from discreet.simulation.scenario import Scenario as Scenario
+    from discreet.simulation.selection import expected_selection as expected_selection
+    from discreet.simulation.top_k import top_k_accuracy as top_k_accuracy
 
 # Imported on first use: the command line must not wait for scikit-learn.
 _HOMES = {
@@ -49,20 +49,20 @@ _HOMES = {
     "PublicSubset": "discreet.estimators.public_subset",
     "Release": "discreet.release",
     "Remote": "discreet.client.remote",
-    "Rival": "discreet.planning.rivals",
-    "Scenario": "discreet.planning.scenario",
+    "Rival": "discreet.simulation.rivals",
+    "Scenario": "discreet.simulation.scenario",
     "TwoStage": "discreet.estimators.two_stage",
     "accounting": "discreet",
     "accuracy_chart": "discreet.report.accuracy_chart",
     "best_subsets": "discreet.estimators.best_subsets",
     "errors": "discreet",
-    "expected_fit": "discreet.planning.fits",
-    "expected_selection": "discreet.planning.selection",
+    "expected_fit": "discreet.simulation.fits",
+    "expected_selection": "discreet.simulation.selection",
     "mechanisms": "discreet",
     "open_table": "discreet.data.sources",
     "render": "discreet.report",
     "sure_independence_screening": "discreet.estimators.public_screening",
-    "top_k_accuracy": "discreet.planning.top_k",
+    "top_k_accuracy": "discreet.simulation.top_k",
     "top_k_metrics": "discreet.kernels.top_k.top_k_metrics",
     "workflow": "discreet",
 }

@@ -21,10 +21,10 @@ from sqlalchemy import Engine, event, select
 from discreet.ledger import Ledger
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
-from discreet.service.desk import decisions
 from discreet.service.settings import Settings
 from discreet.service.store import requests
 from discreet.service.store.schema import requests as rows
+from discreet.service.use_cases import decisions
 from discreet.service.worker import job, loop, queue
 from discreet.workflow import request as flow
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 
-from discreet.planning import choice
+from discreet.simulation import choice
 from tests.acceptance.conftest import people
 
 AUTO = {"method": "auto", "candidates": "age,income"}

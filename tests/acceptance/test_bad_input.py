@@ -604,7 +604,7 @@ def test_cut_by_unit_fails_alike(place, monkeypatch):
     """Where rows are cut by unit, a failure looks the same."""
     table = people().append_column("person", pa.array([f"{CELL}{i // 2}" for i in range(N_ROWS)]))
     pyarrow.parquet.write_table(table, "units.parquet")
-    monkeypatch.setattr("discreet.data.unit_cut.kept_rows", _raise(ValueError(CELL)))
+    monkeypatch.setattr("discreet.data.contribution_bound.kept_rows", _raise(ValueError(CELL)))
     other = place.write_metadata(unit_id="person", rows_per_unit=2)
     done = place.select(data="units.parquet", metadata=other)
     assert (done.code, done.out, done.err) == (5, "", FAILED)

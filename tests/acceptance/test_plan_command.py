@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.planning import selection
+from discreet.simulation import selection
 from discreet.workflow.expectation_cache import cache_folder
 
 FAST = ("--tables", 2, "--candidates", "age,income")

@@ -303,7 +303,7 @@ def test_interrupted_while_waiting(office, monkeypatch):
         raise KeyboardInterrupt
 
     # Not the module's own, which other threads call.
-    monkeypatch.setattr("discreet.client.reading.time", SimpleNamespace(**vars(time) | {"sleep": interrupted}))
+    monkeypatch.setattr("discreet.client.reader_calls.time", SimpleNamespace(**vars(time) | {"sleep": interrupted}))
     done = office.run("ann", *SELECT, 0.15)
     assert done.code == 7
     id_ = done.out.strip()
@@ -318,7 +318,7 @@ def test_interrupted_while_sending(office, monkeypatch):
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.client.asking.Asking.ask", interrupted)
+    monkeypatch.setattr("discreet.client.analyst_calls.AnalystCalls.ask", interrupted)
     done = office.run("ann", *SELECT, 0.18)
     assert (done.code, done.out) == (7, "")
     assert "`discreet remote requests` tells whether it was made" in done.err
@@ -331,7 +331,7 @@ def test_a_service_that_goes_away_while_one_waits(office, monkeypatch):
         raise ServiceError("The service must be reachable, but it is not.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.client.reading.Reading.wait", away)
+        patch.setattr("discreet.client.reader_calls.ReaderCalls.wait", away)
         done = office.run("ann", *SELECT, 0.19, "--quiet")
     (id_,) = re.findall("The request stands: discreet remote release ([a-z0-9]+)", done.refused(1))
     assert office.run("ann", "withdraw", id_).code == 0

@@ -9,9 +9,9 @@ from discreet.service.access.guard import Guard, check_guarded, guard_of, routes
 from discreet.service.access.roles import Principal, Role
 from discreet.service.app import create_app
 from discreet.service.clock import now
-from discreet.service.desk import people
 from discreet.service.schemas import KeyIn, UserChange, UserIn
 from discreet.service.store.schema import keys as key_rows
+from discreet.service.use_cases import people
 from tests.office import METADATA, PASSWORD, QUESTION, open_office, settings_of
 
 PLAN = {name: QUESTION[name] for name in ("dataset", "method", "target", "parameters")}

@@ -20,9 +20,9 @@ from discreet.errors import VerificationError
 from discreet.ledger import Ledger
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
-from discreet.service.desk import people
 from discreet.service.schemas import UserIn
 from discreet.service.settings import read_settings
+from discreet.service.use_cases import people
 from tests.servers import Postgres
 
 RELATION = NeighboringRelation.REPLACE_ONE

@@ -323,7 +323,7 @@ def test_an_error_of_the_server_leaves_its_kind_alone(office, monkeypatch, capfd
         def fail(*_: Any, failure: str = name) -> None:
             raise FAILURES[failure]()
 
-        monkeypatch.setattr("discreet.service.desk.people.me", fail)
+        monkeypatch.setattr("discreet.service.use_cases.people.me", fail)
         answer = office.call("ann", "GET", "/me")
         assert (answer.status_code, answer.json()["type"]) == (500, "urn:discreet:problem:internal")
         texts[name] = answer.text

@@ -16,8 +16,8 @@ from discreet.ledger import Ledger
 from discreet.release import Release
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
-from discreet.service.desk import releases, requests
 from discreet.service.schemas import RequestIn
+from discreet.service.use_cases import releases, requests
 from tests.acceptance.service_crash import approve
 from tests.acceptance.service_processes import PATIENCE_S, crowd, own_machine, play, serve, set_up, start
 from tests.office import QUESTION, settings_of
@@ -40,7 +40,7 @@ OPENED = "discreet.service.worker.job:_opened"
 TOUCH = "discreet.ledger.reservation:Reservation.touch"
 COMPUTED = "discreet.workflow.request:_computed"
 WAIT = "discreet.service.worker.job:AtSlotEnd.wait"
-WORDED = "discreet.workflow.inquiry:Inquiry.release"
+WORDED = "discreet.workflow.priced_request:PricedRequest.release"
 SHOWN = "discreet.service.worker.job:AtSlotEnd.released"
 RELEASE = "discreet.ledger.reservation:Reservation.release"
 

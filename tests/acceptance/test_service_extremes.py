@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 
 from discreet.methods.registry import _HOMES
-from discreet.service.desk import inquiries, plans
 from discreet.service.schemas import MethodName
+from discreet.service.use_cases import plans, priced_requests
 from tests.office import QUESTION, open_office
 
 EXTREMES = (5e-324, 1e200, 1e308)
@@ -61,10 +61,10 @@ def overflowing(*_, **__):
 
 def test_without_the_last_line_an_overflow_is_a_fault(office, monkeypatch):
     """Control: a method that overflows is refused; where nothing stands behind it, the same call is a fault."""
-    monkeypatch.setattr(inquiries.workflow, "method_of", overflowing)
+    monkeypatch.setattr(priced_requests.workflow, "method_of", overflowing)
     call = CALL | {"method": "pcls", "parameters": {"epsilon": 0.5}}
     refused = office.call("ann", "POST", "/plans", json=call)
     assert (refused.status_code, refused.json()["detail"].startswith("Parameters must be")) == (422, True)
-    for module in (inquiries, plans):
+    for module in (priced_requests, plans):
         monkeypatch.setattr(module, "computable", nullcontext)
     assert office.call("ann", "POST", "/plans", json=call).status_code == 500

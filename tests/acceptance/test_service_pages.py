@@ -16,10 +16,10 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sy
 from discreet.service.access.roles import Role
 from discreet.service.app import create_app
 from discreet.service.context import open_context
-from discreet.service.desk import people as accounts
 from discreet.service.schemas import UserIn
 from discreet.service.settings import Settings, read_settings
 from discreet.service.setup import set_up
+from discreet.service.use_cases import people as accounts
 from discreet.service.worker.loop import work
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows

@@ -12,8 +12,8 @@ from discreet.ledger import Ledger
 from discreet.ledger.grains import EPSILON_GRAIN, charged
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
-from discreet.service.desk import datasets, decisions, people
 from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn, UserIn
+from discreet.service.use_cases import datasets, decisions, people
 from discreet.service.worker import job, queue
 from tests.acceptance.service_processes import crowd, server, set_up
 from tests.effort import either

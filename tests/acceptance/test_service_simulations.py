@@ -15,10 +15,10 @@ import pytest
 from discreet import errors, workflow
 from discreet.errors import InvalidParameterError
 from discreet.service.access.roles import Principal, Role
-from discreet.service.desk import plans
 from discreet.service.problems import status_of
 from discreet.service.schemas import ExpectIn
 from discreet.service.simulation import child, run
+from discreet.service.use_cases import plans
 from tests.acceptance.service_processes import server, set_up
 from tests.office import METADATA, open_office
 

@@ -15,9 +15,9 @@ import pytest
 from discreet.errors import BudgetError, ComputationFailedError, ConflictError
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
-from discreet.service.desk import requests
 from discreet.service.schemas import RequestIn
 from discreet.service.store import audit
+from discreet.service.use_cases import requests
 from discreet.service.worker import job, loop, queue
 from discreet.workflow import request as flow
 from tests.acceptance.service_processes import own_machine, play, set_up

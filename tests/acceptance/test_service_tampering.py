@@ -16,14 +16,14 @@ from sqlalchemy import text
 
 from discreet.cli.main import run
 from discreet.errors import BudgetError, VerificationError
-from discreet.service.access.secrecy import sealed
+from discreet.service.access.digests import sealed
 from discreet.service.app import create_app
 from discreet.service.context import open_context
-from discreet.service.desk import people
-from discreet.service.desk.decisions import seal_of
-from discreet.service.desk.requests import content_sha256
 from discreet.service.schemas import KeyIn
 from discreet.service.store import requests
+from discreet.service.use_cases import people
+from discreet.service.use_cases.decisions import seal_of
+from discreet.service.use_cases.requests import content_sha256
 from discreet.service.worker import job, queue
 from tests.acceptance.service_processes import environment, write_file
 from tests.office import METADATA, PEOPLE, Office, Principal, open_office, settings_of

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import discreet as dc
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
-from discreet.planning import choice
+from discreet.simulation import choice
 from tests.effort import either
 
 pytestmark = pytest.mark.filterwarnings("ignore:No features were selected")

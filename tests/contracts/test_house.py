@@ -93,7 +93,7 @@ LAZY = {"discreet": ("_HOMES",), "discreet.service.api": ("ROUTERS",), "discreet
 """Tables that a package's own file holds beside its imports."""
 
 PATCHES = {
-    "kernels/rows/one_core.py": ("sys.modules", "kind._running", "kind._limits"),
+    "kernels/rows/thread_limits.py": ("sys.modules", "kind._running", "kind._limits"),
     "service/worker/job.py": ("sys.modules",),
 }
 """What looks at the modules that are loaded, and what sets up a class of its own."""

@@ -26,7 +26,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
 from discreet.methods.screening import two_stage
 from discreet.release import STATED
-from discreet.workflow.inquiry import Inquiry, inquire
+from discreet.workflow.priced_request import PricedRequest, inquire
 from tests.privacy.noise_entries import ENTRIES, IGNORED, Call, Minimum, lattice_of, places, price_of
 
 
@@ -48,7 +48,7 @@ class Spent:
 class Recording:
     """A run: its calls, its rows where a method looks at them together, what its progress told, how it ended."""
 
-    inquiry: Inquiry
+    inquiry: PricedRequest
     calls: list[Call] = field(default_factory=list)
     blocks: list[tuple[Any, Any]] = field(default_factory=list)
     told: dict[tuple[str, int | None], int] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Door(Source):
 class _Run:
     """One run of a method, recorded, and held against an earlier one where there is such."""
 
-    def __init__(self, inquiry: Inquiry, before: Recording | None, seed: int) -> None:
+    def __init__(self, inquiry: PricedRequest, before: Recording | None, seed: int) -> None:
         self.before, self.seed, self.found = before, seed, Recording(inquiry)
         self.rng = Door(self, seed)
         self.inside, self.cells = False, None
@@ -210,13 +210,13 @@ def _wrapped(run: _Run) -> Iterator[None]:
         yield
 
 
-def asked(method: Method, table: Table, target: str, candidates: Sequence[str]) -> Inquiry:
+def asked(method: Method, table: Table, target: str, candidates: Sequence[str]) -> PricedRequest:
     """A request, priced; its time is left out, as it says nothing of the rows."""
     inquiry = inquire(method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=STATED)
     return replace(inquiry, asked_at="")
 
 
-def record(inquiry: Inquiry, table: Table, seed: int = 0, before: Recording | None = None) -> Recording:
+def record(inquiry: PricedRequest, table: Table, seed: int = 0, before: Recording | None = None) -> Recording:
     """Run a request on a table; with a recording, on another table with the outputs of that one."""
     run = _Run(inquiry, before, seed)
     table.check(inquiry.prepared.columns)
@@ -294,7 +294,7 @@ def spent(one: Recording, other: Recording, event: Event) -> list[Spent]:
     return [Spent(name, cost, sum((price_of(one) for one in events), Fraction(0))) for events, name, cost, _ in groups]
 
 
-def compared(ask: Callable[[Table], Inquiry], one: Table, other: Table, seed: int = 0) -> list[Spent]:
+def compared(ask: Callable[[Table], PricedRequest], one: Table, other: Table, seed: int = 0) -> list[Spent]:
     """Record on one table, replay on its neighbor: what each part spent, or an AssertionError that says what leaks."""
     first = record(ask(one), one, seed)
     second, inquiry = record(ask(other), other, seed, first), first.inquiry
@@ -309,7 +309,7 @@ def compared(ask: Callable[[Table], Inquiry], one: Table, other: Table, seed: in
     return found
 
 
-def _check_price(inquiry: Inquiry, release: dict[str, Any], event: Event) -> None:
+def _check_price(inquiry: PricedRequest, release: dict[str, Any], event: Event) -> None:
     """What is promised is at most what was asked for, and the steps add up to what is charged."""
     asked_for, promised = inquiry.method.model_dump(), inquiry.promised
     assert promised.epsilon <= exact_epsilon(asked_for["epsilon"]), "more is promised than was asked for"

@@ -20,7 +20,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome
 from discreet.methods.registry import method_of
 from discreet.release import Release
-from discreet.workflow.inquiry import inquire
+from discreet.workflow.priced_request import inquire
 
 WIDTHS = (1, 2, 3, 5, 9, 17, 33, 64, 65, 100, 128)
 SIZES = (0, 1, 2, 3, None)

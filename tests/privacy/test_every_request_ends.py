@@ -15,7 +15,7 @@ from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.methods.select_then_fit import _Asked
-from discreet.workflow.inquiry import inquire
+from discreet.workflow.priced_request import inquire
 from tests.effort import either
 from tests.privacy.requests import FAMILIES, HYBRIDS, SCREENINGS, SELECTIONS, Request, outcome_of, requests, shape_of
 

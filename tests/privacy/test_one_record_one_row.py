@@ -140,7 +140,7 @@ def rows_of_one(most):
 def test_a_cut_that_is_switched_off_is_flagged(monkeypatch):
     """Control: two rows of a person count, and all five where the cut is left out."""
     assert rows_of_one(2) == 2
-    monkeypatch.setattr(engine, "UnitCut", lambda *_: None)
+    monkeypatch.setattr(engine, "ContributionBound", lambda *_: None)
     assert rows_of_one(2) > 2
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
-from discreet.cli.asked import Asked, sharing
 from discreet.cli.console import given_options
 from discreet.cli.options import (
     Book,
@@ -25,6 +24,7 @@ from discreet.cli.options import (
     names,
     number_or_word,
 )
+from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver, spend
 from discreet.errors import InvalidParameterError
 from discreet.files import writable

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from discreet import workflow
-from discreet.cli.asked import Asked, sharing
 from discreet.cli.console import differ, given_options, say, spare
 from discreet.cli.options import Book, Data, Fresh, How, Json, Of, Out, Quiet, Witness, Yes, names
+from discreet.cli.request_options import Asked, sharing
 from discreet.cli.select import named_numbers, other_parameters
 from discreet.cli.spend import spend
 from discreet.errors import InvalidParameterError, PolicyError

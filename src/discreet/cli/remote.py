@@ -35,7 +35,7 @@ def login(
       discreet remote login https://statistics.example.org
     """
     client = importlib.import_module("discreet.client.remote")  # loads httpx2, which no other command waits for
-    kept = importlib.import_module("discreet.client.kept")
+    kept = importlib.import_module("discreet.client.login_store")
     address = importlib.import_module("discreet.client.address")
     place = address.checked_url(url, insecure=insecure)
     key = address.checked_key(_key(key_file, kept.KEY_ENVIRONMENT))
@@ -54,7 +54,7 @@ def logout() -> None:
     Example:
       discreet remote logout
     """
-    was = importlib.import_module("discreet.client.kept").forget()
+    was = importlib.import_module("discreet.client.login_store").forget()
     say("Address and key are forgotten." if was else "No login was kept.")
 
 

@@ -11,9 +11,9 @@ from discreet.cli import fit as fitting
 from discreet.cli import hybrid as weighting
 from discreet.cli import plan as planning
 from discreet.cli import select as selecting
-from discreet.cli.asked import Asked, sharing
 from discreet.cli.options import Quiet
 from discreet.cli.remote_send import DatasetName, Json, Sending, send, sending, service
+from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver
 from discreet.errors import InvalidParameterError
 

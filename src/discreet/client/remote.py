@@ -3,15 +3,15 @@
 from types import TracebackType
 from typing import Self
 
-from discreet.client.asking import Asking
+from discreet.client.admin_calls import AdminCalls
+from discreet.client.analyst_calls import AnalystCalls
 from discreet.client.connection import TIMEOUT_S, Connection
-from discreet.client.deciding import Deciding
-from discreet.client.keeping import Keeping
-from discreet.client.kept import Login, kept
+from discreet.client.curator_calls import CuratorCalls
+from discreet.client.login_store import Login, kept
 from discreet.errors import InvalidParameterError
 
 
-class Remote(Asking, Deciding, Keeping):
+class Remote(AnalystCalls, CuratorCalls, AdminCalls):
     """A service that holds private tables and answers with releases.
 
     Parameters

@@ -11,18 +11,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.batch_sizes import BATCH_ROWS, BYTES_A_KEY, CUT_GROUP, GROUP, UNIT_BYTES
+from discreet.data.contribution_bound import ContributionBound, OfUnits, UnitRows
 from discreet.data.design import Cells, Design, RowMap
 from discreet.data.engines.each import Progress, each
 from discreet.data.header import require, require_all, shown
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass, owned_rows
 from discreet.data.score_design import ScoreDesign
-from discreet.data.unit_cut import OfUnits, UnitCut, UnitRows
 from discreet.errors import DataMismatchError
 from discreet.kernels.moments.exact_sums import ExactSum
 from discreet.kernels.moments.moments import exact_moments
 from discreet.kernels.moments.products import exact_products
-from discreet.kernels.rows.unit_cuts import kept_products, kept_sum
+from discreet.kernels.rows.contribution_bound import kept_products, kept_sum
 from discreet.release import STATED, UNSTATED, RowsOrigin
 
 Integers = npt.NDArray[np.int64]
@@ -258,7 +258,7 @@ class Table(ABC):
         self, design: RowMap, work: Callable[[Cells], Integers], start: Integers, of_units: OfUnits | None
     ) -> RowPass:
         unit_id = self.metadata.unit_id
-        cut = None if unit_id is None else UnitCut(unit_id, self.metadata.rows_per_unit, of_units)
+        cut = None if unit_id is None else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)
         return RowPass(design, work, start, cut)
 
     def _reduced(self, row_pass: RowPass, progress: Progress | None) -> Integers:

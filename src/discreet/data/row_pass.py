@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.data.contribution_bound import ContributionBound, UnitRows
 from discreet.data.design import Cells, RowMap
-from discreet.data.unit_cut import UnitCut, UnitRows
 from discreet.data.unit_keys import is_whole, keys_of, parts_of
 from discreet.kernels.moments.exact_sums import ExactSum
 
@@ -30,7 +30,7 @@ class RowPass:
         From encoded rows to an array of int64; must not depend on how rows are split into blocks.
     start : ndarray of int64
         The sum of no rows.
-    cut : UnitCut, optional
+    cut : ContributionBound, optional
         Whose the rows are, and how many of one's count.
 
     Notes
@@ -41,7 +41,7 @@ class RowPass:
     design: RowMap
     work: Callable[[Cells], Integers]
     start: Integers
-    cut: UnitCut | None = None
+    cut: ContributionBound | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

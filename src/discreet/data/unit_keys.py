@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.design import numbers
-from discreet.kernels.rows.unit_cuts import mixed
+from discreet.kernels.rows.contribution_bound import mixed
 
 
 def keys_of(values: pa.Array, as_text: bool) -> pa.Array:

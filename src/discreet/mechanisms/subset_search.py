@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.accounting.guarantee import Number, exact, exact_epsilon
 from discreet.errors import InvalidParameterError
-from discreet.kernels.rows.one_core import OneCore
+from discreet.kernels.rows.thread_limits import OneCore
 from discreet.kernels.search.separable import SearchProblem
 from discreet.kernels.subsets.bits import bits_of
 from discreet.kernels.subsets.model_scores import ModelScores

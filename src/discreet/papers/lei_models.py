@@ -12,7 +12,7 @@ from discreet.kernels.subsets.problem import SubsetProblem
 from discreet.kernels.subsets.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
-from discreet.planning.draws import uniforms
+from discreet.simulation.draws import uniforms
 
 Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.uint64]

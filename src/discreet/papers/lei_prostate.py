@@ -14,8 +14,8 @@ from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import PRINTED, Experiment, Work
 from discreet.papers.figures import mean_row, share_row
 from discreet.papers.lei_models import Models, declared, picks
-from discreet.planning.choice import best_selection
 from discreet.report.study import Column, Picture, Row, Study
+from discreet.simulation.choice import best_selection
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,12 +11,12 @@ from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import Experiment, Work
 from discreet.papers.figures import share_row
 from discreet.papers.lei_models import Models, declared, laplace
-from discreet.planning.choice import best_selection
-from discreet.planning.draws import normals, uniforms
-from discreet.planning.remembered import remembered
-from discreet.planning.rivals import Rival
-from discreet.planning.scenario import SimulatedTable
 from discreet.report.study import Column, Picture, Row, Study
+from discreet.simulation.cached_preparation import remembered
+from discreet.simulation.choice import best_selection
+from discreet.simulation.draws import normals, uniforms
+from discreet.simulation.rivals import Rival
+from discreet.simulation.scenario import SimulatedTable
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -8,7 +8,7 @@ from scipy.special import gammaln
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.swope_tables import lasso, standardized
-from discreet.planning.draws import uniforms
+from discreet.simulation.draws import uniforms
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -10,8 +10,8 @@ from discreet.papers.experiment import Experiment, Work
 from discreet.papers.figures import share_error
 from discreet.papers.swope_draws import most_voted
 from discreet.papers.swope_tables import lasso, standardized
-from discreet.planning.draws import normals
 from discreet.report.study import Column, Picture, Row, Study
+from discreet.simulation.draws import normals
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import lars_path
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import Work
-from discreet.planning.draws import normals, uniforms
+from discreet.simulation.draws import normals, uniforms
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from discreet.papers.experiment import Experiment, Work
 from discreet.papers.wang_counts import GrowingSet
 from discreet.papers.wang_pairs import FIRST_TABLE, N_ROWS
 from discreet.papers.wang_ways import averaged
-from discreet.planning.draws import normals
 from discreet.report.study import Column, Picture, Row, Study
+from discreet.simulation.draws import normals
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ from discreet.methods.public_records.histogram import Histogram
 from discreet.methods.public_records.hybrid import HybridEstimate
 from discreet.methods.public_records.public_subset import PublicSubset
 from discreet.papers.experiment import Work
-from discreet.planning.draws import normals, uniforms
+from discreet.simulation.draws import normals, uniforms
 
 Floats = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]

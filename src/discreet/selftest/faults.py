@@ -17,7 +17,7 @@ BOUNDS = (
     *(
         Fault(
             f"all rows of a unit count, of few declared ({check})",
-            "kernels.rows.unit_cuts:_crowded",
+            "kernels.rows.contribution_bound:_crowded",
             "sizes > most",
             "sizes > 1000 * most",
             check,

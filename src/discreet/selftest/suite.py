@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from discreet.errors import DiscreetError
-from discreet.planning.processes import spread
 from discreet.selftest import accountant, end_to_end, mechanisms, methods, objective, searches
 from discreet.selftest.breaking import Fault, broken
 from discreet.selftest.evidence import Evidence
 from discreet.selftest.faults import FAULTS
+from discreet.simulation.processes import spread
 
 EPSILONS = (0.1, 1.0, 4.0)
 RELATIONS = ("replace_one", "add_or_remove_one")

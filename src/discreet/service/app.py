@@ -11,10 +11,10 @@ from discreet.errors import TooManyRequestsError
 from discreet.service import api, pages, problems
 from discreet.service.access.guard import address_of, check_guarded
 from discreet.service.access.limits import Limits
+from discreet.service.call_limits import limit_quick
 from discreet.service.context import Context, open_context
 from discreet.service.logs import log
 from discreet.service.metrics import count_call
-from discreet.service.patience import limit_quick
 from discreet.service.schemas import Problem
 from discreet.service.settings import Settings
 

@@ -11,9 +11,9 @@ from discreet.errors import InvalidParameterError
 from discreet.files import write_whole
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import open_context
-from discreet.service.desk import datasets, people
 from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, MembersIn, Place, Source, UserChange, UserIn
 from discreet.service.settings import SCHEMA, read_settings
+from discreet.service.use_cases import datasets, people
 from discreet.workflow import demo
 
 FILE_NAME = "service.yaml"

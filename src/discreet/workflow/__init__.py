@@ -15,9 +15,9 @@ from discreet.workflow.expect import Choice, Expectation, Question, expect
 from discreet.workflow.expectation import EPSILONS
 from discreet.workflow.expectation_page import accuracy_picture, expectation_page
 from discreet.workflow.hybrid import check_weighted, expected_errors, open_public, weighted_records, write_weighted
-from discreet.workflow.inquiry import Inquiry, inquire
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
 from discreet.workflow.plan import Plan, plan
+from discreet.workflow.priced_request import PricedRequest, inquire
 from discreet.workflow.reproduce import reproduce, studies
 from discreet.workflow.request import Answer, answer, check_table, fulfil, reserve
 from discreet.workflow.run_file import RunFile, read_run
@@ -33,10 +33,10 @@ __all__ = [
     "Delivery",
     "Entry",
     "Expectation",
-    "Inquiry",
     "Ledger",
     "Metadata",
     "Plan",
+    "PricedRequest",
     "Question",
     "Reservation",
     "RunFile",

@@ -10,10 +10,10 @@ from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Method, Progress
-from discreet.planning.stated import named
+from discreet.simulation.stated import named
 
 if TYPE_CHECKING:
-    from discreet.planning.choice import Choice
+    from discreet.simulation.choice import Choice
 
 MOST_KNOWN = 256
 _KNOWN: "dict[str, Choice]" = {}
@@ -62,7 +62,7 @@ def auto_method(
 
 def _choice(metadata: Metadata, asked: tuple[Any, ...], stated: dict[str, Any], progress: Progress | None) -> "Choice":
     """The plan's choice; once for the same public facts, as long as the process lives."""
-    home = importlib.import_module("discreet.planning.choice")  # loads scipy, which no other command waits for
+    home = importlib.import_module("discreet.simulation.choice")  # loads scipy, which no other command waits for
     records = stated.get("like")
     if records is not None and records.file_sha256 is None:  # whether a frame is the same nobody can tell
         one: Choice = home.best_selection(metadata, *asked, progress, stated)

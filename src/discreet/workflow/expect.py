@@ -18,10 +18,10 @@ from discreet.workflow.expectation_cache import keep, stored
 
 if TYPE_CHECKING:  # they need scipy, which a command that plans nothing must not wait for
     from discreet.methods.base.method import Preparation
-    from discreet.planning.fits import ExpectedFit
-    from discreet.planning.rivals import Rival
-    from discreet.planning.scenario import Scenario
-    from discreet.planning.selection import Expected, Measure
+    from discreet.simulation.fits import ExpectedFit
+    from discreet.simulation.rivals import Rival
+    from discreet.simulation.scenario import Scenario
+    from discreet.simulation.selection import Expected, Measure
 
 TABLES = 10
 GOAL_TABLES = 100
@@ -101,7 +101,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _scenarios(question: Question) -> "list[list[Scenario]]":
-    from discreet.planning.supposition import Supposition  # as below
+    from discreet.simulation.supposition import Supposition  # as below
 
     supposition = Supposition.of(question.supposed)
     counts: Sequence[int | None] = question.n_rows or (None,)
@@ -110,7 +110,7 @@ def _scenarios(question: Question) -> "list[list[Scenario]]":
 
 
 def _rivals(question: Question, scenario: "Scenario") -> "list[Rival]":
-    from discreet.planning.rivals import Rival, rivals  # as below
+    from discreet.simulation.rivals import Rival, rivals  # as below
 
     usual = rivals(question.metadata, question.target, scenario.candidates, question.delta, scenario.n_rows)
     if not question.methods:
@@ -164,9 +164,9 @@ def _first(
 def _curve(
     question: Question, scenario: "Scenario", rivals: "Sequence[Rival]", n_processes: int, progress: Told | None
 ) -> "tuple[list[Expected], list[ExpectedFit]]":
-    from discreet.planning.drawn_tables import DrawnTables  # compilers and scipy start slowly: no other command waits
-    from discreet.planning.fits import expected_fit
-    from discreet.planning.selection import expected
+    from discreet.simulation.drawn_tables import DrawnTables  # compilers and scipy start slowly: no other command waits
+    from discreet.simulation.fits import expected_fit
+    from discreet.simulation.selection import expected
 
     tables = DrawnTables(scenario)
     found = expected(
@@ -187,7 +187,7 @@ def _curve(
 
 def _unfit(question: Question, scenario: "Scenario") -> dict[str, str]:
     """Epsilons at which a fit is refused, and why."""
-    from discreet.planning.fits import fit_cost  # as above
+    from discreet.simulation.fits import fit_cost  # as above
 
     if question.goal is not None:
         return {}
@@ -203,7 +203,7 @@ def _inverted(
     n_processes: int,
     progress: Told | None,
 ) -> "list[Expected]":
-    from discreet.planning.inversion import epsilons_for  # as above
+    from discreet.simulation.inversion import epsilons_for  # as above
 
     return epsilons_for(
         scenario,
@@ -218,7 +218,7 @@ def _inverted(
 
 
 def _theory(question: Question, scenario: "Scenario", rivals: "Sequence[Rival]") -> list[dict[str, Any]]:
-    from discreet.planning.theory import conditions  # as above
+    from discreet.simulation.theory import conditions  # as above
 
     return conditions(scenario, rivals, question.middle)
 
@@ -238,7 +238,7 @@ def _numbers(scenario: "Scenario") -> dict[str, float | None]:
 
 
 def _supposed(groups: "Sequence[Sequence[Scenario]]") -> dict[str, Any]:
-    from discreet.planning.supposition import pattern_record  # as above
+    from discreet.simulation.supposition import pattern_record  # as above
 
     first, like = groups[0][0], pattern_record(groups[0][0])
     listed = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.data.metadata import Metadata
 
 if TYPE_CHECKING:
-    from discreet.planning.selection import Measure
+    from discreet.simulation.selection import Measure
 
 SCHEMA = "discreet/expectation@1"
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -32,7 +32,7 @@ class Question:
     n_rows : tuple of int
         Numbers of rows; empty: the public one.
     supposed : dict
-        What is supposed of the table: fields of `discreet.planning.supposition.Supposition`, by name.
+        What is supposed of the table: fields of `discreet.simulation.supposition.Supposition`, by name.
     methods : tuple of str
         Compare these alone; empty: all.
     parameters : dict
@@ -104,15 +104,15 @@ class Expectation:
     choices : tuple of Choice
         The selections.
     rows : tuple of dict
-        Fields of `discreet.planning.selection.Expected`, and of the scenario; of a goal, one a selection and scenario,
+        Fields of `discreet.simulation.selection.Expected`, and the scenario; of a goal, one a selection and scenario,
         at the epsilon found.
     refused : dict of str to str
         Selections that cannot be had at any of the epsilons, and why.
     theory : list of dict
         Conditions of the theorems of Lei et al. at one of the epsilons, in the first scenario: see
-        `discreet.planning.theory.conditions`.
+        `discreet.simulation.theory.conditions`.
     fits : tuple of dict
-        Fields of `discreet.planning.fits.ExpectedFit`, and of the scenario; none for a goal.
+        Fields of `discreet.simulation.fits.ExpectedFit`, and of the scenario; none for a goal.
     fits_refused : dict of str to str
         Epsilons at which the right columns cannot be fitted, and why.
     stored : bool

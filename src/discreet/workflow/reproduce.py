@@ -198,7 +198,7 @@ def _compute(tasks: list[Task], n_processes: int, progress: Told | None) -> None
     left = [task for task in tasks if _rows(task) is None]
     if progress is not None and len(left) < len(tasks):
         progress("Computing parts", len(tasks) - len(left), len(tasks))
-    spread = importlib.import_module("discreet.planning.processes").spread
+    spread = importlib.import_module("discreet.simulation.processes").spread
     done = spread(compute, left, n_processes) if n_processes > 1 and len(left) > 1 else map(compute, left)
     for _ in done:
         if progress is not None:

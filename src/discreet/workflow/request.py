@@ -15,8 +15,8 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.release import Release
 from discreet.workflow.delivery import AT_ONCE, Delivery, Step
-from discreet.workflow.inquiry import Inquiry, inquire
 from discreet.workflow.plan import Plan, asked
+from discreet.workflow.priced_request import PricedRequest, inquire
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,12 @@ def answer(
     return Answer(inquiry.release(_computed(inquiry.prepared, table, source, progress), None), stored=False)
 
 
-def check_table(inquiry: Inquiry, table: Table, *, charged: bool) -> None:
+def check_table(inquiry: PricedRequest, table: Table, *, charged: bool) -> None:
     """Compare a table's header with an inquiry, before anything is charged; no row is read.
 
     Parameters
     ----------
-    inquiry : Inquiry
+    inquiry : PricedRequest
         What is asked.
     table : Table
         The private table.
@@ -142,7 +142,7 @@ def check_table(inquiry: Inquiry, table: Table, *, charged: bool) -> None:
 
 
 def _charged(
-    inquiry: Inquiry,
+    inquiry: PricedRequest,
     table: Table,
     ledger: Ledger,
     fresh: bool,
@@ -159,7 +159,7 @@ def _charged(
     return Answer(_spend(inquiry, table, ledger, source, progress), stored=False)
 
 
-def _spend(inquiry: Inquiry, table: Table, ledger: Ledger, source: Source, progress: Progress | None) -> Release:
+def _spend(inquiry: PricedRequest, table: Table, ledger: Ledger, source: Source, progress: Progress | None) -> Release:
     reservation = None
     try:
         with _uninterrupted():
@@ -173,7 +173,7 @@ def _spend(inquiry: Inquiry, table: Table, ledger: Ledger, source: Source, progr
 
 
 def reserve(
-    inquiry: Inquiry,
+    inquiry: PricedRequest,
     ledger: Ledger,
     *,
     project: str | None = None,
@@ -184,7 +184,7 @@ def reserve(
 
     Parameters
     ----------
-    inquiry : Inquiry
+    inquiry : PricedRequest
         What is asked.
     ledger : Ledger
         Charged before the data are opened.
@@ -221,7 +221,7 @@ def reserve(
 
 
 def fulfil(
-    inquiry: Inquiry,
+    inquiry: PricedRequest,
     table: Table,
     reservation: Reservation,
     *,
@@ -233,7 +233,7 @@ def fulfil(
 
     Parameters
     ----------
-    inquiry : Inquiry
+    inquiry : PricedRequest
         What is asked.
     table : Table
         The private table, whose header was checked.
@@ -287,7 +287,7 @@ def fulfil(
 
 
 def _studied(
-    inquiry: Inquiry, table: Table, ledger: Ledger | None, source: Source, progress: Progress | None
+    inquiry: PricedRequest, table: Table, ledger: Ledger | None, source: Source, progress: Progress | None
 ) -> Answer:
     """A run that gives no guarantee: nothing is charged, and no data set with a cap is touched."""
     dataset = inquiry.metadata.dataset

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.data.contribution_bound import ContributionBound, UnitRows
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass, owned_rows
-from discreet.data.unit_cut import UnitCut, UnitRows
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
 METADATA = Metadata.from_value(
@@ -40,7 +40,7 @@ def batch(owners=OWNERS):
 def test_columns_are_the_design_s_and_the_unit_s():
     """The unit's column is read where there is a cut, and stands last."""
     assert RowPass(DESIGN, column_sums, START).columns == ("x", "y")
-    assert RowPass(DESIGN, column_sums, START, UnitCut("pid", 2)).columns == ("x", "y", "pid")
+    assert RowPass(DESIGN, column_sums, START, ContributionBound("pid", 2)).columns == ("x", "y", "pid")
 
 
 def test_without_a_cut_a_batch_is_its_encoded_rows():
@@ -66,10 +66,10 @@ def test_the_cut_is_enforced_before_the_sum(most):
         found.add(*owned_rows(batch(), DESIGN))
         return found
 
-    total = RowPass(DESIGN, column_sums, START, UnitCut("pid", most)).of_units(rows())
+    total = RowPass(DESIGN, column_sums, START, ContributionBound("pid", most)).of_units(rows())
     assert np.array_equal(total, column_sums(np.concatenate([*rows().kept(most, 1)])))
     assert total[0] == 32767 * (min(most, 3) + min(most, 2))
-    own = RowPass(DESIGN, column_sums, START, UnitCut("pid", most, of_units)).of_units(rows())
+    own = RowPass(DESIGN, column_sums, START, ContributionBound("pid", most, of_units)).of_units(rows())
     assert own.tolist() == [7, 7, 7]
     assert asked == [(5, [0, 3, 5], most)]
 

@@ -11,8 +11,8 @@ from sklearn.base import clone
 import discreet as dc
 from discreet.data.engines.frame import FrameTable
 from discreet.errors import InvalidParameterError, MetadataError
-from discreet.planning import choice
-from discreet.planning.simulated_table import SimulatedTable
+from discreet.simulation import choice
+from discreet.simulation.simulated_table import SimulatedTable
 
 BOX = {"type": "real", "lower": -1, "upper": 1, "source": "design"}
 PUBLIC = {

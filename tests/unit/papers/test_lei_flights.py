@@ -27,8 +27,8 @@ from discreet.papers.lei_flights import (
     table_5,
     table_6,
 )
-from discreet.planning.choice import Choice
-from discreet.planning.rivals import Rival
+from discreet.simulation.choice import Choice
+from discreet.simulation.rivals import Rival
 
 ONE = Rival("one", "sis", {"n_features_to_select": 1})
 N_DRAWN, N_MISSING = 400, 10

@@ -25,8 +25,8 @@ from discreet.papers.lei_prostate import (
     table_3,
     table_4,
 )
-from discreet.planning.choice import Choice
-from discreet.planning.rivals import Rival
+from discreet.simulation.choice import Choice
+from discreet.simulation.rivals import Rival
 
 ONE = Rival("one", "sis", {"n_features_to_select": 1})
 

@@ -26,8 +26,8 @@ from discreet.papers.lei_simulation import (
     metadata,
     penalties,
 )
-from discreet.planning.choice import Choice
-from discreet.planning.rivals import Rival
+from discreet.simulation.choice import Choice
+from discreet.simulation.rivals import Rival
 
 RIGHT_PLACE = 0b000111 - 1
 SURE = Rival("sure", "pcls", {"y_bound": 7.0, "l1_radius": 5.0, "model_penalty": 100.0})

@@ -26,7 +26,7 @@ from discreet.papers.swope_accuracy import (
     screenings,
 )
 from discreet.papers.swope_tables import EFFECTS, LASSO, PRODUCTS, SYNTH, Wide, scaled
-from discreet.planning.draws import normals
+from discreet.simulation.draws import normals
 
 WORK = Work("5", None, 20, 7)
 

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.swope_draws import Printed, most_voted, votes
-from discreet.planning.draws import normals
 from discreet.selftest.laws import race_law
+from discreet.simulation.draws import normals
 
 DRAWS = 20_000
 SIGMAS = 6

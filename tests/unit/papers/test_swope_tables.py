@@ -9,7 +9,7 @@ from sklearn.linear_model import Lasso
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.swope_tables import N_EFFECTS, PRICE, explained, fan_lv, lasso, microarray, scaled, standardized
-from discreet.planning.draws import normals
+from discreet.simulation.draws import normals
 
 
 def problem(n, d, seed):

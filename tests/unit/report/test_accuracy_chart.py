@@ -2,8 +2,8 @@
 
 import re
 
-from discreet.planning.top_k import TopKAccuracy
 from discreet.report.accuracy_chart import accuracy_chart
+from discreet.simulation.top_k import TopKAccuracy
 
 
 def ratings(names):

@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from tests.office import PASSWORD, open_office, settings_of
 
 from discreet.errors import NotSignedInError, TooManyRequestsError
-from discreet.service.access import entry, secrecy
+from discreet.service.access import digests, entry
 from discreet.service.access.roles import Role
 from discreet.service.context import open_context
 from discreet.service.store import users
@@ -25,18 +25,18 @@ TRIES = {
 @pytest.fixture
 def context(tmp_path, monkeypatch):
     """A service with accounts, whose hasher is quick."""
-    monkeypatch.setattr(secrecy, "_hasher", QUICK)
+    monkeypatch.setattr(digests, "_hasher", QUICK)
     for part in ("private", "public"):
         (tmp_path / part).mkdir()
-    secrecy._nobodys.cache_clear()
+    digests._nobodys.cache_clear()
     with open_context(settings_of(tmp_path)) as opened:
         with opened.database.write() as connection:
             for name, password in (("ann", PASSWORD), ("abe", PASSWORD), ("without", None), ("gone", PASSWORD)):
-                hashed = None if password is None else secrecy.hash_password(password)
+                hashed = None if password is None else digests.hash_password(password)
                 users.add(connection, name, Role.ANALYST, name, hashed, None)
             users.change(connection, "gone", disabled=True)
         yield opened
-    secrecy._nobodys.cache_clear()
+    digests._nobodys.cache_clear()
 
 
 def outcome(context, name, address, password=PASSWORD):
@@ -82,7 +82,7 @@ class Counting:
 def work_of(context, monkeypatch, name):
     """What is hashed for a try to sign in with a wrong password."""
     counting = Counting()
-    monkeypatch.setattr(secrecy, "_hasher", counting)
+    monkeypatch.setattr(digests, "_hasher", counting)
     assert outcome(context, name, "10.0.0.1", "wrong") == "wrong"
     return counting.checked
 
@@ -99,7 +99,7 @@ def test_a_name_that_is_not_there_takes_the_same_work(context, monkeypatch):
 
 def test_a_shortcut_for_unknown_names_is_flagged(context, monkeypatch):
     """Control: where a name without a hash is refused at once, the works differ."""
-    usual = secrecy.fits
+    usual = digests.fits
     monkeypatch.setattr(entry, "fits", lambda password, stored: stored is not None and usual(password, stored))
     works = [work_of(context, monkeypatch, name) for name in NAMES]
     assert [len(work) for work in works] == [1, 0, 0, 0]

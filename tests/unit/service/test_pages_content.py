@@ -1,4 +1,4 @@
-"""What pages show to whom, and what their forms do; every page speaks of what the desk's verbs give, and no more."""
+"""What pages show to whom, and what their forms do; every page speaks of what the use cases give, and no more."""
 
 import json
 import re
@@ -9,9 +9,9 @@ from tests.office import METADATA, PASSWORD, open_office
 
 from discreet.service.access.roles import Principal, Role
 from discreet.service.clock import now
-from discreet.service.desk import datasets, sight
 from discreet.service.schemas import CapIn
 from discreet.service.store import requests as rows
+from discreet.service.use_cases import datasets, permissions
 from discreet.service.worker import queue
 
 CURATOR = Principal("cora", Role.CURATOR)
@@ -247,7 +247,7 @@ def test_what_cannot_be_registered_is_said(office, fields):
     sent = {"data_root": "tables"} | fields | {"metadata": fields["metadata"].replace("GOOD", good)}
     page = cora.send("/register", cora.get("/register"), 422, **sent)
     assert '<div class="alert" role="alert">' in page or "<h1>" in page
-    assert len(sight.open_datasets(office.context, CURATOR)) == 1
+    assert len(permissions.open_datasets(office.context, CURATOR)) == 1
 
 
 def test_lists_go_on_where_they_ended(office):

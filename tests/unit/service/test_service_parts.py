@@ -11,8 +11,8 @@ import pytest
 from discreet import errors
 from discreet.cli import serve
 from discreet.service import clock
+from discreet.service.access.digests import fits, hash_password, same, sealed
 from discreet.service.access.limits import Limits
-from discreet.service.access.secrecy import fits, hash_password, same, sealed
 from discreet.service.logs import FIELDS, log
 from discreet.service.problems import status_of
 

@@ -21,9 +21,9 @@ from tests.serving import serving
 from discreet.mechanisms.rng import token
 from discreet.service.access import sign_on
 from discreet.service.access.roles import Principal, Role
-from discreet.service.desk import people
 from discreet.service.schemas import UserChange, UserIn
 from discreet.service.settings import SignOn, read_settings
+from discreet.service.use_cases import people
 
 CLIENT, SECRET = "the office", "not a secret"
 KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"}, auto_kid=False)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from discreet.kernels.rows.one_core import OneCore
+from discreet.kernels.rows.thread_limits import OneCore
 
 T = TypeVar("T")
 

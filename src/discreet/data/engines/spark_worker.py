@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.data.contribution_bound import UnitRows
 from discreet.data.design import Cells
 from discreet.data.row_pass import BLOCK_ROWS, RowPass, owned_rows
-from discreet.data.unit_cut import UnitRows
 from discreet.kernels.moments.exact_sums import ExactSum
 
 Integers = npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ from discreet.data.engines.each import WORKERS
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import InvalidParameterError
-from discreet.kernels.rows.one_core import OneCore
+from discreet.kernels.rows.thread_limits import OneCore
 from discreet.kernels.top_k.block_lasso import named_by_lasso
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import columns_read, features_of, public_candidates

@@ -2,8 +2,8 @@
 
 from discreet import workflow
 from discreet.errors import NotSignedInError, TooManyRequestsError
+from discreet.service.access.digests import fits, same, sealed
 from discreet.service.access.roles import Principal
-from discreet.service.access.secrecy import fits, same, sealed
 from discreet.service.clock import now
 from discreet.service.context import Context
 from discreet.service.store import audit, keys, users

@@ -21,7 +21,7 @@ from joserfc.jwk import KeySet
 from discreet import workflow
 from discreet.errors import ForbiddenError
 from discreet.service.access import entry
-from discreet.service.access.secrecy import same, sealed
+from discreet.service.access.digests import same, sealed
 from discreet.service.context import Context
 from discreet.service.logs import log
 from discreet.service.settings import SignOn

@@ -1,4 +1,4 @@
-"""The API: HTTP and JSON around the desk's verbs."""
+"""The API: HTTP and JSON around the use cases."""
 
 from discreet.service.api import datasets, operations, people, plans, requests
 

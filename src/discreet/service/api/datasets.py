@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal, Role
 from discreet.service.api.paging import Cursor, Limit, cut, place_of
-from discreet.service.desk import datasets, sight
 from discreet.service.schemas import AllotmentIn, BudgetOut, CapIn, DatasetIn, DatasetOut, EntryPage, Name
+from discreet.service.use_cases import datasets, permissions
 
 router = APIRouter(tags=["data sets"])
 
@@ -19,7 +19,7 @@ Curator = Annotated[Principal, allow(Role.CURATOR)]
 @router.get("/datasets")
 def list_datasets(request: Request, who: Reader) -> list[DatasetOut]:
     """List the data sets that are open to you: the newest version of each."""
-    return [datasets.shown(one, who) for one in sight.open_datasets(context_of(request), who)]
+    return [datasets.shown(one, who) for one in permissions.open_datasets(context_of(request), who)]
 
 
 @router.post("/datasets", status_code=201)
@@ -31,13 +31,13 @@ def register_dataset(request: Request, who: Curator, body: DatasetIn) -> Dataset
 @router.get("/datasets/{name}")
 def read_dataset(request: Request, who: Reader, name: Name) -> DatasetOut:
     """Read the metadata of a data set."""
-    return datasets.shown(sight.open_dataset(context_of(request), who, name), who)
+    return datasets.shown(permissions.open_dataset(context_of(request), who, name), who)
 
 
 @router.post("/datasets/{name}/versions", status_code=201)
 def add_version(request: Request, who: Curator, name: Name, body: DatasetIn) -> DatasetOut:
     """Register a further version of a data set: earlier ones stay, the budget is the same."""
-    sight.open_dataset(context_of(request), who, name)
+    permissions.open_dataset(context_of(request), who, name)
     return datasets.register(context_of(request), who, body, name)
 
 

@@ -8,9 +8,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from discreet.service.access.guard import allow, context_of, unguarded
 from discreet.service.access.roles import Principal, Role
 from discreet.service.api.paging import Cursor, Limit, cut, place_of
-from discreet.service.desk import oversight
-from discreet.service.patience import reports
+from discreet.service.call_limits import reports
 from discreet.service.schemas import DeedPage, VerificationOut
+from discreet.service.use_cases import oversight
 
 router = APIRouter(tags=["operations"])
 

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request
 
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import EVERYONE, READERS, Principal, Role
-from discreet.service.desk import people
 from discreet.service.schemas import (
     Id,
     KeyIn,
@@ -19,6 +18,7 @@ from discreet.service.schemas import (
     UserIn,
     UserOut,
 )
+from discreet.service.use_cases import people
 
 router = APIRouter(tags=["people"])
 

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal
-from discreet.service.desk import plans
-from discreet.service.patience import simulations
+from discreet.service.call_limits import simulations
 from discreet.service.schemas import ExpectIn, PlanIn
+from discreet.service.use_cases import plans
 
 router = APIRouter(tags=["plans"])
 

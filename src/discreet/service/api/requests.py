@@ -8,9 +8,9 @@ from discreet.release import Release
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal, Role
 from discreet.service.api.paging import Cursor, Limit, cut, place_of
-from discreet.service.desk import decisions, releases, requests, sight
-from discreet.service.patience import reports
+from discreet.service.call_limits import reports
 from discreet.service.schemas import DecisionIn, Id, Name, RequestIn, RequestOut, RequestPage, State
+from discreet.service.use_cases import decisions, permissions, releases, requests
 
 router = APIRouter(tags=["requests"])
 
@@ -47,7 +47,7 @@ def make_request(request: Request, response: Response, who: Analyst, body: Reque
 @router.get("/requests/{id}")
 def read_request(request: Request, who: Reader, id: Id) -> RequestOut:
     """Read a request."""
-    return requests.shown(context_of(request), sight.open_request(context_of(request), who, id))
+    return requests.shown(context_of(request), permissions.open_request(context_of(request), who, id))
 
 
 @router.put("/requests/{id}")

@@ -1,4 +1,4 @@
-"""The service's pages: HTML around the desk's verbs, for people with a browser; they work with scripts off, too."""
+"""The service's pages: HTML around the use cases, for people with a browser; they work with scripts off, too."""
 
 from fastapi import FastAPI
 

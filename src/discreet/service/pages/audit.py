@@ -7,10 +7,10 @@ from fastapi import APIRouter, Response
 from discreet.errors import VerificationError
 from discreet.service.access.roles import Role
 from discreet.service.api.paging import Cursor, cut, place_of
-from discreet.service.desk import oversight
+from discreet.service.call_limits import reports
 from discreet.service.pages.visit import Visit, seated
-from discreet.service.patience import reports
 from discreet.service.problems import status_of
+from discreet.service.use_cases import oversight
 
 router = APIRouter()
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from discreet.errors import BudgetError, NotFoundError
-from discreet.service.desk import datasets
 from discreet.service.pages.visit import Visit
 from discreet.service.schemas import AllotmentOut, BudgetOut, EntryOut
+from discreet.service.use_cases import datasets
 
 MOST_DRAWN = 5000
 """Entries of the ledger that a picture is made of: the newest."""

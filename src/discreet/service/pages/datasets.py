@@ -8,12 +8,12 @@ from discreet import workflow
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.service.access.roles import READERS, Role
 from discreet.service.clock import now
-from discreet.service.desk import datasets, people, sight
 from discreet.service.pages.budgets import MOST_DRAWN, budget_of, timeline
 from discreet.service.pages.forms import Form, filled
 from discreet.service.pages.home import with_budgets
 from discreet.service.pages.visit import Visit, anyone, go, seated
 from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, DatasetOut, Place, Source
+from discreet.service.use_cases import datasets, people, permissions
 
 router = APIRouter()
 
@@ -107,7 +107,7 @@ def allot(visit: Curator, name: str) -> Response:
 
 
 def _shown(visit: Visit, name: str) -> DatasetOut:
-    return datasets.shown(sight.open_dataset(visit.context, visit.who, name), visit.who)
+    return datasets.shown(permissions.open_dataset(visit.context, visit.who, name), visit.who)
 
 
 def _facts(visit: Visit, name: str) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Response
 
 from discreet.errors import DiscreetError, NotFoundError
 from discreet.service.access.roles import Role
-from discreet.service.desk import decisions, requests
 from discreet.service.pages.budgets import standing
 from discreet.service.pages.forms import filled
 from discreet.service.pages.home import MOST_WAITING
 from discreet.service.pages.requests import request_facts
 from discreet.service.pages.visit import Visit, go, seated
 from discreet.service.schemas import DecisionIn
+from discreet.service.use_cases import decisions, requests
 
 router = APIRouter()
 

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Response
 
 from discreet.errors import DiscreetError
 from discreet.service.access.roles import READERS, Role
-from discreet.service.desk import datasets, oversight, people, requests, sight
 from discreet.service.pages.budgets import budget_of
 from discreet.service.pages.visit import Visit, anyone
+from discreet.service.use_cases import datasets, oversight, people, permissions, requests
 
 router = APIRouter()
 
@@ -43,7 +43,7 @@ def with_budgets(visit: Visit) -> list[dict[str, Any]]:
     """
     return [
         {"dataset": datasets.shown(one, visit.who), "budget": budget_of(visit, one.name)}
-        for one in sight.open_datasets(visit.context, visit.who)
+        for one in permissions.open_datasets(visit.context, visit.who)
     ]
 
 

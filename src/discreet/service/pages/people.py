@@ -7,10 +7,10 @@ from pydantic import BaseModel
 
 from discreet.errors import ConflictError, DiscreetError
 from discreet.service.access.roles import READERS, Role
-from discreet.service.desk import people
 from discreet.service.pages.forms import filled
 from discreet.service.pages.visit import Visit, anyone, go, seated
 from discreet.service.schemas import KeyIn, MembersIn, Name
+from discreet.service.use_cases import people
 
 router = APIRouter()
 

@@ -7,15 +7,15 @@ from fastapi import APIRouter, Request, Response
 from discreet import workflow
 from discreet.errors import DiscreetError
 from discreet.service.access.roles import Role
-from discreet.service.desk import datasets, people, plans, sight
+from discreet.service.call_limits import simulations
 from discreet.service.pages import plan_form
 from discreet.service.pages.budgets import budget_of, standing
 from discreet.service.pages.forms import Form, filled, query_form
 from discreet.service.pages.home import with_budgets
 from discreet.service.pages.method_choices import APPLIES, METHODS
 from discreet.service.pages.visit import Visit, seated
-from discreet.service.patience import simulations
 from discreet.service.schemas import ExpectIn
+from discreet.service.use_cases import datasets, people, permissions, plans
 
 router = APIRouter()
 
@@ -69,7 +69,7 @@ def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revi
 
     With the cost; 404 when the data set is not open.
     """
-    dataset = datasets.shown(sight.open_dataset(visit.context, visit.who, form.get("dataset")), visit.who)
+    dataset = datasets.shown(permissions.open_dataset(visit.context, visit.who, form.get("dataset")), visit.who)
     columns = dataset.metadata["columns"]
     projects = _projects(visit, dataset.name)
     form = _completed(form, dataset.metadata, projects)

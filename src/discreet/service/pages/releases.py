@@ -12,9 +12,9 @@ from discreet.report.escape import flow
 from discreet.report.facts import gather
 from discreet.report.render import environment
 from discreet.service.access.roles import READERS
-from discreet.service.desk import releases, requests, sight
+from discreet.service.call_limits import reports
 from discreet.service.pages.visit import Visit, anyone
-from discreet.service.patience import reports
+from discreet.service.use_cases import permissions, releases, requests
 
 router = APIRouter()
 
@@ -37,7 +37,7 @@ _SENTENCES = ("answer", "question", "promise", "person", "delta", "noise")
 def show_release(visit: Reader, id: str) -> Response:
     """Show the release of a request."""
     release = releases.release_of(visit.context, visit.who, id)
-    asked = requests.shown(visit.context, sight.open_request(visit.context, visit.who, id))
+    asked = requests.shown(visit.context, permissions.open_request(visit.context, visit.who, id))
     return visit.page("release", asked=asked, files=FILES, **_facts(release))
 
 

@@ -9,12 +9,12 @@ from discreet.release import canonical_sha256
 from discreet.service.access.roles import READERS, Role
 from discreet.service.api.paging import Cursor, cut, place_of
 from discreet.service.codes import MEANING
-from discreet.service.desk import requests, sight
 from discreet.service.pages import plan_form
 from discreet.service.pages.budgets import standing
 from discreet.service.pages.plans import plan_page
 from discreet.service.pages.visit import Visit, anyone, go, seated
 from discreet.service.schemas import RequestOut, State
+from discreet.service.use_cases import permissions, requests
 
 router = APIRouter()
 
@@ -62,7 +62,7 @@ def show_request(visit: Reader, id: str) -> Response:
 @router.get("/requests/{id}/state")
 def follow_request(visit: Reader, id: str, seen: Annotated[str, Query(max_length=20)] = "") -> Response:
     """Tell a page that is open whether it is still what it shows."""
-    found = sight.open_request(visit.context, visit.who, id)
+    found = permissions.open_request(visit.context, visit.who, id)
     return Response(status_code=204) if found.state == seen else Response(headers={"HX-Refresh": "true"})
 
 
@@ -81,7 +81,7 @@ def withdraw_request(visit: Analyst, id: str) -> Response:
 @router.get("/requests/{id}/revision")
 def show_revision(visit: Analyst, id: str) -> Response:
     """Show the plan of a request, to change it."""
-    found = sight.open_request(visit.context, visit.who, id)
+    found = permissions.open_request(visit.context, visit.who, id)
     return plan_page(visit, plan_form.form_of(found.content), revises=id)
 
 
@@ -102,7 +102,7 @@ def request_facts(visit: Visit, id_: str) -> dict[str, Any]:
 
     For the template `request`.
     """
-    found = requests.shown(visit.context, sight.open_request(visit.context, visit.who, id_))
+    found = requests.shown(visit.context, permissions.open_request(visit.context, visit.who, id_))
     is_curator = visit.who.role is Role.CURATOR
     return {
         "asked": found,
@@ -127,6 +127,6 @@ def _detail(visit: Visit, found: RequestOut) -> str | None:
 
 def _slot_s(visit: Visit, dataset: str) -> int | None:
     try:
-        return sight.open_dataset(visit.context, visit.who, dataset).slot_s
+        return permissions.open_dataset(visit.context, visit.who, dataset).slot_s
     except NotFoundError:  # not open any more to who asked then
         return None

@@ -9,12 +9,12 @@ from discreet import workflow
 from discreet.errors import DiscreetError, ForbiddenError, NotSignedInError, TooManyRequestsError
 from discreet.service.access import entry
 from discreet.service.access.guard import address_of, context_of, unguarded
-from discreet.service.desk import account, people
 from discreet.service.pages import cookies
 from discreet.service.pages.forms import Form, read_form
 from discreet.service.pages.views import html
 from discreet.service.pages.visit import Visit, anyone, check_token, go
 from discreet.service.problems import status_of
+from discreet.service.use_cases import account, people
 
 router = APIRouter()
 

@@ -5,9 +5,9 @@ from fastapi.responses import RedirectResponse
 
 from discreet.service.access import sign_on
 from discreet.service.access.guard import address_of, context_of, unguarded
+from discreet.service.call_limits import providers
 from discreet.service.pages import cookies
 from discreet.service.pages.sign_in import end_earlier, go_back, local
-from discreet.service.patience import providers
 
 router = APIRouter()
 

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Response
 from discreet import workflow
 from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
 from discreet.service.access.roles import Role
-from discreet.service.desk import people
 from discreet.service.pages.forms import filled
 from discreet.service.pages.visit import Visit, go, seated
 from discreet.service.schemas import UserChange, UserIn, UserOut
+from discreet.service.use_cases import people
 
 router = APIRouter()
 

@@ -11,9 +11,9 @@ from starlette.concurrency import run_in_threadpool
 
 from discreet.errors import ForbiddenError, NotFoundError, NotSignedInError
 from discreet.service.access import entry
+from discreet.service.access.digests import same
 from discreet.service.access.guard import Guard, admitted, context_of
 from discreet.service.access.roles import EVERYONE, Principal, Role
-from discreet.service.access.secrecy import same
 from discreet.service.context import Context
 from discreet.service.pages.cookies import session_cookie
 from discreet.service.pages.forms import Form, read_form

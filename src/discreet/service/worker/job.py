@@ -28,18 +28,18 @@ from discreet.errors import (
     DiscreetError,
     InvalidParameterError,
 )
-from discreet.service.access.secrecy import same
+from discreet.service.access.digests import same
 from discreet.service.clock import seconds_until
 from discreet.service.context import Context, open_context
-from discreet.service.desk.decisions import seal_of
-from discreet.service.desk.identity import check_servers, tables_at
-from discreet.service.desk.inquiries import inquire, private_source
-from discreet.service.desk.requests import content_sha256
 from discreet.service.settings import Settings
 from discreet.service.store import audit, datasets, decisions, requests
 from discreet.service.store.datasets import Dataset
 from discreet.service.store.decisions import Decision
 from discreet.service.store.requests import Request
+from discreet.service.use_cases.decisions import seal_of
+from discreet.service.use_cases.identity import check_servers, tables_at
+from discreet.service.use_cases.priced_requests import inquire, private_source
+from discreet.service.use_cases.requests import content_sha256
 from discreet.service.worker import codes
 
 WORKER = "worker"
@@ -173,7 +173,7 @@ def _check_unshared(context: Context, dataset: Dataset) -> None:
             raise SharedTableError
 
 
-def _opened(context: Context, inquiry: workflow.Inquiry, source: dict[str, Any]) -> Any:
+def _opened(context: Context, inquiry: workflow.PricedRequest, source: dict[str, Any]) -> Any:
     private = context.settings.private
     data, table = private_source(private, source["data"])
     targets = (None, None) if source["targets"] is None else private_source(private, source["targets"])

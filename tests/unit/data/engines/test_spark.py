@@ -17,6 +17,7 @@ from tests.effort import either
 from tests.spark import spark
 
 from discreet import workflow
+from discreet.data.contribution_bound import ContributionBound
 from discreet.data.design import Design
 from discreet.data.engines import spark as spark_table
 from discreet.data.engines import spark_source, spark_worker
@@ -25,7 +26,6 @@ from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass
 from discreet.data.score_design import ScoreDesign
 from discreet.data.sources import open_table
-from discreet.data.unit_cut import UnitCut
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.kernels.moments.moments import exact_moments
 from discreet.mechanisms.rng import Source
@@ -514,7 +514,7 @@ def test_what_goes_wrong_on_a_worker_is_not_told():
 def sorted_rows(chunk):
     """Owners and encoded rows, sorted by owner, in batches of so many."""
     row_pass = RowPass(Design.plan(declared("who"), "y", ["x", "n"]), exact_moments, np.zeros((4, 4), np.int64))
-    row_pass = RowPass(row_pass.design, row_pass.work, row_pass.start, UnitCut("who", 3))
+    row_pass = RowPass(row_pass.design, row_pass.work, row_pass.start, ContributionBound("who", 3))
     whole = rows().select(["x", "n", "y", "who"]).combine_chunks().to_batches()
     (found,) = spark_worker.rows_of_units(row_pass, iter(whole))
     found = pa.table(found).sort_by("key").combine_chunks()

@@ -1,0 +1,62 @@
+"""Plans: what a request would cost and can be expected to achieve. Free: nothing private is opened."""
+
+import json
+from typing import Any
+
+from discreet import workflow
+from discreet.service.access.roles import Principal
+from discreet.service.call_limits import caller_is_gone
+from discreet.service.context import Context
+from discreet.service.schemas import ExpectIn, PlanIn
+from discreet.service.simulation.child import question_of
+from discreet.service.simulation.run import check_cells
+from discreet.service.use_cases import permissions
+from discreet.service.use_cases.priced_requests import computable, inquire
+
+
+def plan(context: Context, who: Principal, asked: PlanIn) -> dict[str, Any]:
+    """Return the cost and the noise of a request."""
+    dataset = permissions.open_dataset(context, who, asked.dataset)
+    inquiry = inquire(context, dataset, asked.model_dump(mode="json"))
+    with computable():
+        record = inquiry.plan().record()
+        json.dumps(record, allow_nan=False)
+    return record
+
+
+def expected(context: Context, who: Principal, asked: ExpectIn) -> dict[str, Any]:
+    """Return how well selections can be expected to do, as JSON."""
+    question, found = expect(context, who, asked)
+    return found.record(question)
+
+
+def expect(context: Context, who: Principal, body: ExpectIn) -> tuple[workflow.Question, workflow.Expectation]:
+    """Return how well selections can be expected to do on a table like the one declared.
+
+    By simulation from public facts; the same question is answered from the cache.
+
+    Cost: seconds, in another process.
+    """
+    dataset = permissions.open_dataset(context, who, body.dataset)
+    fields = question_in(dataset.metadata, body)
+    question = question_of(fields)
+    columns = len(question.metadata.columns) if body.candidates is None else len(body.candidates) + 1
+    check_cells(body.n_rows or question.metadata.n_rows or 0, columns)
+    return question, context.simulations.expect(who.name, fields, caller_is_gone)
+
+
+def question_in(metadata: dict[str, Any], body: ExpectIn) -> dict[str, Any]:
+    """Return a question as a process that simulates reads it.
+
+    Fields of `workflow.Question`, for JSON.
+    """
+    supposed = {"r_squared": body.r_squared, "n_true": body.n_true, "correlation": body.correlation}
+    return {
+        "metadata": metadata,
+        "target": body.target,
+        "candidates": body.candidates,
+        "delta": body.delta,
+        "n_rows": [] if body.n_rows is None else [body.n_rows],
+        "supposed": {name: value for name, value in supposed.items() if value is not None},
+        "epsilons": list(workflow.EPSILONS if body.epsilons is None else body.epsilons),
+    }

@@ -1,0 +1,158 @@
+"""From the text of a request to a priced inquiry: metadata and public tables alone, never a private one."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from discreet import workflow
+from discreet.errors import DiscreetError, InvalidParameterError, MetadataError
+from discreet.release import READ
+from discreet.service.context import Context
+from discreet.service.logs import log
+from discreet.service.store.datasets import Dataset
+
+Roots = Mapping[str, Path | str]
+
+WEIGHTED = ("hybrid", "public-subset")
+"""Methods that rest on the public table of a data set."""
+
+
+def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> workflow.PricedRequest:
+    """Check and price a request.
+
+    Ready to be charged.
+    """
+    metadata = workflow.Metadata.from_value(dataset.metadata)
+    if metadata.features is not None and content["candidates"] is None and metadata.features.listed() is None:
+        raise MetadataError(
+            f"Candidates must be named where the metadata do not list the features, as in {dataset.name}, but "
+            "candidates is empty. Name them, or have the features listed in the metadata."
+        )
+    parameters = _parameters(context, dataset, metadata, content)
+    with computable():
+        inquiry = workflow.inquire(
+            workflow.method_of(content["method"], **parameters),
+            metadata,
+            content["target"],
+            content["candidates"],
+            name=PurePosixPath(dataset.source["data"]["path"]).name,
+            locator=dataset.locator,
+            rows_origin=READ,
+            chosen=content.get("chosen"),
+        )
+        inquiry.check_charge()
+        float(inquiry.promised.epsilon), float(inquiry.promised.delta), inquiry.digest
+    return inquiry
+
+
+@contextmanager
+def computable() -> Iterator[None]:
+    """Refuse numbers that no arithmetic holds: the last line, behind the ranges of the parameters.
+
+    For what is computed from public facts alone.
+    """
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except (ArithmeticError, ValueError, MemoryError, RecursionError) as error:
+        log("error", kind=type(error).__name__)
+        raise InvalidParameterError(
+            "Parameters must be numbers that can be computed with, but with these ones the cost or the noise cannot be "
+            "found. Give usual ones, such as epsilon between 0.01 and 100."
+        ) from None
+
+
+def _parameters(
+    context: Context, dataset: Dataset, metadata: workflow.Metadata, content: dict[str, Any]
+) -> dict[str, Any]:
+    given = dict(content["parameters"])
+    if "epsilon" not in given:
+        raise InvalidParameterError("What is spent must be said, but parameters has no epsilon. Add it, such as 0.5.")
+    if "public" in given:
+        raise InvalidParameterError(
+            "The public table must be the one that the data set was registered with, but public is given. Leave it out."
+        )
+    if content["method"] in WEIGHTED:
+        place = dataset.source.get("public")
+        if place is None:
+            raise InvalidParameterError(
+                f"A public table must be registered with the data set, but {dataset.name} has none. Ask its curator."
+            )
+        given["public"] = workflow.open_public(located(context.settings.public, place), metadata, place["table"])
+    return given
+
+
+def located(roots: dict[str, Path], place: dict[str, Any]) -> Path:
+    """Return the path of a table, which lies below a folder of the service file and nowhere else.
+
+    Absolute, links resolved.
+    """
+    check_place(tuple(roots), place)
+    root: Path = roots[place["root"]].resolve()
+    found: Path = (root / place["path"]).resolve()
+    if not found.is_relative_to(root):  # by a link
+        raise _outside(place)
+    return found
+
+
+def private_source(roots: Roots, place: dict[str, Any]) -> tuple[Path | str, str | None]:
+    """Return what opens a private table, and which table of it.
+
+    A file or a database's URL, and the table's name.
+    """
+    root = check_private(roots, place)
+    if isinstance(root, str):
+        return root, place["path"]
+    location = located({place["root"]: root}, place)
+    if location != root.resolve() / place["path"]:
+        raise InvalidParameterError(
+            f"path must name a private table itself, but {place['path'][:100]!r} leads over a link, which could lead "
+            "elsewhere tomorrow. Name the file or folder that it leads to."
+        )
+    return location, place["table"]
+
+
+def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:
+    """Refuse what is not in a private root of the service file, without looking at any file or database.
+
+    The root.
+    """
+    root = roots.get(place["root"])
+    if not isinstance(root, str):
+        check_place(tuple(roots), place)
+        if place["table"] is not None and PurePosixPath(place["path"]).suffix.lower() not in workflow.DATABASE_SUFFIXES:
+            raise InvalidParameterError(
+                f"table must be empty but for a database file, but {place['path'][:100]!r} is none and "
+                f"table={place['table'][:100]!r}. Leave it out."
+            )
+        return roots[place["root"]]
+    schema, _, table = place["path"].partition(".")
+    if not (schema and table and place["path"].isprintable() and place["table"] is None):
+        raise InvalidParameterError(
+            f"path must be schema.table in the database {place['root']!r}, and table empty, but "
+            f"path={place['path'][:100]!r}. Name the table there."
+        )
+    return root
+
+
+def check_place(roots: tuple[str, ...], place: dict[str, Any]) -> None:
+    """Refuse what is not below a folder of the service file, without looking at any file."""
+    if place["root"] not in roots:
+        known = ", ".join(roots) or "none"
+        raise InvalidParameterError(
+            f"root must be a folder that the service file names, or a database, but root={place['root']!r}. "
+            f"There is: {known}."
+        )
+    path = PurePosixPath(place["path"])
+    plain = place["path"].isprintable() and "\\" not in place["path"] and "://" not in place["path"]
+    if path.is_absolute() or not plain or not path.parts or any(part in ("..", "~") for part in path.parts):
+        raise _outside(place)
+
+
+def _outside(place: dict[str, Any]) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"path must be a plain path below the folder {place['root']!r}, but path={place['path'][:100]!r}. "
+        "Put the table there."
+    )

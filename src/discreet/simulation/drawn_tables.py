@@ -1,0 +1,35 @@
+"""Tables of a scenario that may be looked at more than once."""
+
+from discreet.mechanisms.rng import Source
+from discreet.simulation.scenario import Scenario
+from discreet.simulation.simulated_table import SimulatedTable
+
+KEPT_CELLS = 2**24
+"""Of the drawn tables that are kept for another look."""
+
+
+class DrawnTables:
+    """Tables of a scenario by their seeds, small ones kept for another look.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What they are drawn from.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._kept: dict[int, SimulatedTable] = {}
+        self._room = KEPT_CELLS // (scenario.n_rows * (len(scenario.candidates) + 1))
+
+    def table(self, seed: int) -> SimulatedTable:
+        """Return the table of a seed.
+
+        The same rows each time.
+        """
+        if seed in self._kept:
+            return self._kept[seed]
+        found = self.scenario.draw(Source.seeded(seed))
+        if len(self._kept) < self._room:
+            self._kept[seed] = found
+        return found

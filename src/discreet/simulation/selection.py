@@ -1,0 +1,294 @@
+"""How well selections can be expected to do: the methods themselves, run on tables drawn from a scenario."""
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import DiscreetError, InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Preparation, Progress
+from discreet.simulation.cached_preparation import remembered
+from discreet.simulation.drawn_tables import DrawnTables
+from discreet.simulation.processes import spread
+from discreet.simulation.rivals import Rival
+from discreet.simulation.rivals import rivals as rivals_of
+from discreet.simulation.scenario import Scenario
+from discreet.simulation.simulated_table import SimulatedTable
+
+Measure = Literal["right", "overlap", "explained"]
+Floats = npt.NDArray[np.float64]
+
+WORTH_SECONDS = 8.0
+"""Work that is expected to take longer than this is spread over processes: they take about two seconds to start."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Means over drawn tables and draws of noise, of one selection at one epsilon.
+
+    Parameters
+    ----------
+    rival : str
+        What it is called.
+    epsilon : float
+        In nats.
+    n_rows : int
+        Of the tables.
+    right : float
+        Chance that exactly the right columns are selected.
+    overlap : float
+        Columns that are right and selected over those that are either (Jaccard).
+    explained : float
+        Adjusted R^2 of the selected columns over that of the right ones.
+    error : float
+        Standard error of `right`, between tables included; not 0 where all agree, as further ones might not.
+    n_draws : int
+        Draws in all.
+    """
+
+    rival: str
+    epsilon: float
+    n_rows: int
+    right: float
+    overlap: float
+    explained: float
+    error: float
+    n_draws: int
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What is run on each table, the same for a table's number wherever it is run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What tables are drawn from.
+    rivals : tuple of Rival
+        The selections.
+    epsilons : tuple of float
+        In nats.
+    n_draws : int
+        Draws of noise on each table.
+    seed : int
+        Of the simulation.
+    explains : bool
+        Whether it is rated what the selected columns explain.
+    """
+
+    scenario: Scenario
+    rivals: tuple[Rival, ...]
+    epsilons: tuple[float, ...]
+    n_draws: int
+    seed: int
+    explains: bool = True
+
+    @cached_property
+    def prepared(self) -> dict[tuple[str, float], Preparation]:
+        """Requests by rival and epsilon; what is refused is left out."""
+        return {
+            (rival.name, epsilon): found
+            for rival in self.rivals
+            for epsilon in self.epsilons
+            if (found := _prepared(self.scenario, rival, epsilon)) is not None
+        }
+
+    def rated(self, number: int, tables: DrawnTables | None = None) -> Floats:
+        """Return how good the selections on one table are.
+
+        Parameters
+        ----------
+        number : int
+            Of the table.
+        tables : DrawnTables, optional
+            Where to look for it first.
+
+        Returns
+        -------
+        ndarray of float, shape (n_requests, n_draws, 3)
+            Right, overlap, explained; the last NaN where it is not rated.
+        """
+        seed = table_seed(self.seed, number)
+        table = self.scenario.draw(Source.seeded(seed)) if tables is None else tables.table(seed)
+        found = np.empty((len(self.prepared), self.n_draws, 3))
+        for place, one in enumerate(self.prepared.values()):
+            rng = Source.seeded(seed * 1009 + place + 1)
+            for draw in range(self.n_draws):
+                found[place, draw] = _rated(self.scenario, table, one, rng, self.explains)
+        return found
+
+
+def table_seed(seed: int, number: int) -> int:
+    """Return the seed of a table.
+
+    Parameters
+    ----------
+    seed : int
+        Of the simulation.
+    number : int
+        Of the table.
+
+    Returns
+    -------
+    int
+        Of its rows.
+    """
+    return seed * 1_000_003 + number
+
+
+def expected(
+    scenario: Scenario,
+    rivals: Sequence[Rival],
+    epsilons: Sequence[float],
+    *,
+    n_tables: int = 20,
+    n_draws: int = 5,
+    seed: int = 0,
+    n_processes: int = 1,
+    tables: DrawnTables | None = None,
+    explains: bool = True,
+    progress: Progress | None = None,
+) -> list[Expected]:
+    """Run selections on drawn tables and rate what they select.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What tables are drawn from.
+    rivals : sequence of Rival
+        The selections.
+    epsilons : sequence of float
+        In nats.
+    n_tables : int
+        Tables, the same for all; at least 1.
+    n_draws : int
+        Draws of noise on each; at least 1.
+    seed : int
+        Of the simulation.
+    n_processes : int
+        At most; more than one only where the work is long. The numbers are the same.
+    tables : DrawnTables, optional
+        Tables of the same scenario that may have been drawn before.
+    explains : bool
+        Whether it is rated what the selected columns explain; else that is NaN.
+    progress : callable, optional
+        Told of the tables.
+
+    Returns
+    -------
+    list of Expected
+        In the order of the rivals, then of the epsilons; a rival that refuses an epsilon is left out there.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there are no tables, no draws, or the seed is negative.
+
+    Notes
+    -----
+    Cost: a selection on known moments for each draw. Several processes are started anew, so a script that asks for
+    them must keep its own work under ``if __name__ == "__main__"``.
+    """
+    if min(n_tables, n_draws) < 1 or seed < 0:
+        raise InvalidParameterError(
+            "A simulation must have at least one table, one draw and a seed that is not negative, but "
+            f"n_tables={n_tables}, n_draws={n_draws}, seed={seed}."
+        )
+    work = Simulation(scenario, tuple(rivals), tuple(map(float, epsilons)), n_draws, seed, explains)
+    if not work.prepared:
+        return []
+    found: list[Floats] = []
+
+    def take(more: Iterable[Floats]) -> None:
+        for one in more:
+            found.append(one)
+            if progress is not None:
+                progress("Simulating tables", 1, n_tables)
+
+    take(work.rated(number, tables) for number in range(min(1, n_tables)))  # pays what is loaded once
+    start = time.perf_counter()
+    take(work.rated(number, tables) for number in range(1, min(2, n_tables)))
+    left = range(2, n_tables)
+    if n_processes > 1 and (time.perf_counter() - start) * len(left) > WORTH_SECONDS:
+        take(spread(work.rated, left, n_processes))
+    else:
+        take(work.rated(number, tables) for number in left)
+    ratings = np.stack(found)
+    return [_mean(scenario, *key, ratings[:, place]) for place, key in enumerate(work.prepared)]
+
+
+def expected_selection(
+    scenario: Scenario,
+    epsilons: Sequence[float] = (0.1, 0.3, 1.0, 3.0, 10.0),
+    *,
+    compared: Sequence[Rival] | None = None,
+    delta: float = 1e-6,
+    n_tables: int = 20,
+    n_draws: int = 2,
+    seed: int = 0,
+) -> list[Expected]:
+    """Tell how well selections can be expected to do on a table that is like a scenario; no private data are opened.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What the table is supposed to be like.
+    epsilons : sequence of float
+        In nats.
+    compared : sequence of Rival, optional
+        The selections; default those that are worth a comparison.
+    delta : float
+        Of the default ones; 0 leaves out what needs one.
+    n_tables : int
+        Tables to draw.
+    n_draws : int
+        Draws of noise on each.
+    seed : int
+        Of the simulation: the same numbers for the same seed.
+
+    Returns
+    -------
+    list of Expected
+        In the order of the selections, then of the epsilons.
+    """
+    found = compared
+    if found is None:
+        found = rivals_of(scenario.metadata, scenario.target, scenario.candidates, delta, scenario.n_rows)
+    return expected(scenario, found, epsilons, n_tables=n_tables, n_draws=n_draws, seed=seed)
+
+
+def _prepared(scenario: Scenario, rival: Rival, epsilon: float) -> Preparation | None:
+    try:
+        return remembered(rival.at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates))
+    except DiscreetError:  # such as noise that does not fit
+        return None
+
+
+def _rated(
+    scenario: Scenario, table: SimulatedTable, prepared: Preparation, rng: Source, explains: bool
+) -> tuple[float, float, float]:
+    selected = tuple(sorted(prepared.run(table, rng).selected))
+    right, worth = scenario.truth, math.nan
+    if explains:
+        worth = table.remembered(("worth", selected), lambda: scenario.explained(table, selected))
+    union = len(right | set(selected))
+    overlap = len(right & set(selected)) / union if union else 1.0
+    return float(set(selected) == right), overlap, worth
+
+
+def _mean(scenario: Scenario, name: str, epsilon: float, ratings: Floats) -> Expected:
+    right, overlap, explained = ratings.mean(axis=(0, 1))
+    each = ratings[:, :, 0].mean(axis=1)
+    seen = float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else 0.0
+    guess = (each.sum() + 1.0) / (len(each) + 2.0)
+    least = math.sqrt(guess * (1.0 - guess) / (len(each) + 2.0)) if seen == 0.0 else 0.0
+    count = ratings[..., 0].size
+    return Expected(
+        name, epsilon, scenario.n_rows, float(right), float(overlap), float(explained), float(max(seen, least)), count
+    )

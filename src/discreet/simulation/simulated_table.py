@@ -1,0 +1,140 @@
+"""Drawn tables that remember sums, as a plan asks for the same ones again and again."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from typing_extensions import override
+
+from discreet.data.batch_sizes import BATCH_ROWS
+from discreet.data.contribution_bound import OfUnits
+from discreet.data.design import Cells, Design, RowMap
+from discreet.data.engine import Integers
+from discreet.data.engines.each import Progress
+from discreet.data.engines.frame import FrameTable
+from discreet.data.metadata import Metadata
+from discreet.data.score_design import ScoreDesign
+
+
+class SimulatedTable(FrameTable):
+    """A table in memory that remembers sums: a plan asks for the same ones again and again.
+
+    Parameters
+    ----------
+    frame : pyarrow.Table
+        Drawn.
+    metadata : Metadata
+        Its own.
+    """
+
+    def __init__(self, frame: pa.Table, metadata: Metadata) -> None:
+        super().__init__(frame, metadata, "simulated")
+        self._arrow = frame
+        self._known: dict[Any, Any] = {}
+
+    def remembered(self, key: Any, value: Callable[[], Any]) -> Any:
+        """Return what was computed before, or compute it.
+
+        Not to be changed.
+        """
+        if key not in self._known:
+            self._known[key] = value()
+        return self._known[key]
+
+    @override
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        yield from self._arrow.select(list(columns)).to_batches(BATCH_ROWS)
+
+    @override
+    def map_reduce(
+        self,
+        design: RowMap,
+        work: Callable[[Cells], Integers],
+        start: Integers,
+        progress: Progress | None = None,
+        of_units: OfUnits | None = None,
+    ) -> Integers:
+        total = start.copy()
+        for cells in self._encoded(design):  # one thread: on tables of a plan's size others cost more than they save
+            total += work(cells)
+        return total
+
+    def _encoded(self, design: RowMap) -> Iterable[Cells]:
+        """Blocks of encoded rows; those of the target alone are kept."""
+        blocks = (design.encode(one) for one in self.batches(design.columns))
+        if isinstance(design, Design) and not design.candidates:
+            kept: list[Cells] = self.remembered(("target", *design_key(design)), lambda: list(blocks))
+            return kept
+        return blocks
+
+    @override
+    def moments(self, design: Design, progress: Progress | None = None) -> Integers:
+        if design.unit_bound is not None:  # the target is divided by the length of its row
+            whole: Integers = self.remembered(
+                ("moments", *design_key(design)), lambda: super(SimulatedTable, self).moments(design)
+            )
+            return whole.copy()
+        found: Integers = self.remembered(("moments", *design_key(design)), lambda: self._moments(design))
+        return found.copy()
+
+    def _moments(self, design: Design) -> Integers:
+        """What a bought bound moves is the target alone: products of the others are added up once."""
+        bounds = bounds_key(design.metadata, design.candidates)
+        key = (design.candidates, design.row_norm, bounds)
+        blocks: list[npt.NDArray[np.float64]] = self.remembered(
+            ("rows", *key),
+            lambda: [
+                np.ascontiguousarray(design.encode(one)[:, :-1].T, dtype=np.float64)
+                for one in self.batches(design.columns)
+            ],
+        )
+        gram: Integers = self.remembered(("gram", *key), lambda: _summed(one @ one.T for one in blocks))
+        alone = [cells[:, -1].astype(np.float64) for cells in self._encoded(replace(design, candidates=()))]
+        p = len(gram)
+        found = np.empty((p + 1, p + 1), dtype=np.int64)
+        found[:p, :p] = gram
+        found[:p, p] = found[p, :p] = _summed(x @ y for x, y in zip(blocks, alone, strict=True))
+        found[p, p] = int(_summed(np.atleast_1d(y @ y) for y in alone)[0])
+        return found
+
+    @override
+    def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
+        # A bought center moves the target alone.
+        features: list[npt.NDArray[np.float64]] = self.remembered(
+            ("features", tuple(design.features), bounds_key(design.metadata, design.features)),
+            lambda: [
+                np.ascontiguousarray(design.encode(one)[:, :-1].T, dtype=np.float64)
+                for one in self.batches(design.columns)
+            ],
+        )
+        targets = [design.responses(one.column(0)).astype(np.float64) for one in self.batches([design.target])]
+        return _summed(x @ y for x, y in zip(features, targets, strict=True))
+
+    @override
+    def target_sum(self, design: ScoreDesign) -> tuple[int, int]:
+        key = ("sum", design.target, design.center, design.bound, bounds_key(design.metadata, [design.target]))
+        found: tuple[int, int] = self.remembered(key, lambda: super(SimulatedTable, self).target_sum(design))
+        return found
+
+
+def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:
+    """Sums of products of cells: below 2^30 each, so those of a batch are exact in any order."""
+    return np.asarray(sum(part.astype(np.int64) for part in parts), dtype=np.int64)
+
+
+def design_key(design: Design) -> tuple[Any, ...]:
+    """Return all that decides how a table's rows are encoded.
+
+    Hashable.
+    """
+    bounds = bounds_key(design.metadata, design.columns)
+    return design.columns, design.center, design.bound, design.row_norm, design.unit_bound, bounds
+
+
+def bounds_key(metadata: Metadata, names: Sequence[str]) -> tuple[Any, ...]:
+    """Return what may differ between the metadata of one table: bounds, where they are bought."""
+    columns = [metadata.declared(name) for name in names]
+    return tuple((getattr(one, "lower", None), getattr(one, "upper", None)) for one in columns)

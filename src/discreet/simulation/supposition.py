@@ -1,0 +1,178 @@
+"""What somebody supposes of a table: one scenario, or several where a number is not known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from discreet.data.metadata import Metadata
+from discreet.data.public_records import PublicRecords
+from discreet.errors import InvalidParameterError, MetadataError
+from discreet.simulation.scenario import R_SQUARED, Scenario
+from discreet.simulation.stated import distinct, named, number, sizes, whole
+
+MOST_SCENARIOS = 24
+
+_DECLARE = (
+    "The metadata must say which file is public, so that no private one is taken for it, and that file must be given, "
+    "but {found}. Declare `public: {{sha256: ..., source: ...}}`, the sha256 as `sha256sum FILE` prints it."
+)
+
+
+@dataclass(frozen=True)
+class Supposition:
+    """What is supposed of a table, from public knowledge alone; what is None or empty keeps its default.
+
+    Parameters
+    ----------
+    effects : dict of str to float, optional
+        As `Scenario.of` takes them.
+    n_true : int, optional
+        Columns that matter, where no effects are stated.
+    noise_sd : float, optional
+        In the target's unit.
+    like : path or PublicRecords, optional
+        A public file, that which the metadata declare under `public`: see `Scenario.like`.
+    r_squared : tuple of float
+        A scenario each.
+    correlation : tuple of float
+        A scenario each.
+    times : tuple of float
+        What effects are multiplied by, a scenario each.
+
+    Raises
+    ------
+    InvalidParameterError
+        When two of them say different things about one matter, or there are too many scenarios.
+    """
+
+    effects: Mapping[str, float] | None = None
+    n_true: int | None = None
+    noise_sd: float | None = None
+    like: Any = None
+    r_squared: tuple[float, ...] = ()
+    correlation: tuple[float, ...] = ()
+    times: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.effects is not None and self.n_true is not None:
+            raise InvalidParameterError("Effects say which columns matter. Leave out n_true.")
+        stated = self.effects is not None or self.like is not None
+        if stated and self.noise_sd is not None and self.r_squared:
+            raise InvalidParameterError("Effects and noise_sd decide what is explained. Leave out r_squared.")
+        if self.like is not None and (self.correlation or self.n_true is not None):
+            raise InvalidParameterError(
+                "A public table says how columns are correlated and which of them matter. Leave out correlation and "
+                "n_true."
+            )
+        if self.n_scenarios > MOST_SCENARIOS:
+            raise InvalidParameterError(
+                f"At most {MOST_SCENARIOS} scenarios can be compared, but there are {self.n_scenarios}. Give fewer "
+                "numbers of times, correlation and r_squared."
+            )
+
+    @classmethod
+    def of(cls, stated: "Mapping[str, Any] | Supposition | None") -> "Supposition":
+        """Return what is stated by name; a number stands for a list of one.
+
+        Checked.
+        """
+        if isinstance(stated, cls):
+            return stated
+        given = {name: value for name, value in named(stated).items() if value is not None}
+        unknown = [name for name in given if name not in cls.__dataclass_fields__]
+        if unknown:
+            raise InvalidParameterError(
+                f"What is supposed must be some of {', '.join(cls.__dataclass_fields__)}, but found {unknown[0]!r:.60}."
+            )
+        for name in ("r_squared", "correlation", "times"):
+            if name in given:
+                given[name] = distinct(name, given[name])
+        if "effects" in given:
+            given["effects"] = sizes(given["effects"])
+        if "n_true" in given:
+            given["n_true"] = whole("n_true", given["n_true"])
+        if "noise_sd" in given:
+            given["noise_sd"] = number("noise_sd", given["noise_sd"])
+        return cls(**given)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all is supposed."""
+        listed = self.r_squared + self.correlation + self.times
+        return self.leaves_columns_open and self.noise_sd is None and not listed
+
+    @property
+    def n_scenarios(self) -> int:
+        """How many scenarios it is."""
+        return max(len(self.r_squared), 1) * max(len(self.correlation), 1) * max(len(self.times), 1)
+
+    @property
+    def leaves_columns_open(self) -> bool:
+        """Whether nobody says which columns matter, nor how many."""
+        return self.effects is None and self.n_true is None and self.like is None
+
+    def scenarios(
+        self,
+        metadata: Metadata,
+        target: str,
+        candidates: Sequence[str] | None = None,
+        n_rows: int | None = None,
+        n_true: int | None = None,
+    ) -> list[Scenario]:
+        """Return all scenarios: effects multiplied last, the correlation first.
+
+        At least one.
+        """
+        stated: dict[str, Any] = {"effects": self.effects, "noise_sd": self.noise_sd, "n_rows": n_rows}
+        found = list[Scenario]()
+        public = self._public(metadata)
+        for correlation, r_squared in product(self.correlation or (0.0,), self.r_squared or (None,)):
+            if public is not None:
+                one = Scenario.like(metadata, target, public, candidates, r_squared=r_squared, **stated)
+            else:
+                share = R_SQUARED if r_squared is None else r_squared
+                many = n_true if self.leaves_columns_open else self.n_true
+                own: dict[str, Any] = {"n_true": many, "r_squared": share, "correlation": correlation}
+                one = Scenario.of(metadata, target, candidates, **stated, **own)
+            found += [one.multiplied(times) for times in self.times or (1.0,)]
+        return found
+
+    def _public(self, metadata: Metadata) -> PublicRecords | None:
+        """The public table, opened once: the file that the metadata declare public, and no other."""
+        if self.like is None:
+            return None
+        if metadata.public is None:  # else the private table could be given, and its effects would be shown
+            raise MetadataError(_DECLARE.format(found="they declare none"))
+        if not isinstance(self.like, str | Path | PublicRecords):
+            raise MetadataError(_DECLARE.format(found=f"a {type(self.like).__name__} in memory has no sha256"))
+        records = self.like if isinstance(self.like, PublicRecords) else PublicRecords(self.like, metadata)
+        if records.file_sha256 != metadata.public.sha256:  # opened with other metadata, or from memory
+            raise MetadataError(_DECLARE.format(found="the sha256 of the table given is not their public.sha256"))
+        return records
+
+    def record(self, scenarios: Sequence[Scenario]) -> dict[str, Any]:
+        """Return what was stated, as public facts that JSON can hold.
+
+        Empty where nothing was stated.
+        """
+        found: dict[str, Any] = {}
+        for name in ("effects", "n_true", "noise_sd", "r_squared", "correlation", "times"):
+            value = getattr(self, name)
+            if value is not None and value != ():
+                found[name] = dict(value) if isinstance(value, Mapping) else value
+        if scenarios and scenarios[0].pattern is not None:
+            found["like"] = pattern_record(scenarios[0])
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def pattern_record(scenario: Scenario) -> dict[str, Any] | None:
+    """Return which public table a scenario is drawn from.
+
+    Its name, digest and number of complete records.
+    """
+    own = scenario.pattern
+    if own is None:
+        return None
+    return {"name": own.name, "sha256": own.sha256, "n_records": own.n_records, "n_dropped": own.n_dropped}

@@ -1,0 +1,117 @@
+"""The plan's choice: from public facts alone, the same every time, and good on designs of the literature."""
+
+import math
+
+import numpy as np
+import pytest
+from tests.effort import either
+
+import discreet as dc
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.simulation import choice
+from discreet.simulation.choice import best_selection
+from discreet.simulation.rivals import Rival
+from discreet.simulation.scenario import Scenario
+from discreet.simulation.selection import expected
+
+DESIGNS = ({"x1": 1.0, "x2": 1.0, "x3": 1.0}, {"x1": 1.5, "x2": 1.0, "x3": 0.5})
+"""Of Lei et al.: six columns even on [-1, 1], a noise of standard deviation 1."""
+
+
+def metadata(relation, n_rows, bound=4.0, columns=6):
+    """Public bounds."""
+    box = {"type": "real", "lower": -1, "upper": 1, "source": "design"}
+    y = {"type": "real", "lower": -bound, "upper": bound, "source": "design"}
+    known = {"n_rows": n_rows} if relation == "replace_one" else {}
+    names = [f"x{j}" for j in range(1, columns + 1)]
+    return dc.Metadata.from_value(
+        {"dataset": "toy", "unit": "row", "neighboring": relation, "columns": dict.fromkeys(names, box) | {"y": y}}
+        | known
+    )
+
+
+@pytest.mark.parametrize(
+    ("relation", "n_rows", "epsilon", "asked"),
+    [("replace_one", 1000, 1.0, (0.9, 0.7)), ("add_or_remove_one", 100, 5.0, (0.6, 0.0))],
+)
+def test_the_choice_finds_the_right_model_as_often_as_asked(relation, n_rows, epsilon, asked):
+    """Chance of exactly the right model, by a simulation that the choice has not seen."""
+    public = metadata(relation, n_rows)
+    chosen = best_selection(public, "y", None, epsilon, 1e-6, n_rows)
+    for effects, least in zip(DESIGNS, asked, strict=True):
+        scenario = Scenario.of(public, "y", effects=effects, noise_sd=1.0, n_rows=n_rows)
+        found = expected(scenario, [chosen.rival], [epsilon], n_tables=either(30, 60), n_draws=2, seed=5)[0]
+        assert found.right >= least
+
+
+def test_a_choice_is_the_same_every_time_and_needs_a_number_of_rows(monkeypatch):
+    """Whoever asks again gets the same request, and the stored answer."""
+    monkeypatch.setattr(choice, "ROUNDS", either(((8, 1, 4), (20, 2, 1)), choice.ROUNDS))
+    public = metadata("add_or_remove_one", None, columns=2)
+    first, second = (best_selection(public, "y", None, 1.0, 0.0, 100) for _ in range(2))
+    assert first == second
+    assert first.n_rivals > 5
+    with pytest.raises(InvalidParameterError, match="n_rows"):
+        best_selection(public, "y")
+
+
+def test_the_least_epsilon_has_a_choice_and_a_smaller_one_is_refused():
+    """The choice is then no better than chance; what no request may give is not tried."""
+    own = metadata("replace_one", 100, columns=1)
+    assert best_selection(own, "y", None, 1e-9).right < 1.0
+    with pytest.raises(InvalidParameterError, match="epsilon must lie in"):
+        best_selection(own, "y", None, 1e-250)
+
+
+CORRELATION = 0.9
+MASKED = {"x1": 12 / math.pi * math.asin(CORRELATION / 2), "x2": -2.0}
+"""Two columns that matter but hide each other: x1 and the target are uncorrelated, and x2 is nearly so.
+
+The first effect is twice the correlation of two evenly spread columns whose normal scores correlate so.
+"""
+
+SEARCHES = ("pcls", "moments")
+N_TABLES = either(25, 40)
+
+
+def masked(n_rows):
+    """The target's columns look as if they did not matter, one by one."""
+    public = metadata("replace_one", n_rows)
+    return Scenario.of(public, "y", effects=MASKED, noise_sd=0.3, correlation=CORRELATION)
+
+
+def test_masked_effects_are_found_by_comparing_subsets_alone():
+    """At 1,000 rows and epsilon 5 subset search finds both columns; screening, told their number, never does."""
+    scenario = masked(1000)
+    cells = scenario.draw(Source.seeded(1))._arrow
+    alone = [abs(np.corrcoef(cells[name].to_numpy(), cells["y"].to_numpy())[0, 1]) for name in ("x1", "x2")]
+    assert alone[0] < 0.1
+    assert alone[1] < 0.5
+    assert scenario.r_squared > 0.7
+    among = [
+        Rival("pcls", "pcls", {"y_bound": 1.0, "l1_radius": 1.0}),
+        Rival("pcls, wide", "pcls", {"y_bound": 4.0, "l1_radius": 4.0}),
+        Rival("sis", "sis", {"n_features_to_select": 2}),
+    ]
+    search, wide, screening = (one.right for one in expected(scenario, among, [5.0], n_tables=N_TABLES, n_draws=2))
+    assert search > 0.75
+    assert wide > 0.6
+    assert screening < 0.05
+
+
+def test_the_choice_knows_masked_effects_where_they_are_supposed():
+    """Told that two columns matter it screens; told that they hide each other it compares subsets, and finds them."""
+    public = metadata("replace_one", 1000)
+    plain = best_selection(public, "y", epsilon=5.0, supposed={"n_true": 2})
+    assert plain.rival.method == "sis"
+    supposed = {"effects": MASKED, "noise_sd": 0.3, "correlation": CORRELATION}
+    told = best_selection(public, "y", epsilon=5.0, supposed=supposed)
+    assert told.rival.method in SEARCHES
+    assert told.supposed == {"effects": MASKED, "noise_sd": 0.3, "correlation": [CORRELATION]}
+    right = [
+        expected(masked(1000), [one.rival], [5.0], n_tables=N_TABLES, n_draws=2, seed=7)[0].right
+        for one in (told, plain)
+    ]
+    assert right[0] > 0.7
+    assert right[1] < 0.05
