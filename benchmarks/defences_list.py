@@ -339,7 +339,7 @@ ROWS = (
         "data/unit_keys.py",
         "place = np.arange(len(letters)) - np.repeat(ends[:-1] - ends[0], lengths)",
         "place = np.arange(len(letters))",
-        ("unit/data/test_unit_cut.py::test_parts_of_the_units_make_the_whole",),
+        ("unit/data/test_contribution_bound.py::test_parts_of_the_units_make_the_whole",),
     ),
     Defence(
         "contribution bound across batches",
@@ -362,7 +362,7 @@ ROWS = (
         "kernels/rows/contribution_bound.py",
         "kept: Integers = order[np.arange(len(unit)) - begins < most]",
         "kept: Integers = order[np.arange(len(unit)) - begins <= most]",
-        ("unit/data/test_unit_cut.py::test_each_unit_keeps_its_first_rows_alone",),
+        ("unit/data/test_contribution_bound.py::test_each_unit_keeps_its_first_rows_alone",),
     ),
     Defence(
         "one sparse cell, one value",

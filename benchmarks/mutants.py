@@ -30,7 +30,7 @@ PRIVACY = ("additive", "generalized_exponential", "quantile", "selection", "sphe
 ROW_MAP = (
     "test_design",
     "test_row_pass",
-    "test_unit_cut",
+    "test_contribution_bound",
     "test_metadata",
     "test_features",
     "test_products",
