@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.data.design import Cells, numbers
+from discreet.data.design import numbers
 from discreet.data.metadata import Metadata, NumericColumn
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Floats, Integers
 
 POINTS_PER_OCTAVE = 4
 OCTAVES = (-20, 40)

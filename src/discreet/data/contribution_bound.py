@@ -4,14 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.data.design import Cells
 from discreet.kernels.rows.contribution_bound import kept_rows
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Integers
 
 OfUnits = Callable[[Cells, Integers, int], Integers]
 """From rows, those of one unit side by side, where each unit's begin and end, and the most of one: a sum."""

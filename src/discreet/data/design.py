@@ -18,9 +18,7 @@ from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.unit_rows import shortest_length, unit_rows
-
-Floats = npt.NDArray[np.float64]
-Cells = npt.NDArray[np.int16]
+from discreet.typing import Cells, Floats
 
 NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """Text that counts as a number, as true and false do; any other text is a missing cell."""

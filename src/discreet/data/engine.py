@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.batch_sizes import BATCH_ROWS, BYTES_A_KEY, CUT_GROUP, GROUP, UNIT_BYTES
 from discreet.data.contribution_bound import ContributionBound, OfUnits, UnitRows
-from discreet.data.design import Cells, Design, RowMap
+from discreet.data.design import Design, RowMap
 from discreet.data.engines.each import Progress, each
 from discreet.data.header import require, require_all, shown
 from discreet.data.metadata import Metadata
@@ -24,8 +23,7 @@ from discreet.kernels.moments.moments import exact_moments
 from discreet.kernels.moments.products import exact_products
 from discreet.kernels.rows.contribution_bound import kept_products, kept_sum
 from discreet.release import STATED, UNSTATED, RowsOrigin
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Integers
 
 
 class Table(ABC):

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.data.design import Cells, Design, grid_cells, level_codes, numbers
+from discreet.data.design import Design, grid_cells, level_codes, numbers
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.kernels.moments.moments import GRID
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Cells, Floats
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.columns import Codes, code_of
-from discreet.data.design import Cells, numbers
+from discreet.data.design import numbers
 from discreet.data.engine import Table
 from discreet.data.engines.each import WORKERS, Progress
 from discreet.data.header import require
@@ -25,8 +25,7 @@ from discreet.data.value_keys import ValueKeys, passes_of
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.release import READ, UNSTATED
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Integers
 
 CHUNK_ROWS = 2**21
 """Values that are looked up at once."""

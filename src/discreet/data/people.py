@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.unit_keys import keys_of, unit_keys
+from discreet.typing import Integers
 
-Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
 
 

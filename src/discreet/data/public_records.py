@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.data.design import Cells, level_codes, numbers
+from discreet.data.design import level_codes, numbers
 from discreet.data.engine import Table
 from discreet.data.header import require
 from discreet.data.hybrid_design import HybridDesign
@@ -19,9 +19,7 @@ from discreet.data.metadata import MAX_BOUND, CategoryColumn, Metadata, NumericC
 from discreet.data.sources import table_at
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError, PolicyError
 from discreet.release import canonical_sha256
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Floats, Integers
 
 RANGE = "range of the public records"
 

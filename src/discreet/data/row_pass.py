@@ -4,15 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.contribution_bound import ContributionBound, UnitRows
-from discreet.data.design import Cells, RowMap
+from discreet.data.design import RowMap
 from discreet.data.unit_keys import is_whole, keys_of, parts_of
 from discreet.kernels.moments.exact_sums import ExactSum
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Integers
 
 BLOCK_ROWS = 2**16
 """Of rows that were cut by unit, these many are added up at once."""

@@ -11,8 +11,7 @@ import pyarrow as pa
 from discreet.data.columns import NumericColumn, half_width
 from discreet.data.design import numbers
 from discreet.kernels.moments.moments import GRID
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 
 @dataclass(frozen=True)

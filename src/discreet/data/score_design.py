@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.columns import Codes
-from discreet.data.design import Cells, level_codes, numbers
+from discreet.data.design import level_codes, numbers
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.data.scales import Scales, matrix_of
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Cells, Floats
 
 
 @dataclass(frozen=True)

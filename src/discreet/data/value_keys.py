@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.moments.long_products import CELL_BITS, add_firsts, keep_firsts, packed
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Integers
 
 MOST_KEYS = 2**27
 """Kept at once, 8 bytes each: what is more is read in several passes."""

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameterError
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 MAX_UNITS = 128
 """A model is two words of 64 bits."""

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from discreet.data.design import level_codes, numbers
@@ -21,10 +20,9 @@ from discreet.methods.base.candidates import features_in
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
 from discreet.release import FitRecord, Release
+from discreet.typing import Floats
 from discreet.workflow.derive import selection_of
 from discreet.workflow.request import answer
-
-Floats = npt.NDArray[np.float64]
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,8 +10,7 @@ from discreet.data.metadata import half_width
 from discreet.errors import InvalidParameterError
 from discreet.estimators.face import PrivateEstimator
 from discreet.release import FitRecord, Release
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 LOCATIONS = ("mean", "median", "quantile")
 

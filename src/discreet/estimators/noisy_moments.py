@@ -3,17 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.data.metadata import Metadata
 from discreet.estimators.subset_selector import SubsetSelector
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.release import Release
+from discreet.typing import Floats
 from discreet.workflow.derive import fit_from, select_from
-
-Floats = npt.NDArray[np.float64]
 
 
 class NoisyMoments(SubsetSelector):

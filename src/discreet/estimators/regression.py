@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,8 +12,7 @@ from discreet.data.metadata import Metadata
 from discreet.estimators.face import PrivateEstimator
 from discreet.ledger import Ledger
 from discreet.release import FitRecord, Release
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 
 class _Noisy:

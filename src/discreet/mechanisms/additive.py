@@ -16,14 +16,13 @@ import numpy.typing as npt
 from discreet.accounting.guarantee import Number, exact
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
+from discreet.typing import Floats
 
 MAX_SCALE = 2.0**55
 """OpenDP's 64 bits cut noise of this scale with a probability of e^-256."""
 
 TABLE_SCALE = 256.0
 """Up to this scale a simulated Gaussian is drawn from the table of its law, beyond it by rounding a continuous one."""
-
-Floats = npt.NDArray[np.float64]
 
 
 def check_scale(scale: Number, what: str) -> None:

@@ -12,9 +12,8 @@ from discreet.mechanisms.lipschitz_race import log_of, rational
 from discreet.mechanisms.reals import Real, Uniform, Words, difference, log_sum
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noise_bounds
+from discreet.typing import Floats, Integers
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Scores = npt.NDArray[Any]
 
 BLOCK = 2**18

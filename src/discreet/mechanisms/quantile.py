@@ -10,8 +10,7 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import Noise, noisy_min
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Integers
 
 DENOMINATOR = 10_000
 """Quantiles are multiples of its inverse, so that scores are integers; those of 2^33 rows stay below 2^53."""

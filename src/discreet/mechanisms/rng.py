@@ -4,9 +4,8 @@ import base64
 import os
 
 import numpy as np
-import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
+from discreet.typing import Words
 
 
 class Source:

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from discreet.accounting.guarantee import Number, exact, exact_epsilon
 from discreet.errors import InvalidParameterError
-from discreet.mechanisms.rng import Source, Words
+from discreet.mechanisms.rng import Source
+from discreet.typing import Floats, Words
 
 Noise = Literal["exponential", "gumbel", "laplace"]
-Floats = npt.NDArray[np.float64]
 
 NOISE_OF_MECHANISM: dict[str, Noise] = {
     "permute_and_flip": "exponential",

@@ -6,8 +6,7 @@ from scipy.special import erfinv, ndtri
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 MOST_WORDS = 15
 """Of 64 leading zeros: a chance is cut at 2^-960."""

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.search.separable import Bound
 from discreet.mechanisms.reals import ROUNDING, Interval, Real, Uniform, Words, context_for, widened
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 
 def bound_value(bound: Bound, model: int) -> Real:

@@ -14,17 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.kernels.search.separable import Bound, SearchProblem
 from discreet.kernels.search.separable_fit import fit
 from discreet.kernels.search.separable_ranking import ranked
 from discreet.mechanisms.race_noise import LOG_2, RaceNoise
 from discreet.mechanisms.reals import Interval, Real, Uniform, Words, context_for, difference, largest, log_sum
 from discreet.mechanisms.subset_points import bound_value, draw_model, log_rate
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 TIGHT = 0.7
 """A bound this many nats below a score needs no better one: half its points lead somewhere."""

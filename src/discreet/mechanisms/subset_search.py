@@ -25,8 +25,7 @@ from discreet.mechanisms.reals import Words
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import Noise, noisy_min_of_blocks
 from discreet.mechanisms.subset_race import SubsetRace, Work
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 ENUMERATED = 2**20
 """Up to this many models all are scored: a second or two, and the time says little about the rows."""

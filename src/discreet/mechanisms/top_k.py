@@ -18,8 +18,8 @@ from discreet.mechanisms.leaders import noisy_leaders
 from discreet.mechanisms.lipschitz_race import Block, Contest, count, log_of, race, start_blocks
 from discreet.mechanisms.reals import Real, Uniform, Words, log_sum
 from discreet.mechanisms.rng import Source
+from discreet.typing import Integers
 
-Integers = npt.NDArray[np.int64]
 Scores = npt.NDArray[Any]
 TopKNoise = Literal["exponential", "gumbel"]
 

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from discreet.errors import InvalidParameterError
 from discreet.report.study import Column, Row, Study
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 PRINTED = Column("as printed", False, "The figures of the paper.")
 

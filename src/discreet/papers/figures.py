@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.report.study import Row
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 ROUNDING = 1e-12
 """Values that differ by less than this part of their size are equal."""

@@ -18,8 +18,8 @@ from discreet.simulation.cached_preparation import remembered
 from discreet.simulation.choice import best_selection
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import SimulatedTable
+from discreet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 FILE = "flights_nyc2013.parquet"

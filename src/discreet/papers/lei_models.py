@@ -13,9 +13,7 @@ from discreet.kernels.subsets.subsets import constrained_scores
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.simulation.draws import uniforms
-
-Floats = npt.NDArray[np.float64]
-Masks = npt.NDArray[np.uint64]
+from discreet.typing import Floats, Masks
 
 TOLERANCE = 1e-9
 """Largest duality gap, of the target's square sum."""

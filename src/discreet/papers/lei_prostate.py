@@ -16,8 +16,7 @@ from discreet.papers.figures import mean_row, share_row
 from discreet.papers.lei_models import Models, declared, picks
 from discreet.report.study import Column, Picture, Row, Study
 from discreet.simulation.choice import best_selection
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 COLUMNS = ("lcavol", "lweight", "age", "lbph", "lcp")
 TARGET = "lpsa"

@@ -3,7 +3,6 @@
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.metadata import Metadata
@@ -17,9 +16,7 @@ from discreet.simulation.choice import best_selection
 from discreet.simulation.draws import normals, uniforms
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import SimulatedTable
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from discreet.typing import Bools, Floats
 
 COLUMNS = ("x1", "x2", "x3", "x4", "x5", "x6")
 TARGET = "y"

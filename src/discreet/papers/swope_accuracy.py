@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.guarantee import exact_epsilon
 from discreet.kernels.moments.moments import GRID
@@ -16,9 +15,8 @@ from discreet.papers.figures import mean_row
 from discreet.papers.swope_draws import Printed, most_voted, votes
 from discreet.papers.swope_tables import ABSENT, DIFFERS, FILES, PRODUCTS, SYNTH, Wide
 from discreet.report.study import Column, Picture, Row, Study
+from discreet.typing import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Draw = Callable[[float, Source], Integers]
 
 EPSILONS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)

@@ -3,15 +3,12 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.swope_tables import lasso, standardized
 from discreet.simulation.draws import uniforms
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats, Integers
 
 
 class Printed:

@@ -12,8 +12,7 @@ from discreet.papers.swope_draws import most_voted
 from discreet.papers.swope_tables import lasso, standardized
 from discreet.report.study import Column, Picture, Row, Study
 from discreet.simulation.draws import normals
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 SIZE, K, BLOCK = 100, 5, 10
 """Rows and features, features that matter, and rows of a block."""

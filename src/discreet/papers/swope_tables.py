@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from sklearn.linear_model import lars_path
 
 from discreet.mechanisms.rng import Source
 from discreet.papers.experiment import Work
 from discreet.simulation.draws import normals, uniforms
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 FILES = {
     name: f"microarray/{file}.parquet"

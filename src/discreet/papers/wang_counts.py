@@ -1,13 +1,9 @@
 """How many private rows are nearest to each public point, and how far they are, while points are added."""
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.data.design import Cells
 from discreet.kernels.moments.moments import GRID
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Integers
 
 BLOCK = 128
 """Points that are added at a time: their distances from all rows are held in memory."""

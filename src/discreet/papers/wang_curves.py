@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.guarantee import exact_epsilon
 from discreet.mechanisms.additive import discrete_laplace
@@ -16,9 +15,7 @@ from discreet.methods.base.rows_in_memory import all_rows
 from discreet.methods.public_records.hybrid_published import STEP
 from discreet.papers.wang_counts import GrowingSet
 from discreet.papers.wang_pairs import Error, Pair, published
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats, Integers
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.data.design import Cells
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.public_records.nearest_order import farthest_first
 from discreet.kernels.public_records.representatives import representatives
@@ -17,9 +15,7 @@ from discreet.papers.wang_pairs import FIRST_TABLE, N_ROWS
 from discreet.papers.wang_ways import averaged
 from discreet.report.study import Column, Picture, Row, Study
 from discreet.simulation.draws import normals
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Floats, Integers
 
 COLUMNS = (2, 100)
 SIZES = range(100, N_ROWS, 500)

@@ -22,8 +22,8 @@ from discreet.methods.public_records.hybrid import HybridEstimate
 from discreet.methods.public_records.public_subset import PublicSubset
 from discreet.papers.experiment import Work
 from discreet.simulation.draws import normals, uniforms
+from discreet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]
 
 N_ROWS = 10_000

@@ -12,7 +12,8 @@ from discreet.accounting.events import ComposedEvent, Event, GaussianEvent, Lapl
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.accounting.zcdp import rho_of
 from discreet.selftest import laws
-from discreet.selftest.evidence import Evidence, Floats, loss_of_normal
+from discreet.selftest.evidence import Evidence, loss_of_normal
+from discreet.typing import Floats
 
 ORDERS = (1.000001, 1.1, 1.5, 2.0, 4.0, 16.0, 64.0)
 """Of Renyi divergences."""

@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 import discreet as dc
-from discreet.selftest.evidence import Evidence, Floats, misfit_of_noise
+from discreet.selftest.evidence import Evidence, misfit_of_noise
 from discreet.selftest.tables import opened
+from discreet.typing import Floats
 
 COLUMNS = 20
 """So that one release has 252 noisy sums."""

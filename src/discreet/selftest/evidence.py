@@ -11,8 +11,7 @@ from scipy.special import log_ndtr, ndtr
 from scipy.stats import binom, chi2, gamma, kstest
 
 from discreet.selftest.laws import laplace_chance
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 FALSE_ALARM = 1e-8
 """Bounds the chance that a sound function is flagged by one test of draws; a run holds fewer than a hundred of them."""

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
+
 Sets = dict[tuple[int, ...], float]
 
 POINTS, PARTS = np.polynomial.legendre.leggauss(24)

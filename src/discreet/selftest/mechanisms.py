@@ -23,7 +23,6 @@ from discreet.selftest import laws
 from discreet.selftest.decisions import by_decisions
 from discreet.selftest.evidence import (
     Evidence,
-    Floats,
     loss_at_delta,
     loss_of_laws,
     loss_of_normal,
@@ -31,6 +30,7 @@ from discreet.selftest.evidence import (
     misfit_of_counts,
 )
 from discreet.selftest.tape import Tape
+from discreet.typing import Floats
 
 CALLS = 1500
 """Of a mechanism, for one law."""

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.mechanisms.rng import Source, Words
+from discreet.mechanisms.rng import Source
+from discreet.typing import Words
 
 
 class Tape(Source):

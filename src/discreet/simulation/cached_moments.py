@@ -14,8 +14,7 @@ from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.noisy_moments import PreparedMoments
 from discreet.methods.moments.sufficient_statistics import SufficientStatistics
 from discreet.methods.subset_selection.tuning import buy
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 MOST_UNITS = 10
 """Of up to so many columns all models are looked at, which needs no compiler."""

@@ -9,12 +9,12 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.moments.noisy_moments import PreparedMoments
-from discreet.methods.subset_selection.model_space import Masks
 from discreet.methods.subset_selection.pcls import PreparedLeastSquares
-from discreet.methods.subset_selection.setting import Floats, Setting
+from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.tuning import Tuned, buy
 from discreet.simulation.cached_moments import cached_moments
 from discreet.simulation.simulated_table import SimulatedTable, design_key
+from discreet.typing import Floats, Masks
 
 MOST_MODELS = 2**12
 """Up to this many are scored; a lazy search is faster beyond."""

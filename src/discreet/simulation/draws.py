@@ -1,12 +1,10 @@
 """Simulated numbers from a seeded source."""
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from discreet.mechanisms.rng import Source
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 
 def uniforms(rng: Source, *shape: int) -> Floats:

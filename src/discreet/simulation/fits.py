@@ -6,7 +6,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.data.metadata import CategoryColumn, half_width
 from discreet.errors import DiscreetError, InvalidParameterError
@@ -17,8 +16,6 @@ from discreet.release import CoefficientRecord, FitRecord
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.selection import table_seed
-
-Floats = npt.NDArray[np.float64]
 
 N_TABLES = 4
 """Each fit takes some hundredths of a second."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Progress
@@ -17,8 +16,7 @@ from discreet.simulation.processes import spread
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.selection import Expected, Measure, expected
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 MOST_EPSILON = 1000.0
 LEAST_EPSILON = 1e-3

@@ -13,8 +13,7 @@ from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half
 from discreet.data.public_records import PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.kernels.subsets.best_subsets import best_subsets
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 LEAST_RECORDS = 30
 """Complete public records that effects are found in; twice as many as there are columns of the regression."""

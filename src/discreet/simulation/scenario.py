@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import ndtr
 
@@ -19,8 +18,7 @@ from discreet.simulation.draws import normals, uniforms
 from discreet.simulation.public_pattern import PublicPattern, level_places, public_effects, signal
 from discreet.simulation.simulated_table import SimulatedTable as SimulatedTable
 from discreet.simulation.stated import MOST_HALVES, check_effects, check_noise, check_numbers, left_sd, names_and_rows
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 N_TRUE = 3
 R_SQUARED = 0.5

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.mechanisms.rng import Source
@@ -20,9 +19,9 @@ from discreet.simulation.rivals import Rival
 from discreet.simulation.rivals import rivals as rivals_of
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.simulated_table import SimulatedTable
+from discreet.typing import Floats
 
 Measure = Literal["right", "overlap", "explained"]
-Floats = npt.NDArray[np.float64]
 
 WORTH_SECONDS = 8.0
 """Work that is expected to take longer than this is spread over processes: they take about two seconds to start."""

@@ -11,12 +11,12 @@ from typing_extensions import override
 
 from discreet.data.batch_sizes import BATCH_ROWS
 from discreet.data.contribution_bound import OfUnits
-from discreet.data.design import Cells, Design, RowMap
-from discreet.data.engine import Integers
+from discreet.data.design import Design, RowMap
 from discreet.data.engines.each import Progress
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
+from discreet.typing import Cells, Integers
 
 
 class SimulatedTable(FrameTable):

@@ -14,8 +14,8 @@ from discreet.kernels.top_k.top_k_metrics import top_k_metrics
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.methods.screening.top_k_choice import GAMMA, choose_mechanism
+from discreet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Draw = Callable[[Floats, int, Fraction, float, Source], npt.NDArray[np.int64]]
 
 DRAWS: Mapping[str, Draw] = {

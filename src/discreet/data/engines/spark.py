@@ -10,17 +10,18 @@ import pyarrow as pa
 from typing_extensions import override
 
 from discreet.data.batch_sizes import WIDE_GROUP
-from discreet.data.design import Cells, RowMap
+from discreet.data.design import RowMap
 from discreet.data.engine import Table
 from discreet.data.engines import spark_worker as worker
 from discreet.data.engines.each import Progress, heard
 from discreet.data.engines.spark_session import SCHEME, Jobs, asked, check_workers
 from discreet.data.engines.spark_source import frame_at
 from discreet.data.metadata import Metadata
-from discreet.data.row_pass import Integers, RowPass
+from discreet.data.row_pass import RowPass
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.kernels.moments.exact_sums import ExactSum
 from discreet.release import READ, UNSTATED
+from discreet.typing import Cells, Integers
 
 DIRECT_BYTES = 2**14
 """A larger sum is added up on the cluster: the driver would get one for each of maybe thousands of partitions."""

@@ -8,16 +8,14 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.data.contribution_bound import UnitRows
-from discreet.data.design import Cells
 from discreet.data.row_pass import BLOCK_ROWS, RowPass, owned_rows
 from discreet.kernels.moments.exact_sums import ExactSum
+from discreet.typing import Cells, Integers
 
-Integers = npt.NDArray[np.int64]
 Batches = Iterable[pa.RecordBatch]
 Step = Callable[[Any, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse
 from typing_extensions import override
@@ -18,11 +17,9 @@ from discreet.data.engines.frame import column_of
 from discreet.data.engines.own_memory import own_arrow
 from discreet.data.header import require
 from discreet.data.metadata import Metadata
-from discreet.data.scales import Floats
 from discreet.data.score_design import ScoreDesign
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats, Integers
 
 BLOCK_VALUES = 2**20
 """Stored values that are looked at at once."""

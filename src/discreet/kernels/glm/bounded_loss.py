@@ -8,13 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.moments.moments import GRID
-
-Cells = npt.NDArray[np.int16]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Floats, Integers
 
 LOSS_ONE = 2**18
 """The largest loss of a row: sums over 2^33 rows stay whole numbers of a float64, with room for as much again."""

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from discreet.kernels.moments.moments import CHUNK_ROWS, GRID
+from discreet.typing import Cells, Floats, Integers
 
-Cells = npt.NDArray[np.int16]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Groups = tuple[tuple[int, ...], ...]
 
 THETA_UNIT = 2.0**-20

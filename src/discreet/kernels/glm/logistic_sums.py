@@ -14,8 +14,8 @@ from math import ceil, log2
 import numpy as np
 from scipy.special import expit
 
-from discreet.kernels.glm.families import Cells, Floats, Integers
 from discreet.kernels.moments.moments import CHUNK_ROWS, GRID
+from discreet.typing import Cells, Floats, Integers
 
 NODE = 32.0
 """Nodes are this over GRID apart, about 2^-10."""

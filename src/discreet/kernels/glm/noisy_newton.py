@@ -15,7 +15,6 @@ from scipy.special import ndtri
 
 from discreet.kernels.glm.families import (
     Family,
-    Floats,
     Groups,
     Line,
     RowMap,
@@ -28,6 +27,7 @@ from discreet.kernels.glm.line import fitted_line
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel, intervals, minimize
 from discreet.kernels.glm.sensitivity import attainable_sensitivity, joint_sensitivity
 from discreet.kernels.moments.moments import GRID
+from discreet.typing import Floats
 
 PRIOR_SD = 2.5
 """Of a slope per half range, for point estimates and where data are silent: Gelman et al. 2008's, Gaussian here."""

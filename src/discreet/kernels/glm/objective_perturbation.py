@@ -16,9 +16,9 @@ from math import fsum, hypot, sqrt
 
 import numpy as np
 
-from discreet.kernels.glm.families import Floats, Integers
 from discreet.kernels.glm.logistic_sums import WEIGHT, Lattice, curve, information, residuals
 from discreet.kernels.moments.moments import GRID
+from discreet.typing import Floats, Integers
 
 OUTPUT_SHARE = 0.02
 """Of epsilon, for the noise on the output."""

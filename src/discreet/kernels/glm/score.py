@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 TINY = 1e-12
 """Ridge of a covariance relative to its trace: it stays regular without noise."""

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from discreet.kernels.glm.families import Floats, RowMap
+from discreet.kernels.glm.families import RowMap
 from discreet.kernels.moments.moments import GRID
+from discreet.typing import Floats
 
 ROUNDING = 1.0 + 1e-9
 """Covers the float arithmetic of this file, by far."""

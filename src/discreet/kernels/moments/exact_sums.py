@@ -1,9 +1,8 @@
 """Sums of 64-bit integers that cannot overflow, whatever is added and however often."""
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Integers
 
 _LOW = np.int64(2**32 - 1)
 _LEAST, _MOST = -(2**31), 2**31 - 1

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
+from discreet.typing import Integers, Words
+
 Places = npt.NDArray[np.int32]
 
 CELL_BITS = 16

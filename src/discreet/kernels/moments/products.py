@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.moments.moments import CHUNK_ROWS
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Integers
 
 
 def exact_products(cells: npt.NDArray[np.int16]) -> Integers:

@@ -4,13 +4,10 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.public_records.linear_minima import Objective, least_squares, standardized
 from discreet.kernels.public_records.m_estimates import ContrastError, Solved
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from discreet.typing import Bools, Floats
 
 LARGEST_EXPONENT = 500.0
 """A linear predictor of logarithms is taken as this beyond it."""

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
+
 Curve = Callable[[Floats, Floats], tuple[Floats, Floats, Floats, Floats | None]]
 """Of a linear predictor and a response, per point: a convex loss, its derivative and its second derivative; and what is
 missing to the curvature of a parabola that lies above the loss, where the second derivative alone misleads."""

@@ -8,10 +8,8 @@ from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from discreet.typing import Bools, Floats
 
 LARGEST = 1e100
 """Bound on the size of cells and responses, so that no square overflows."""

@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.moments.moments import GRID
-
-Cells = npt.NDArray[np.int16]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Integers
 
 CATEGORY_COST = 4 * GRID**2
 """Squared distance of two codes that differ: that of the ends of a numeric column, whose cells lie in [-GRID, GRID]."""

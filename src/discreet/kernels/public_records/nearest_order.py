@@ -9,15 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.kernels.public_records import nearest
-from discreet.kernels.public_records.nearest import (
-    CATEGORY_COST,
-    FAR,
-    Cells,
-    Filter,
-    Integers,
-    nothing_yet,
-    plain_improve,
-)
+from discreet.kernels.public_records.nearest import CATEGORY_COST, FAR, Filter, nothing_yet, plain_improve
+from discreet.typing import Cells, Integers
 
 
 class _Comparison:

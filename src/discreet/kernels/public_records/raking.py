@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 MOST_TRUST = 2.0**40
 """Where the public points and the private totals differ by no more than the noise, nothing is gained by more."""

@@ -3,13 +3,9 @@
 import warnings
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.moments.moments import GRID
-
-Cells = npt.NDArray[np.int16]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Floats, Integers
 
 BATCH = 4096
 ROUNDS = 15

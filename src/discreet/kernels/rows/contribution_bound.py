@@ -4,9 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.moments.products import exact_products
-
-Integers = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
+from discreet.typing import Integers, Words
 
 
 def kept_rows(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> npt.NDArray[np.int16]:

@@ -5,12 +5,9 @@ longest possible row: with m columns it is sqrt(m) times that of unit rows, whil
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.moments.moments import GRID
-
-Floats = npt.NDArray[np.float64]
-Cells = npt.NDArray[np.int16]
+from discreet.typing import Cells, Floats
 
 CONSTANT = 0.5
 """What the constant column holds: less than 1 leaves more of the unit norm to the others, and noise to the constant."""

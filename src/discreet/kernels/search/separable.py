@@ -18,12 +18,9 @@ from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.subsets.bits import bits_of, mask_of
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats, Integers
 
 ROUNDING = 2.0**-46
 """Bounds the relative error of a factored Gram matrix and of what is computed from it, times its dimension."""

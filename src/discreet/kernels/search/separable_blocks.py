@@ -4,11 +4,9 @@ import importlib
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.search.separable import Bound, Layout, SearchProblem
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 WIDTH = 8
 """Most units of a block: 2^8 subsets a table."""

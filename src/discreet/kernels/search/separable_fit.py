@@ -11,14 +11,11 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.search.separable import ROUNDING, Bound, Layout, Origin, SearchProblem
 from discreet.kernels.search.separable_blocks import balancing, remaining_units, restricted, similar_units
 from discreet.kernels.search.separable_plain import plain_bound
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats
 
 CLOSE = 1.0
 """A bound this many nats below the scores on average is not improved at all."""

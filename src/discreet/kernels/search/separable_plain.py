@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from discreet.kernels.search.separable import ROUNDING, Bound, Layout, Origin, SearchProblem
 
-Floats = npt.NDArray[np.float64]
-
 
 def plain_bound(problem: SearchProblem, inside: int, outside: int) -> Bound:
     """Return a bound that is constant but for the costs.

@@ -4,10 +4,8 @@ import heapq
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats, Integers
 
 NONE: frozenset[int] = frozenset()
 

@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.subsets.bits import mask_of
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from discreet.typing import Bools, Floats
 
 DEPENDENT = 1e-12
 """A column of which the others leave less than this share of its square adds nothing to them."""

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from discreet.kernels.subsets.best_subsets_list_compiled import ROUNDING, TIE, is_wanted, offer, offer_without
 from discreet.kernels.subsets.best_subsets_node_compiled import drop, invert_rest, refresh
 from discreet.kernels.subsets.best_subsets_steps_compiled import stepwise
+from discreet.typing import Floats, Masks
 
-Floats = npt.NDArray[np.float64]
-Masks = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 PART = 2e9

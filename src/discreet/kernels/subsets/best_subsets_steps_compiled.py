@@ -9,8 +9,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Masks = npt.NDArray[np.uint64]
+from discreet.typing import Floats, Masks
+
 Places = npt.NDArray[np.int64]
 
 DEPENDENT = 1e-10

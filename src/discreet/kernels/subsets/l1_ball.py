@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.subsets.l1_ball_exact import finish
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from discreet.typing import Bools, Floats
 
 BATCH_CELLS = 2**21
 """Doubles held by one batch of linear systems: 16 MB."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
+
 Numbers = npt.NDArray[np.object_]
 
 BITS = 320

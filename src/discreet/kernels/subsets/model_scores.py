@@ -8,8 +8,7 @@ import numpy.typing as npt
 from discreet.kernels.subsets.bits import bits_of
 from discreet.kernels.subsets.l1_ball import ridge_for, solve_on_l1_ball
 from discreet.kernels.subsets.problem import SubsetProblem
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 
 class ModelScores:

@@ -3,11 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Masks = npt.NDArray[np.uint64]
+from discreet.typing import Bools, Floats, Masks
 
 
 class SubsetProblem(NamedTuple):

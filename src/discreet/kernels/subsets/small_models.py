@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from discreet.kernels.subsets.l1_ball import ridge_for, solve_on_l1_ball
 from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Members = npt.NDArray[np.int16]
 Block = tuple[Members, Floats, Floats]
 

@@ -12,9 +12,7 @@ import numpy.typing as npt
 
 from discreet.kernels.subsets.l1_ball_compiled import walk, walk_space
 from discreet.kernels.subsets.problem import SubsetProblem
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats, Integers
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 

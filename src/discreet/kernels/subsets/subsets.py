@@ -18,11 +18,9 @@ import numpy.typing as npt
 
 from discreet.kernels.subsets.l1_ball import solve_on_l1_ball
 from discreet.kernels.subsets.problem import SubsetProblem
+from discreet.typing import Bools, Floats, Masks
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Signs = npt.NDArray[np.int8]
-Masks = npt.NDArray[np.uint64]
 
 COMPILE_FROM = 2**14
 """From this many models on, compiled code is waited for when it is not yet on disk."""

@@ -22,10 +22,7 @@ from discreet.kernels.subsets.l1_ball import ridge_for
 from discreet.kernels.subsets.l1_ball_compiled import grade, walk, walk_space
 from discreet.kernels.subsets.problem import SubsetProblem
 from discreet.kernels.subsets.subsets_lanes import LANE_UNITS, Lanes, Path, bound, side_by_side
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Masks = npt.NDArray[np.uint64]
+from discreet.typing import Floats, Integers, Masks
 
 UNSEEN, INSIDE, ABSENT = -1, -2, -3
 """Owners of a model not yet scored, of one whose unconstrained optimum lies in the ball, and of one not asked for."""

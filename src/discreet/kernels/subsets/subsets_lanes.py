@@ -10,8 +10,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats, Integers
 
 LANE_UNITS = 6
 """Units decided at once: 64 models repay the start of a loop and stay in the nearest cache."""

@@ -6,12 +6,9 @@ Each entry is pulled toward what the others make likely, by as much as its noise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from discreet.typing import Bools, Floats
 
 WIDEST = 1.0 / 3.0
 """Variance of the widest prior of a correlation: that of the uniform law on [-1, 1]."""

@@ -2,10 +2,7 @@
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 
 class NoisyGram(NamedTuple):

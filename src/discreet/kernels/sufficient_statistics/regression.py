@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from discreet.kernels.sufficient_statistics.cleaning import Bools
-from discreet.kernels.sufficient_statistics.gram import Floats, NoisyGram
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals
 from discreet.kernels.sufficient_statistics.regression_shrink import Shrunken, shrunken_coefficients
 from discreet.kernels.sufficient_statistics.shares import Relation, Shares
+from discreet.typing import Bools, Floats
 
 LARGEST_COEFFICIENT = 2.0
 """Of a scaled column, in units of the bound of y: one that alone would move y twice over all its range."""

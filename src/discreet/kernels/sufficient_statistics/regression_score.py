@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.sufficient_statistics.gram import Floats
+from discreet.typing import Floats
 
 STEPS = (1.0, 0.4, 0.1, 0.02)
 ITERATIONS = 12

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.kernels.sufficient_statistics.cleaning import Bools, CleanGram, cleaned
-from discreet.kernels.sufficient_statistics.gram import Floats, NoisyGram
+from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.typing import Bools, Floats
 
 PRIOR_VARIANCES = np.concatenate([[0.0], np.geomspace(1e-5, 1e1, 40)])
 CONSTANT_PRIOR_VARIANCE = 1.0  # the intercept of a response in [-1, 1]

@@ -10,15 +10,13 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.kernels.subsets.best_subsets import search_subsets
 from discreet.kernels.subsets.bits import mask_of
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.typing import Bools, Floats
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Penalty = Literal["auto", "aic", "bic"] | float
 
 FALSE_ENTRY = 0.025

@@ -8,9 +8,9 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
+
 Relation = Literal["replace_one", "add_or_remove_one"]
 
 LEVELS = tuple(round(0.01 * k, 2) for k in range(30, 100))

@@ -5,7 +5,8 @@ import importlib
 import numpy as np
 import numpy.typing as npt
 
-Cells = npt.NDArray[np.int16]
+from discreet.typing import Cells
+
 Places = npt.NDArray[np.int64]
 
 MAX_STEPS = 1000

@@ -6,9 +6,8 @@ silences warnings does so for all threads of a process.
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
+from discreet.typing import Floats, Integers, Words
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from discreet.data.design import Cells, RowMap
+from discreet.data.design import RowMap
 from discreet.data.engine import Table
+from discreet.typing import Cells
 
 
 def all_rows(table: Table, design: RowMap) -> Cells:

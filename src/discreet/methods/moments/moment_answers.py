@@ -6,7 +6,6 @@ from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.errors import InvalidParameterError
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
@@ -25,9 +24,7 @@ from discreet.kernels.sufficient_statistics.selection import (
 from discreet.methods.moments.noisy_sums import noisy_gram
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.release import CoefficientRecord, FitRecord, MomentsRecord, SizeRecord
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Bools, Floats
 
 
 class MomentAnswers:

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
@@ -19,10 +18,7 @@ from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget, Purchase
 from discreet.release import MomentsRecord
-
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Bools, Integers
 
 CLAIM = "methods/moments/noisy_moments.privacy.md"
 BLOCKS = ("X'y", "diagonal of X'X", "X'X", "y'y", "rows")

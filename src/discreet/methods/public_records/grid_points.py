@@ -6,11 +6,11 @@ from math import prod
 
 import numpy as np
 
-from discreet.data.design import Cells
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
+from discreet.typing import Cells
 
 MOST_CELLS = 10**6
 

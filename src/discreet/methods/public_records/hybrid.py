@@ -5,7 +5,6 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from discreet.accounting.guarantee import exact_epsilon
@@ -23,9 +22,7 @@ from discreet.methods.public_records.measures import Counts, Margins
 from discreet.methods.public_records.objective import Objective
 from discreet.methods.public_records.twins import twin_errors
 from discreet.release import HybridRecord, PointsRecord, PublicColumn, TwinRecord
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Floats, Integers
 
 CLAIM = "methods/public_records/hybrid.privacy.md"
 

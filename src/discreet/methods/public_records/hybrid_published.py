@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.guarantee import exact_epsilon
 from discreet.data.engine import Table
@@ -19,12 +18,11 @@ from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.base.rows_in_memory import all_rows
 from discreet.methods.public_records.hybrid import PreparedPoints
 from discreet.release import CandidateRecord, HybridRecord, NoiseRecord
+from discreet.typing import Floats, Integers
 
 if TYPE_CHECKING:
     from discreet.methods.public_records.public_subset import PublicSubset
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 PARTS = (Fraction(4, 10), Fraction(1, 10), Fraction(1, 2))
 """Of the epsilon that is claimed: first weights, weights of all candidates, criteria (Section 5.1)."""

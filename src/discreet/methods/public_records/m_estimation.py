@@ -4,10 +4,8 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import field_validator
 
-from discreet.data.design import Cells
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import half_width
 from discreet.errors import InvalidParameterError
@@ -18,8 +16,8 @@ from discreet.methods.base.method import Method
 from discreet.methods.base.ranges import RANGES, Epsilon
 from discreet.methods.base.request_facts import check_ratio
 from discreet.methods.public_records.objective import Objective
+from discreet.typing import Cells, Floats
 
-Floats = npt.NDArray[np.float64]
 ContrastName = Literal["linear", "huber", "logistic", "poisson", "mean", "median", "quantile"]
 Ridge = Annotated[float, RANGES["ridge"]]
 

@@ -8,11 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.events import LaplaceEvent
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.design import Cells
 from discreet.data.engine import Table
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import CategoryColumn, Metadata
@@ -28,9 +26,7 @@ from discreet.methods.base.method import Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import rows_progress
 from discreet.release import NoiseRecord
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Floats, Integers
 
 CLAIM = "methods/public_records/hybrid.privacy.md"
 

@@ -6,10 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from discreet.data.design import Cells
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import half_width
 from discreet.errors import InvalidParameterError
@@ -18,8 +16,8 @@ from discreet.kernels.moments.moments import GRID
 from discreet.kernels.public_records.m_estimates import Contrast, ContrastError, m_estimate
 from discreet.methods.regression.terms import Terms
 from discreet.release import CoefficientRecord, FitRecord
+from discreet.typing import Cells, Floats
 
-Floats = npt.NDArray[np.float64]
 LOCATIONS = ("mean", "median", "quantile")
 
 BOX = 1000.0

@@ -7,13 +7,11 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from discreet.accounting.events import Event, SelectionEvent
 from discreet.accounting.guarantee import exact, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.design import Cells
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
@@ -33,9 +31,7 @@ from discreet.methods.public_records.m_estimation import Ridge
 from discreet.methods.public_records.measures import Counts
 from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.release import CandidateRecord, HybridRecord, NoiseRecord
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Cells, Floats, Integers
 
 CLAIM = "methods/public_records/public_subset.privacy.md"
 

@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.data.engines.frame import FrameTable
@@ -17,11 +16,11 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Progress
 from discreet.methods.public_records.measures import Counts
 from discreet.release import TwinRecord
+from discreet.typing import Floats
 
 if TYPE_CHECKING:
     from discreet.methods.public_records.hybrid import HybridMethod
 
-Floats = npt.NDArray[np.float64]
 
 TILT = 0.5
 """The private twin differs from the public one by this many standard deviations, in a direction drawn at random."""

@@ -7,13 +7,12 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.design import Cells, Design
+from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import MAX_ROWS, Metadata
 from discreet.errors import InvalidParameterError
@@ -28,9 +27,7 @@ from discreet.methods.base.request_facts import not_protected, public_columns, r
 from discreet.methods.regression.perturbed_logistic import PreparedPerturbation
 from discreet.methods.regression.terms import Terms
 from discreet.release import NoiseRecord, StepRecord
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Cells, Floats, Integers
 
 CLAIM = "methods/regression/generalized_linear.privacy.md"
 

@@ -5,11 +5,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.events import ComposedEvent, LaplaceEvent, ObjectivePerturbationEvent, event_record
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.data.design import Cells, Design
+from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.logistic_sums import precise_sums
@@ -23,12 +22,11 @@ from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected, public_columns
 from discreet.methods.regression.terms import Terms
 from discreet.release import NoiseRecord, StepRecord
+from discreet.typing import Cells, Floats, Integers
 
 if TYPE_CHECKING:
     from discreet.methods.regression.generalized_linear import GeneralizedLinear
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 CLAIM = "methods/regression/perturbed_logistic.privacy.md"
 

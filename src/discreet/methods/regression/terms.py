@@ -7,14 +7,13 @@ from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.kernels.glm.noisy_newton import BOX, Fit
 from discreet.release import CoefficientRecord, FitRecord
+from discreet.typing import Floats
 
-Floats = npt.NDArray[np.float64]
 Family = Literal["logistic", "poisson"]
 
 

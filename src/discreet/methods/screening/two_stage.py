@@ -11,7 +11,6 @@ import numpy.typing as npt
 from pydantic import Field
 
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
-from discreet.data.design import Cells
 from discreet.data.engine import Table
 from discreet.data.engines.each import WORKERS
 from discreet.data.metadata import Metadata
@@ -26,6 +25,7 @@ from discreet.methods.base.ranges import RANGES
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.base.rows_in_memory import all_rows
 from discreet.methods.screening.screener import Screening, target_coding
+from discreet.typing import Cells
 
 Votes = npt.NDArray[np.int64]
 

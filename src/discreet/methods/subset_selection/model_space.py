@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.subset_search import MAX_UNITS, n_subsets
-
-Masks = npt.NDArray[np.uint64]
+from discreet.typing import Masks
 
 MAX_MODELS = 2**20
 """The most models that are scored one by one."""

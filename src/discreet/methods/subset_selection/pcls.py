@@ -27,9 +27,8 @@ from discreet.methods.subset_selection.calibration import (
     bounded_penalty,
     noise_penalty,
 )
-from discreet.methods.subset_selection.model_space import Masks
 from discreet.methods.subset_selection.penalty import covering_penalty
-from discreet.methods.subset_selection.setting import Integers, Setting
+from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.subset_regression import (
     PreparedSelection,
     SubsetSelection,
@@ -38,6 +37,7 @@ from discreet.methods.subset_selection.subset_regression import (
 )
 from discreet.methods.subset_selection.tuning import Tuned, Tuning, buy
 from discreet.release import NoiseRecord, StepRecord
+from discreet.typing import Integers, Masks
 
 
 class PenalizedLeastSquares(SubsetSelection):

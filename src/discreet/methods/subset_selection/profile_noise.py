@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.sum_of_squares import squares_scale, squares_step
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 ROOM = 100
 """The bound of the least sum must exceed its sensitivity by this many solver's errors, or the choice is uniform."""

@@ -3,13 +3,11 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.data.engine import Table
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.subset_regression import largest_target
-
-Floats = npt.NDArray[np.float64]
+from discreet.typing import Floats
 
 
 def published_scale(least: float, size: float, noise: float, epsilon: float, delta: float, n_rows: int) -> float:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.accounting.guarantee import exact
 from discreet.data.design import Design
@@ -14,13 +13,11 @@ from discreet.kernels.subsets.l1_ball import solve_on_l1_ball
 from discreet.kernels.subsets.model_scores import ModelScores
 from discreet.kernels.subsets.problem import SubsetProblem
 from discreet.kernels.subsets.subsets import constrained_scores
-from discreet.methods.subset_selection.model_space import Masks, ModelSpace
+from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.typing import Floats, Integers, Masks
 
 FEW_COLUMNS = 16
 """Up to so many, one system for each step costs less than to load the compiled walk."""
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

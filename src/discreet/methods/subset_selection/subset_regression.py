@@ -22,9 +22,10 @@ from discreet.methods.base.private_bounds import sides_of, widest
 from discreet.methods.base.ranges import RANGES, Delta, Epsilon, check_share
 from discreet.methods.base.request_facts import check_ratio, not_protected, public_columns
 from discreet.methods.subset_selection.model_space import MAX_MODELS, ModelSpace
-from discreet.methods.subset_selection.setting import Integers, Setting
+from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.tuning import SHARES, Y_QUANTILE, Tuning, split
 from discreet.release import NoiseRecord, StepRecord
+from discreet.typing import Integers
 
 Radius = Annotated[float, RANGES["l1_radius"]]
 

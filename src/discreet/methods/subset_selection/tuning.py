@@ -31,8 +31,7 @@ from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
 from discreet.release import NoiseRecord, StepRecord
-
-Integers = npt.NDArray[np.int64]
+from discreet.typing import Integers
 
 SHARES = {"bounds": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
 """Of epsilon, for each part that is bought, in their order (privacy specification 11)."""
