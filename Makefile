@@ -9,7 +9,7 @@ SOURCES := $(shell find src -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
 INSTALL := install --require-hashes --no-deps --no-build-isolation -r
 
-.PHONY: demo test test-long lint docs bench load study audit help clean
+.PHONY: demo test test-long lint docs bench house load study audit help clean
 
 help:
 	@echo "make demo   the main job on a real table"
@@ -18,6 +18,7 @@ help:
 	@echo "make lint   style, types, layers, docstrings"
 	@echo "make docs   the documentation, in docs/_build"
 	@echo "make bench  speed beside named peers"
+	@echo "make house  the code in figures, beside an earlier commit"
 	@echo "make load   the service under many clients, on SQLite and PostgreSQL"
 	@echo "make study  accuracy by simulation, about an hour"
 	@echo "make audit  a list of all software parts, and those with known faults; asks an advisory database on the net"
@@ -45,6 +46,10 @@ docs: $(VENV)/wheel
 
 bench: $(VENV)/wheel
 	$(BIN)/python -m benchmarks
+
+AGAINST ?= 437971b
+house: $(VENV)/wheel
+	$(BIN)/python -m benchmarks.house --against $(AGAINST)
 
 load: $(VENV)/wheel
 	$(BIN)/python -m benchmarks.service_load
