@@ -86,6 +86,27 @@ def test_map_names_every_folder():
     assert [name for name in sorted(folders) if f"`{name}`" not in table] == []
 
 
+def walks():
+    """The walks of the page: for each, its files in their order."""
+    text = PAGE[PAGE.index("## Three walks") : PAGE.index("## Rules that are not style")]
+    return [re.findall(r"^[0-9]\. `([a-z_/]+)\.py`", walk, re.MULTILINE) for walk in text.split("**")[2::2]]
+
+
+def test_each_walk_can_be_followed():
+    """Every file is there, and one before it imports it, or its package, or names it."""
+    package = Path(registry.__file__).parents[1]
+    assert len(walks()) == 3
+    for files in walks():
+        assert len(files) > 5
+        earlier = (package / f"{files[0]}.py").read_text()
+        for file in files[1:]:
+            folder, _, module = f"discreet.{file.replace('/', '.')}".rpartition(".")
+            ways = (rf"{folder}\.{module}\b", rf"from {folder} import .*\b{module}\b", rf"from {folder} import [A-Z]")
+            top = rf"from discreet import {folder.removeprefix('discreet.')}$"
+            assert any(re.search(way, earlier, re.MULTILINE) for way in (*ways, top)), file
+            earlier += (package / f"{file}.py").read_text() + (package / file).with_name("__init__.py").read_text()
+
+
 def test_citation_names_the_version_and_the_papers():
     """CITATION.cff is of this version, and its references are the papers that the documentation corrects."""
     root = Path(__file__).parents[2]
