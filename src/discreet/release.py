@@ -6,7 +6,7 @@ Every field is a public fact, or comes out of a mechanism whose event is recorde
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -109,6 +109,12 @@ class FitRecord(_Record):
         return not all(one.uninformative for one in self.coefficients) or any(told) or not self.coefficients
 
 
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NoisySum = Annotated[int, Field(ge=-(2**80), le=2**80)]
+"""An exact sum below 2^63 with noise that fits in 64 bits, some of each added up."""
+
+
 class MomentsRecord(_Record):
     """Noisy sums of products of the scaled columns: any regression on them is free from here on."""
 
@@ -117,16 +123,16 @@ class MomentsRecord(_Record):
     labels: tuple[str, ...] = Field(description="of the columns of X; a dummy is column=level")
     owners: tuple[str | None, ...] = Field(description="the candidate that each belongs to; None for the constant")
     centers: tuple[float, ...] = Field(description="own units: value = center + half_width x scaled value")
-    half_widths: tuple[float, ...]
+    half_widths: tuple[Positive, ...]
     y_center: float
-    y_bound: float
-    n_rows: float = Field(description="public, or with noise")
+    y_bound: Positive
+    n_rows: Positive = Field(description="public, or with noise")
     n_rows_variance: float = Field(ge=0)
-    gram: tuple[tuple[int, ...], ...] = Field(description="X'X plus noise, squared steps")
-    xty: tuple[int, ...]
-    yty: int
-    gram_variance: tuple[tuple[float, ...], ...] = Field(description="of the noise; 0 where the entry is public")
-    xty_variance: tuple[float, ...]
+    gram: tuple[tuple[NoisySum, ...], ...] = Field(description="X'X plus noise, squared steps")
+    xty: tuple[NoisySum, ...]
+    yty: NoisySum
+    gram_variance: tuple[tuple[Variance, ...], ...] = Field(description="of the noise; 0 where the entry is public")
+    xty_variance: tuple[Variance, ...]
     yty_variance: float = Field(ge=0)
 
 

@@ -109,3 +109,21 @@ def test_files_that_are_no_text_are_refused(tmp_path):
         with pytest.raises(InvalidParameterError, match=words) as refused:
             Release.read(place)
         assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("n_rows", 0), ("half_widths", 0), ("gram", 10**400), ("gram_variance", -1)]
+)
+def test_moments_that_no_noise_gives_are_refused(field, value):
+    """A file that somebody wrote by hand: nothing is computed from it."""
+    box = {"type": "real", "lower": -1, "upper": 1, "source": "by design"}
+    declared = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 20}
+    metadata = dc.Metadata.from_value({**declared, "columns": {"a": box, "y": box}})
+    table = dc.open_table((np.zeros((20, 1)), np.zeros(20)), metadata)
+    content = json.loads(dc.NoisyMoments(epsilon=1.0).fit(table, target="y").release_.to_json())
+    at, place = content["moments"], field
+    while isinstance(at[place], list):
+        at, place = at[place], 0
+    at[place] = value
+    with pytest.raises(VerificationError, match=f"moments.{field}"):
+        Release.from_json(json.dumps(content))

@@ -241,7 +241,7 @@ def _exponential(value: float) -> float:
 
 
 def _decimals(spread: float) -> int:
-    return max(0, 1 - math.floor(math.log10(max(spread, 1e-6))))
+    return max(0, 1 - math.floor(math.log10(max(spread, 1e-6)))) if math.isfinite(spread) else 0
 
 
 def _ratio(value: float, decimals: int) -> str:

@@ -1,5 +1,7 @@
 """Logistic and Poisson regression: what is refused before data are opened, and what several rows of a unit cost."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from discreet.errors import InvalidParameterError
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
+from discreet.methods.regression.terms import LARGEST
 from discreet.workflow import answer, plan
 
 N_ROWS = 4000
@@ -76,3 +79,19 @@ def test_intervals_hold_the_noise_for_all_rows_of_a_unit():
         for c in (1, 20)
     )
     assert 200 < twenty / one < 800
+
+
+def test_a_fit_is_finite_whatever_the_units():
+    """The widest target over the narrowest column: its variance per unit is no float, and the release still is JSON."""
+    box = {"type": "real", "source": "by design"}
+    columns = {"a": box | {"lower": -1, "upper": 1}, "b": box | {"lower": 0, "upper": 1e-90}}
+    columns["y"] = box | {"lower": 0, "upper": 1e90}
+    declared = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 25, "columns": columns}
+    cells = (np.full((25, 2), np.nan), np.full(25, np.nan))
+    release = (
+        dc.PoissonRegression(delta=1e-6)
+        .fit(dc.open_table(cells, dc.Metadata.from_value(declared)), target="y")
+        .release_
+    )
+    json.loads(release.to_json(), parse_constant=pytest.fail)
+    assert max(coefficient.privacy_variance for coefficient in release.fit.coefficients) == LARGEST

@@ -14,17 +14,14 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.bounded_loss import LossTables, loss_tables
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.public_records.m_estimates import Contrast, ContrastError, m_estimate
-from discreet.methods.regression.terms import Terms
+from discreet.methods.regression.terms import LARGEST, Terms
 from discreet.release import CoefficientRecord, FitRecord
 from discreet.typing import Cells, Floats
 
 LOCATIONS = ("mean", "median", "quantile")
 
 BOX = 1000.0
-"""Coefficients per half range are cut to this on both sides."""
-
-LARGEST = 1e300
-"""Of a released coefficient, so that it is finite."""
+"""Coefficients per half range are clipped to this on both sides."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,15 @@ from discreet.typing import Floats
 Family = Literal["logistic", "poisson"]
 
 
+LARGEST = 1e300
+"""Of a released coefficient, interval's end or variance, so that it is finite."""
+
+
+def finite(values: Floats, unknown: float = LARGEST) -> Floats:
+    """Return numbers no larger than `LARGEST`; what overflowed to no number at all becomes `unknown`."""
+    return np.clip(np.nan_to_num(values, nan=unknown, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
+
+
 @dataclass(frozen=True)
 class Terms:
     """The columns of a model: the constant, numeric columns, and the levels of categories but their first."""
@@ -67,12 +76,14 @@ class Terms:
         middles, halves = self.scales()
         rows = np.diag(1.0 / halves)
         rows[0, 1:] = -(middles / halves)[1:]
-        estimate = rows @ fit.coef
-        sampling = np.diagonal(rows @ fit.covariance_sampling @ rows.T)
-        privacy = np.diagonal(rows @ fit.covariance_privacy @ rows.T)
-        low, high = fit.low / halves, fit.high / halves
-        if middles[1:].any():
-            low[0], high[0] = _intercept_interval(fit, rows[0], float(estimate[0]), float(sampling[0] + privacy[0]))
+        with np.errstate(over="ignore", invalid="ignore"):  # units may be as far apart as floats are
+            estimate = finite(rows @ fit.coef)
+            sampling = finite(np.diagonal(rows @ fit.covariance_sampling @ rows.T))
+            privacy = finite(np.diagonal(rows @ fit.covariance_privacy @ rows.T))
+            low, high = fit.low / halves, fit.high / halves
+            if middles[1:].any():
+                low[0], high[0] = _intercept_interval(fit, rows[0], float(estimate[0]), float(sampling[0] + privacy[0]))
+            low, high = finite(low, -LARGEST), finite(high)
         return FitRecord(
             family=family,
             confidence=fit.level,
