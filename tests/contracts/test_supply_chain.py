@@ -96,11 +96,12 @@ def test_everything_is_installed_by_its_digest():
         assert line.endswith("--no-deps --force-reinstall dist/*.whl") or f"> {requirements[1]}\n" in text, line
 
 
-@pytest.mark.parametrize("parts", [lambda: chosen_names("discreet"), lambda: needed("discreet", ())])
-def test_the_core_needs_neither_pandas_nor_statsmodels_nor_spark(parts):
+@pytest.mark.parametrize("closure", [chosen_names, lambda name: needed(name, ())], ids=["pinned", "installed"])
+def test_the_core_needs_neither_pandas_nor_statsmodels_nor_spark(closure):
     """Neither what is pinned for the core nor what its parts say themselves brings them; the other groups do."""
-    assert "numpy" in parts()
-    assert parts() & NOT_IN_THE_CORE == set()
+    core = closure("discreet")
+    assert "numpy" in core
+    assert core & NOT_IN_THE_CORE == set()
     assert chosen_names("spark", "dev") >= NOT_IN_THE_CORE
 
 
@@ -122,7 +123,7 @@ def test_the_demonstration_installs_the_core_alone(tmp_path):
 
 def run_with_the_core_alone(*words):
     """Run `discreet`, or a module, where nothing can be imported that another part than the core's brings."""
-    core = needed("discreet", ()) | {"discreet"}
+    core = chosen_names("discreet") | {"discreet"}
     other = {name for name, owners in packages_distributions().items() if not {*map(canonical, owners)} & core}
     code = (
         "import runpy, sys\n"
@@ -131,7 +132,8 @@ def run_with_the_core_alone(*words):
         f"        if name.partition('.')[0] in {other!r}:\n"
         "            raise ModuleNotFoundError(f'blocked: {name}', name=name)\n"
         "sys.meta_path.insert(0, Blocker)\n"
-        "runpy.run_module(sys.argv[1], run_name='__main__', alter_sys=True)\n"
+        "del sys.argv[0]\n"
+        "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)\n"
     )
     command = [sys.executable, "-c", code, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

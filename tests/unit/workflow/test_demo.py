@@ -3,9 +3,9 @@
 import pyarrow.csv
 import pyarrow.parquet
 from statsmodels.datasets import randhie
+from tests.contracts.test_house import REPOSITORY
 
 from discreet.workflow.demo import METADATA, write_demo
-from tests.contracts.test_house import REPOSITORY
 
 
 def test_table_is_the_published_one(tmp_path):
