@@ -7,7 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 AUDIT := $(VENV)/audit
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
-INSTALL := install --require-hashes --no-deps --no-build-isolation -r
+# Python compiles a module when it is first loaded: most of the parts' modules never are.
+INSTALL := install --no-compile --require-hashes --no-deps --no-build-isolation -r
 
 .PHONY: demo test test-long lint docs bench load study audit help clean
 
