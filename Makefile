@@ -7,7 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 AUDIT := $(VENV)/audit
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
-INSTALL := install --require-hashes --no-deps --no-build-isolation -r
+# Python compiles a module when it is first loaded: most of the parts' modules never are.
+INSTALL := install --no-compile --require-hashes --no-deps --no-build-isolation -r
 
 .PHONY: demo test test-long lint docs bench house load study audit help clean
 
@@ -23,7 +24,7 @@ help:
 	@echo "make study  accuracy by simulation, about an hour"
 	@echo "make audit  a list of all software parts, and those with known faults; asks an advisory database on the net"
 
-demo: $(VENV)/wheel
+demo: $(VENV)/discreet
 	$(BIN)/discreet demo --dir demo
 
 test: $(VENV)/wheel $(AUDIT)/tools
@@ -65,11 +66,18 @@ audit: $(VENV)/wheel $(AUDIT)/tools
 clean:
 	rm -rf $(VENV) build dist demo docs/_build
 
-$(VENV)/dependencies: pyproject.toml constraints.txt constraints.py
+# What the core needs to be built and to run.
+$(VENV)/core: pyproject.toml constraints.txt constraints.py
 	$(PYTHON) -m venv $(VENV)
 	$(PYTHON) constraints.py pip setuptools > $(VENV)/installers.txt
 	$(PIP) $(INSTALL) $(VENV)/installers.txt
-	$(PYTHON) constraints.py build-system discreet service remote postgres spark dev > $(VENV)/requirements.txt
+	$(PYTHON) constraints.py build-system discreet > $(VENV)/core.txt
+	$(PIP) $(INSTALL) $(VENV)/core.txt
+	touch $@
+
+# What the extras, the tests and the tools need besides.
+$(VENV)/dependencies: $(VENV)/core
+	$(PYTHON) constraints.py service remote postgres spark dev > $(VENV)/requirements.txt
 	$(PIP) $(INSTALL) $(VENV)/requirements.txt
 	touch $@
 
@@ -80,8 +88,13 @@ $(AUDIT)/tools: $(VENV)/dependencies
 	$(PIP) --python $(AUDIT)/bin/python $(INSTALL) $(AUDIT)/requirements.txt
 	touch $@
 
-$(VENV)/wheel: $(VENV)/dependencies $(SOURCES) README.md
+# The wheel, built here and installed with the core alone.
+$(VENV)/discreet: $(VENV)/core $(SOURCES) README.md LICENSE NOTICE
 	rm -rf dist
-	$(BIN)/python -m build --wheel --no-isolation --outdir dist . > $(VENV)/build.log
+	$(BIN)/python -m hatchling build -t wheel -d dist > $(VENV)/build.log
 	$(PIP) install --no-deps --force-reinstall dist/*.whl
+	touch $@
+
+# The wheel with everything.
+$(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies
 	touch $@

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import distribution, distributions
+from importlib.metadata import distribution, distributions, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from packaging.requirements import Requirement
 from tests.contracts.test_house import REPOSITORY
 
 EXTRAS = ("service", "remote", "postgres", "spark", "dev")
+NOT_IN_THE_CORE = {"pandas", "pyspark", "statsmodels"}
 
 
 def audit():
@@ -88,10 +90,69 @@ def test_everything_is_installed_by_its_digest():
     (install,) = re.findall(r"^INSTALL := (.*)", text, re.MULTILINE)
     assert {"--require-hashes", "--no-deps", "--no-build-isolation"} <= set(install.split())
     lines = [line for line in text.splitlines() if line.startswith("\t$(PIP)")]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         requirements = re.search(r"\$\(INSTALL\) (\S+)$", line)
         assert line.endswith("--no-deps --force-reinstall dist/*.whl") or f"> {requirements[1]}\n" in text, line
+
+
+@pytest.mark.parametrize("closure", [chosen_names, lambda name: needed(name, ())], ids=["pinned", "installed"])
+def test_the_core_needs_neither_pandas_nor_statsmodels_nor_spark(closure):
+    """Neither what is pinned for the core nor what its parts say themselves brings them; the other groups do."""
+    core = closure("discreet")
+    assert "numpy" in core
+    assert core & NOT_IN_THE_CORE == set()
+    assert chosen_names("spark", "dev") >= NOT_IN_THE_CORE
+
+
+def commands_of(target, folder):
+    """What make would run for a target, from nothing."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    command = ["make", "--dry-run", "--directory", REPOSITORY, f"VENV={folder / 'none'}", target]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=environment)
+    return done.stdout
+
+
+def test_the_demonstration_installs_the_core_alone(tmp_path):
+    """`make demo` asks for the core and what builds it; `make docs`, the control, for the other groups as well."""
+    groups = re.compile(r"constraints\.py (.*) >")
+    core = ["pip setuptools", "build-system discreet"]
+    assert groups.findall(commands_of("demo", tmp_path)) == core
+    assert groups.findall(commands_of("docs", tmp_path)) == [*core, "service remote postgres spark dev"]
+
+
+def run_with_the_core_alone(*words):
+    """Run `discreet`, or a module, where nothing can be imported that another part than the core's brings."""
+    core = chosen_names("discreet") | {"discreet"}
+    other = {name for name, owners in packages_distributions().items() if not {*map(canonical, owners)} & core}
+    code = (
+        "import runpy, sys\n"
+        "class Blocker:\n"
+        "    def find_spec(name, path=None, target=None):\n"
+        f"        if name.partition('.')[0] in {other!r}:\n"
+        "            raise ModuleNotFoundError(f'blocked: {name}', name=name)\n"
+        "sys.meta_path.insert(0, Blocker)\n"
+        "del sys.argv[0]\n"
+        "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)\n"
+    )
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_the_demonstration_runs_with_the_core_alone(tmp_path):
+    """From the table to the report, where no other part can be imported."""
+    done = run_with_the_core_alone("discreet", "demo", "--dir", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Selected for mdvis: ")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", sorted(NOT_IN_THE_CORE))
+def test_what_is_not_in_the_core_is_blocked(name):
+    """Control: these are installed here, and the run above could not have imported them."""
+    assert name in packages_distributions()
+    done = run_with_the_core_alone(name)
+    assert (done.returncode, f"blocked: {name}" in done.stderr) == (1, True)
 
 
 def installed_by(text, folder):
