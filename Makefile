@@ -8,12 +8,16 @@ AUDIT := $(VENV)/audit
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
 INSTALL := install --require-hashes --no-deps --no-build-isolation -r
+FAST := not (browser or database or spark or processes or statistics)
+AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
-.PHONY: demo test test-long lint docs bench load study audit help clean
+.PHONY: demo check test fast test-long programs lint docs bench load study audit help clean
 
 help:
 	@echo "make demo   the main job on a real table"
-	@echo "make test   all tests, against the built wheel"
+	@echo "make check  style, types, layers, docstrings and the fast tests: two minutes"
+	@echo "make test   all tests, against the built wheel: ten minutes"
+	@echo "make programs   installs what some tests need: chromium, postgresql, Java"
 	@echo "make test-long   the same with all draws, examples and cases, an hour or more"
 	@echo "make lint   style, types, layers, docstrings"
 	@echo "make docs   the documentation, in docs/_build"
@@ -24,6 +28,16 @@ help:
 
 demo: $(VENV)/wheel
 	$(BIN)/discreet demo --dir demo
+
+check:
+	$(MAKE) -j 2 --output-sync=target lint fast
+
+fast: $(VENV)/wheel
+	$(BIN)/python -m pytest -n 2 -m "$(FAST)" tests/unit tests/contracts
+
+programs:
+	lacking="$$($(PYTHON) tests/programs.py)"; test -z "$$lacking" || { $(AS_ROOT) apt-get update && \
+	  $(AS_ROOT) DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$lacking; }
 
 test: $(VENV)/wheel $(AUDIT)/tools
 	$(BIN)/python -m pytest -n 2 tests

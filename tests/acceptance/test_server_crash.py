@@ -18,6 +18,7 @@ from tests.servers import running_postgres
 N_CRASHES = 7
 """Of a server for each of three owners."""
 
+pytestmark = pytest.mark.database
 COST = Fraction(1, 1000)
 CHOICES = {
     "database": "ALTER DATABASE {database} SET synchronous_commit = off",
