@@ -15,6 +15,8 @@ import discreet
 from discreet.selftest.faults import FAULTS
 from tests.effort import either
 
+pytestmark = pytest.mark.processes
+
 NAMES = (
     "half the noise: selections",
     "rows per unit ignored: moments",

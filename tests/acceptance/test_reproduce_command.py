@@ -13,6 +13,8 @@ from benchmarks.tables import SHARED
 
 from tests.effort import either
 
+pytestmark = pytest.mark.processes
+
 NAMES = [
     *(f"lei-{one}" for one in ("figure-1", "figure-2", "table-3", "table-4", "table-5", "table-6")),
     *(f"swope-figure-{number}" for number in range(1, 8)),

@@ -143,6 +143,7 @@ def test_stored_answer_that_was_changed(place):
     assert place.run("budget", "verify", "--ledger", place.ledger).code == 8
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("n_processes", either([3], [2, 3]))
 def test_race_for_the_last_budget(place, n_processes):
     """Processes at once on a ledger with budget for one: exactly one succeeds, and the others say why not."""

@@ -25,6 +25,8 @@ from discreet.service.schemas import UserIn
 from discreet.service.settings import read_settings
 from tests.servers import Postgres
 
+pytestmark = pytest.mark.processes
+
 RELATION = NeighboringRelation.REPLACE_ONE
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-a-service.md"
 

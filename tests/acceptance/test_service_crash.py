@@ -23,6 +23,8 @@ from tests.acceptance.service_processes import PATIENCE_S, crowd, own_machine, p
 from tests.effort import either
 from tests.office import QUESTION, settings_of
 
+pytestmark = pytest.mark.processes
+
 COST = Fraction(1, 2)
 SLOT_S = 12
 """Sixteen jobs begin at once, on one busy core."""

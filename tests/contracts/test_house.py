@@ -248,6 +248,7 @@ def test_version_is_stated_once():
     assert version("discreet") == project["version"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "statement",
     [

@@ -71,6 +71,7 @@ def test_every_pass_can_keep_to_the_attainable_noise(family: Any, replace: bool,
         fitted(dataclasses.replace(problem, largest_sd=0.3 * limited.largest_sd), cells, rng)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     ("n", "mu", "tables"), [(500, 0.84, either(25, 60)), (5000, 0.24, either(25, 60)), (50_000, 0.24, either(8, 15))]
 )

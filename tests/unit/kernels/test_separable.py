@@ -202,6 +202,7 @@ def test_a_table_of_zeros_has_a_bound() -> None:
     descend(one, simulated(0), 3)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("limit", [9, 3])
 def test_draws_follow_the_weights(limit: int) -> None:
     """A model is drawn with probability proportional to exp(-bound), within a limit too."""

@@ -365,6 +365,7 @@ def test_unknown_names_are_refused(samples, format, audience):
         render(samples["with ledger"], format, audience)
 
 
+@pytest.mark.processes
 def test_words_do_not_wait_for_pictures():
     """Text and Markdown are rendered without loading Altair or its renderer."""
     code = (

@@ -101,6 +101,7 @@ def test_a_picture_cannot_be_changed(samples):
         picture.svg = ""
 
 
+@pytest.mark.processes
 def test_text_does_not_wait_for_the_renderer():
     """Whoever prints a text does not load what draws."""
     code = "import sys, discreet.report; sys.exit('altair' in sys.modules or 'vl_convert' in sys.modules)"

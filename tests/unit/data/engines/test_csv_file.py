@@ -198,6 +198,7 @@ def test_no_byte_is_read_more_than_twice(tmp_path, monkeypatch):
     assert path.stat().st_size < Counted.n_bytes < 2.2 * path.stat().st_size
 
 
+@pytest.mark.processes
 def test_a_record_is_held_in_little_memory(tmp_path):
     """However long it is: 200 MB in quotes that are closed, and 200 MB in quotes that are not."""
     for closing, n_rows in ((b'"\n', 2), (b"\n", 1)):
