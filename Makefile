@@ -8,7 +8,9 @@ AUDIT := $(VENV)/audit
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
 INSTALL := install --require-hashes --no-deps --no-build-isolation -r
-FAST := not (browser or database or spark or processes or statistics)
+FAST := not (browser or database or spark or processes or statistics or slow)
+# What pytest compiles of a test is kept, whatever the shell says: to make it anew takes ten seconds of each process.
+unexport PYTHONDONTWRITEBYTECODE
 AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
 .PHONY: demo check test fast test-long programs lint docs bench load study audit help clean
@@ -32,8 +34,9 @@ demo: $(VENV)/wheel
 check:
 	$(MAKE) -j 2 --output-sync=target lint fast
 
+# From the sources: what numba compiled of a file that has not changed is still there.
 fast: $(VENV)/wheel
-	$(BIN)/python -m pytest -n 2 -m "$(FAST)" tests/unit tests/contracts
+	PYTHONPATH=src $(BIN)/python -m pytest -n 2 -m "$(FAST)" tests/unit tests/contracts
 
 programs:
 	lacking="$$($(PYTHON) tests/programs.py)"; test -z "$$lacking" || { $(AS_ROOT) apt-get update && \

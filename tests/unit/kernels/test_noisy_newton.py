@@ -55,6 +55,7 @@ def test_requests_spend_the_budget_and_no_more(replace: bool, n: int) -> None:
         assert request.sd_above == pytest.approx(request.sd_diagonal / 2**0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [LOGISTIC, COUNTS], ids=lambda family: family.name)
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize(("n", "mu"), [(500, 1e-5), (500, 5.0), (50_000, 0.5)])
@@ -95,6 +96,7 @@ def test_little_budget_says_nothing_rather_than_something_wrong() -> None:
     assert (fit.high - fit.low)[1:].mean() > 10.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [np.inf, 0.84, 0.05])
 @pytest.mark.parametrize("kind", ["separable", "constant", "one class", "empty columns", "doubled column"])
 def test_degenerate_tables_give_finite_estimates(mu: float, kind: str) -> None:

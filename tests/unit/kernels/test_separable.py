@@ -142,6 +142,7 @@ def descend(one: Case, rng: Any, depth: int) -> None:
         check(one, bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_score_lies_below_its_bound(design: str, seed: int, monkeypatch: Any) -> None:

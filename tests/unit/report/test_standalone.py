@@ -84,6 +84,7 @@ def test_marks_in_names_are_text(samples):
     assert "<b>" not in odds.svg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["\ufffe", "\uffff", "\x00", "\x1b", "\ufdd0", "\U0001f600"])
 def test_what_xml_cannot_hold_does_not_break_a_picture(mark):
     """Such a character is written out, whatever text of the release it stands in."""
