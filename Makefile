@@ -9,12 +9,18 @@ SOURCES := $(shell find src -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
 # Python compiles a module when it is first loaded: most of the parts' modules never are.
 INSTALL := install --no-compile --require-hashes --no-deps --no-build-isolation -r
+FAST := not (browser or database or spark or processes or statistics or slow)
+# What Python compiles is kept, whatever the shell says: to make it anew takes ten seconds of each process.
+unexport PYTHONDONTWRITEBYTECODE
+AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
-.PHONY: demo test test-long lint docs bench house load study audit help clean
+.PHONY: demo check test fast test-long programs lint docs bench house load study audit help clean
 
 help:
 	@echo "make demo   the main job on a real table"
-	@echo "make test   all tests, against the built wheel"
+	@echo "make check  style, types, layers, docstrings and the fast tests: two minutes"
+	@echo "make test   all tests, against the built wheel: ten minutes"
+	@echo "make programs   installs what some tests need: chromium, postgresql, Java"
 	@echo "make test-long   the same with all draws, examples and cases, an hour or more"
 	@echo "make lint   style, types, layers, docstrings"
 	@echo "make docs   the documentation, in docs/_build"
@@ -26,6 +32,17 @@ help:
 
 demo: $(VENV)/discreet
 	$(BIN)/discreet demo --dir demo
+
+check:
+	$(MAKE) -j 2 --output-sync=target lint fast
+
+# From the sources: what numba compiled of a file that has not changed is still there.
+fast: $(VENV)/wheel
+	PYTHONPATH=src $(BIN)/python -m pytest -n 2 -m "$(FAST)" tests/unit tests/contracts
+
+programs:
+	lacking="$$($(PYTHON) tests/programs.py)"; test -z "$$lacking" || { $(AS_ROOT) apt-get update && \
+	  $(AS_ROOT) DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$lacking; }
 
 test: $(VENV)/wheel $(AUDIT)/tools
 	$(BIN)/python -m pytest -n 2 tests

@@ -1,6 +1,8 @@
 """What holds for all tests."""
 
 import gc
+import re
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +26,26 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 # The same examples on every machine, however busy it is: a failure is a failure of the code.
 settings.register_profile("discreet", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("discreet")
+
+# A shell's background job ignores interrupts, and so would all that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks which marks are asked for
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need a program, by what they use."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        texts = [value for value in values if isinstance(value, str)]
+        if "postgres" in fixtures or any(re.match("postgres(ql)?([ -]|$)", text) for text in texts):
+            item.add_marker("database")
+        if "browser" in fixtures:
+            item.add_marker("browser")
+        if "spark" in item.nodeid.lower():
+            item.add_marker("spark")
+
 
 # What is collected stays: to look through all of it for garbage again and again takes a fifth of the collection's time.
 gc.disable()

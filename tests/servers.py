@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
+from tests.programs import need, path_of
+
 USER = "discreet"
 SETTINGS = {"listen_addresses": "", "max_connections": "200", "shared_buffers": "16MB"}
 MEMORY = Path("/dev/shm")  # noqa: S108
@@ -92,6 +94,7 @@ def postgres() -> Iterator[Postgres]:
 @contextmanager
 def running_postgres(*, on_disk: bool, **settings: object) -> Iterator[Postgres]:
     """Run PostgreSQL on a socket of its own until the end of the block, or of this process."""
+    need("initdb")
     in_memory = not on_disk and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 2**31
     folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=MEMORY if in_memory else None))
     try:
@@ -124,13 +127,10 @@ def _run(command: str, *words: str | Path) -> None:
 
 def _command(command: str, *words: str | Path) -> list[str | Path]:
     """Return one of the server's programs, run as the user that owns its files, and no longer than this process."""
-    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{command}")) or [shutil.which(command)]
-    if found[-1] is None:
-        pytest.fail(f"These tests need PostgreSQL's server, but {command} is missing: apt-get install postgresql")
     user, other = _other_user(), []
     if os.geteuid() == 0:
         other = ["--reuid", user.pw_name, "--regid", str(user.pw_gid), "--clear-groups"]
-    return ["setpriv", *other, "--pdeathsig", "QUIT", found[-1], *words]
+    return ["setpriv", *other, "--pdeathsig", "QUIT", path_of(command) or command, *words]
 
 
 def _other_user() -> pwd.struct_passwd:

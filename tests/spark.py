@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.data.engines import spark_session
+from tests.programs import need
 
 SETTINGS = {
     "spark.master": "local[2,2]",  # two workers; a task that fails is tried once more
@@ -24,6 +25,7 @@ JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 def words(folder: Any = None) -> str:
     """Return what starts such a session, from the environment; with a folder, all its files are there."""
+    need("java")
     given = {"spark.driver.extraJavaOptions": JAVA}
     if folder is not None:
         given = {"spark.driver.extraJavaOptions": f"{JAVA} -Djava.io.tmpdir={folder}", "spark.local.dir": str(folder)}
@@ -33,6 +35,7 @@ def words(folder: Any = None) -> str:
 @cache
 def spark() -> Any:
     """Return the session, whose files are in a folder of its own."""
+    need("java")
     folder = tempfile.mkdtemp(prefix="discreet-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     warehouse = f'--conf "spark.sql.warehouse.dir={folder}/warehouse"'

@@ -648,6 +648,7 @@ def bound_by_permissions():
         assert ctypes.CDLL(None, use_errno=True).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) == 0
 
 
+@pytest.mark.processes
 def test_ledger_that_cannot_be_written(place):
     """A ledger for reading alone is refused; control: the same words, once it may be written, select."""
     place.ledger.chmod(0o400)
@@ -896,6 +897,7 @@ def test_one_line_whatever_the_name(place, name):
     assert place.spent() == 0
 
 
+@pytest.mark.processes
 def test_a_file_that_unpacks_to_more_than_there_is(place):
     """Kilobytes on disk, gigabytes as text: a distinct cell is looked at once, and the answer needs no more memory."""
     table, memory = people(), 6 * 2**30

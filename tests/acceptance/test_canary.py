@@ -191,6 +191,7 @@ def test_canary_in_enumeration_labels(place):
     assert_clean(place, *endings)
 
 
+@pytest.mark.processes
 def test_canary_in_progress(place, files, monkeypatch):
     """Bars on a terminal show how many rows and models, nothing else."""
     master, slave = os.openpty()
@@ -215,6 +216,7 @@ def _drained(master: int) -> str:
         found += part
 
 
+@pytest.mark.processes
 def test_canary_in_a_process(place, files, monkeypatch):
     """A process with every debugging variable set says no more than another."""
     for name in ("PYTHONDEVMODE", "RUST_BACKTRACE", "NARWHALS_DEBUG", "DUCKDB_DEBUG"):

@@ -110,6 +110,7 @@ def test_every_command_is_tested(place):
     assert shown - set(map(tuple, GROUPS)) == set(map(tuple, COMMANDS))
 
 
+@pytest.mark.processes
 def test_help_as_a_process(place):
     """The process starts, shows the help of `select`, and knows its version."""
     done = in_process_of_its_own("select", "--help")
@@ -119,6 +120,7 @@ def test_help_as_a_process(place):
     assert done == Done(0, f"discreet {version('discreet')}\n", "")
 
 
+@pytest.mark.processes
 def test_completion(place, monkeypatch):
     """A shell can ask for the completion's script, and complete a command with it."""
     monkeypatch.setenv("_DISCREET_COMPLETE", "source_bash")
@@ -198,6 +200,7 @@ def test_quiet(place):
     assert place.select("--quiet", target="height").refused(3)
 
 
+@pytest.mark.processes
 def test_pipe_that_closes(place):
     """A reader that stops listening ends the command without a traceback; the release is stored."""
     command = shlex.join([sys.executable, "-m", "discreet", *place.words("--json")])
@@ -368,6 +371,7 @@ def on_a_terminal(place: Place, answer: str, *words: str) -> tuple[int, str, str
 QUESTION = "This will spend epsilon 1 of the 10 left for clinic and cannot be undone."
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("answer", either(["\n", "\x04"], ["n\n", "\n", "\x04"]), ids=ascii)
 def test_question_refused(place, answer):
     """On a terminal the cost is shown and asked for; any answer but yes spends nothing."""
@@ -378,6 +382,7 @@ def test_question_refused(place, answer):
     assert place.spent() == 0
 
 
+@pytest.mark.processes
 def test_question_accepted(place):
     """Yes goes on, and standard output still holds the result alone."""
     code, out, shown = on_a_terminal(place, "y\n", "--json")
@@ -388,6 +393,7 @@ def test_question_accepted(place):
     assert place.spent() == 1
 
 
+@pytest.mark.processes
 def test_question_skipped(place):
     """--yes asks nothing; nor is there a question for what is free, or where nobody could answer."""
     code, out, shown = on_a_terminal(place, "n\n", "--yes")

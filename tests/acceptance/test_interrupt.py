@@ -18,6 +18,8 @@ from discreet.mechanisms import subset_search
 from discreet.workflow import request
 from tests.acceptance.conftest import Done, Place
 
+pytestmark = pytest.mark.processes
+
 INTERRUPTED = "Error: Interrupted. `discreet budget history` tells whether anything was charged.\n"
 
 # Where the signal comes, the function whose call it precedes, and how often that was called before.

@@ -18,6 +18,8 @@ from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetExceededError
 from discreet.ledger import Ledger
 
+pytestmark = pytest.mark.processes
+
 REQUEST = "a" * 64
 COST = Fraction(1, 10)
 # What is done before the call during which the process dies.

@@ -8,6 +8,8 @@ from discreet.mechanisms.selection import noisy_min
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from tests.privacy.pairs import recorded
 
+pytestmark = pytest.mark.statistics
+
 N_TABLES = 500
 BAND = 0.03
 PUBLISHED = {1: 0.34, 5: 0.99, 10: 1.00}

@@ -10,6 +10,8 @@ from discreet.papers.lei_prostate import EXPERIMENTS, LETTER, LINEAR, OURS, PENA
 from discreet.papers.lei_simulation import COEFS, chosen, is_right
 from tests.effort import either
 
+pytestmark = pytest.mark.statistics
+
 N_TABLES = either(60, 250)
 P_THRESHOLD = 1e-7
 """A share is too small where a choice that is just as good as asked would have it or less so seldom."""

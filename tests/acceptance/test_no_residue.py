@@ -110,6 +110,7 @@ def private(place):
     return place.folder / "private"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", FILES)
 def test_no_residue_of_an_engine(place, private, name):
     """A process that read a file and ended leaves no cell in its folder, among temporary files or in the ledger."""
@@ -119,6 +120,7 @@ def test_no_residue_of_an_engine(place, private, name):
     assert left(place.folder) == []
 
 
+@pytest.mark.processes
 def test_no_residue_of_spark(place, private, monkeypatch):
     """Spark shuffles rows by person through its temporary files, which are gone when the process has ended."""
     spilled = place.folder / "temporary" / "spark"

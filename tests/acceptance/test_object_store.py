@@ -20,6 +20,8 @@ from discreet.errors import ComputationFailedError
 from discreet.mechanisms.rng import Source
 from tests.acceptance.conftest import Place, people
 
+pytestmark = pytest.mark.processes
+
 KEY, SECRET = "AKIDISCREETTEST", "zqsecretzq"
 
 SERVER = """

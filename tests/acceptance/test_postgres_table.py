@@ -188,6 +188,7 @@ def registered(office, dataset, root, path):
     assert "ann" in next(one.members for one in people.projects(office.context, cora) if one.name == "alpha")
 
 
+@pytest.mark.processes
 def test_a_service_lets_the_worker_alone_read(server, postgres, tmp_path, monkeypatch):
     """The web's role is refused by the database, the web's process lacks the worker's password, the worker answers."""
     for name in ("PGPASSFILE", "PGPASSWORD"):

@@ -150,6 +150,7 @@ def test_a_price_and_a_plan(office):
 # ---- from a question to a release
 
 
+@pytest.mark.processes
 def test_ask_approve_read(office):
     """Ask and leave, approve what was read, come back for the release; the same question again is free."""
     done = office.run("ann", *SELECT, 0.3, "--no-wait", "--purpose", "to learn", "--out", "r.json")

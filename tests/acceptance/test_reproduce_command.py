@@ -13,6 +13,8 @@ from benchmarks.tables import SHARED
 
 from tests.effort import either
 
+pytestmark = pytest.mark.processes
+
 NAMES = [
     *(f"lei-{one}" for one in ("figure-1", "figure-2", "table-3", "table-4", "table-5", "table-6")),
     *(f"swope-figure-{number}" for number in range(1, 8)),
@@ -95,7 +97,7 @@ def test_an_interrupted_command_goes_on(place, men):
     """Ctrl-C ends it with one line; parts that are done stay, and the same command finishes with them."""
     out = place.folder / "out"
     words = [sys.executable, "-m", "discreet", "reproduce", "lei-table-4", "--data", str(men), "--out", str(out)]
-    words += ["--repeats", str(either(20, 100)), "--processes", "2"]
+    words += ["--repeats", str(either(8, 100)), "--processes", "2"]
     started = subprocess.Popen(
         words, stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
     )

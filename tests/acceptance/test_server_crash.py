@@ -18,6 +18,7 @@ from tests.servers import running_postgres
 N_CRASHES = 7
 """Of a server for each of three owners."""
 
+pytestmark = pytest.mark.database
 COST = Fraction(1, 1000)
 CHOICES = {
     "database": "ALTER DATABASE {database} SET synchronous_commit = off",
@@ -104,11 +105,13 @@ def lost_in_a_crash(server, url):
     return len(set(acknowledged) - {(hashes[entry.reservation or entry.seq], entry.kind) for entry in entries})
 
 
+@pytest.mark.processes
 def test_a_killed_server_loses_no_acknowledged_charge(server, url):
     """Nothing that returned is missing from the ledger when the server is back."""
     assert [lost_in_a_crash(server, url) for _ in range(N_CRASHES)] == [0] * N_CRASHES
 
 
+@pytest.mark.processes
 def test_without_waiting_for_the_disk_charges_are_lost(server, url, monkeypatch):
     """Control: transactions that leave the owner's choice as it is lose charges, and the ledger still fits itself."""
     monkeypatch.setattr(transactions, "make_durable", lambda _connection, _tables: None)

@@ -25,6 +25,8 @@ from discreet.service.settings import read_settings
 from discreet.service.use_cases import people
 from tests.servers import Postgres
 
+pytestmark = pytest.mark.processes
+
 RELATION = NeighboringRelation.REPLACE_ONE
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-a-service.md"
 

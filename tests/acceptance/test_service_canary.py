@@ -259,6 +259,7 @@ def test_the_search_finds(office):
         assert_clean({name: text for name, text in kept(office).items() if name.startswith("rows")})
 
 
+@pytest.mark.processes
 def test_nothing_of_a_cell_leaves(office, tmp_path, capfd):
     """Success and twenty kinds of failure: no canary in any answer to anybody, any output, any file, any row."""
     asked = {name: ask(office, number, case) for number, (name, case) in enumerate(CASES.items())}

@@ -24,9 +24,9 @@ from discreet.service.worker.loop import work
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
 from tests.effort import either
+from tests.programs import need
 from tests.serving import serving
 
-CHROMIUM = Path("/usr/bin/chromium")
 SHOTS = os.environ.get("DISCREET_SCREENSHOTS")
 """A folder for pictures of every page, for people to look at."""
 
@@ -48,11 +48,10 @@ ADDRESSES = "all => all.map(one => one.getAttribute('href'))"
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
-    if not CHROMIUM.exists():
-        pytest.fail(f"The pages are tested in a browser, but {CHROMIUM} is not there: apt-get install chromium")
+    chromium = need("chromium")
     with sync_playwright() as playwright:
         as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
-        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=as_root)
+        found = playwright.chromium.launch(executable_path=chromium, args=as_root)
         yield found
         found.close()
 

@@ -19,6 +19,8 @@ from tests.acceptance.service_processes import crowd, server, set_up
 from tests.effort import either
 from tests.office import METADATA, PEOPLE, QUESTION, open_office, write_table
 
+pytestmark = pytest.mark.processes
+
 N_PROCESSES = 8
 N_EACH = either(20, 40)
 EPSILON = 0.8 / N_EACH

@@ -149,6 +149,7 @@ def test_too_many_rows_are_refused_at_once(office, monkeypatch):
     assert "4194304 rows of 4 columns" in refused.json()["detail"]
 
 
+@pytest.mark.processes
 def test_a_simulation_ends_with_its_server():
     """However that ended: its end of the pipe is closed."""
     question = plans.question_in(METADATA, ExpectIn.model_validate(LONG))

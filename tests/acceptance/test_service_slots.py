@@ -94,6 +94,7 @@ def seconds(time):
     return datetime.fromisoformat(time).timestamp()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("cause", CAUSES)
 def test_an_outcome_stands_at_the_end_of_its_slot(played, cause):
     """Request, audit and ledger have the slot's end; the next request's slot follows it, one tick on."""
@@ -107,6 +108,7 @@ def test_an_outcome_stands_at_the_end_of_its_slot(played, cause):
     assert second.state == "released"
 
 
+@pytest.mark.processes
 def test_failures_look_alike(played):
     """Whatever went wrong with the rows open, what is shown is the same to the byte, but for id and times."""
     shown = {one[0].model_copy(update=_PUBLIC).model_dump_json() for one in _failed(played)}
@@ -124,6 +126,7 @@ def _failed(played):
     return [played[0][cause] for cause, (_, is_released) in CAUSES.items() if not is_released]
 
 
+@pytest.mark.processes
 def test_no_cell_is_said_or_kept(played):
     """The cell that every misbehaving method read stands in no output and nowhere in the database."""
     seen, said = played

@@ -347,12 +347,14 @@ def watched(folder, who):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.processes
 def test_the_web_process_opens_no_private_table(tmp_path):
     """From registering to reading: it opens nothing below the private folder, and works while that is elsewhere."""
     found = watched(tmp_path, "elsewhere")
     assert found == {"opened": [], "statuses": [200, 201], "state": "released", "code": None}
 
 
+@pytest.mark.processes
 def test_a_job_without_the_folder_fails(tmp_path):
     """Control: the same process could not have read the table, as a job in it cannot."""
     found = watched(tmp_path, "nowhere")

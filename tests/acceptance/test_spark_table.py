@@ -53,6 +53,7 @@ def charged_and_lost(place, done):
 # ---- as any other table
 
 
+@pytest.mark.processes
 def test_a_process_on_spark(place, monkeypatch):
     """`select`, then the same again: nothing on the terminal but the release, one charge, free the second time."""
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", words())
@@ -147,6 +148,7 @@ def in_process_of_ours(*words):
             os.close(copy)
 
 
+@pytest.mark.processes
 def test_a_file_that_is_cut_short(place, folder, capsys, monkeypatch):
     """Not a word on the terminal, from Java or from Python, of a file that is damaged; in a process of its own, too."""
     for path in folder.glob("part-*"):
@@ -172,6 +174,7 @@ def test_workers_that_die(place, folder, monkeypatch):
     charged_and_lost(place, place.select(data=f"spark:{folder}"))
 
 
+@pytest.mark.processes
 def test_ctrl_c_ends_the_job(place, folder, monkeypatch):
     """In mid-pass: one line, code 130, the charge stands, and no task goes on."""
     begun = place.folder / "temporary" / "begun"

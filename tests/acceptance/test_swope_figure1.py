@@ -8,6 +8,8 @@ from discreet.papers.experiment import Work
 from discreet.papers.swope_figure_1 import SIS, VOTED, K, figure_1, selected, simulated
 from tests.effort import either
 
+pytestmark = pytest.mark.statistics
+
 N_TABLES = either(250, 500)
 BAND = 25
 PUBLISHED = {"W1": (970, 480), "W1/W2": (926, 390)}

@@ -8,6 +8,8 @@ from benchmarks.tables import SHARED
 
 from tests.effort import either
 
+pytestmark = pytest.mark.statistics
+
 AIMS = {"p2": (1.3, 0.90, 0.50), "p100": (42.9, 41.0, 39.0)}
 """Of the prediction error at epsilon 1, 2 and 6."""
 

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -158,16 +159,23 @@ def test_names_of_claims_differ():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("path", claims(), ids=lambda path: path.stem)
-def test_head_has_every_field(path):
+def test_head_has_every_field():
     """The head holds the fixed fields in their order; status and numerics are of the known kinds."""
-    fields = head(path)
-    assert tuple(fields) == FIELDS
-    assert fields["status"] == "contrib" or (fields["status"] == "proved" and may_be_proved(fields))
-    assert fields["read_by"] == "nobody" or readers(fields)
-    assert fields["numerics"] in ("idealized", "float-safe", "exact")
-    named = [name for name in NeighboringRelation.__members__ if name in fields["neighboring"]]
-    assert named or fields["neighboring"].startswith("the relation ")
+    for path in claims():
+        fields = head(path)
+        assert tuple(fields) == FIELDS, path
+        assert fields["status"] == "contrib" or (fields["status"] == "proved" and may_be_proved(fields)), path
+        assert fields["read_by"] == "nobody" or readers(fields), path
+        assert fields["numerics"] in ("idealized", "float-safe", "exact"), path
+        named = [name for name in NeighboringRelation.__members__ if name in fields["neighboring"]]
+        assert named or fields["neighboring"].startswith("the relation "), path
+
+
+@cache
+def functions_of(place):
+    """Names of the functions of a file of tests, if it is there."""
+    body = ast.parse(place.read_text()).body if place.is_file() else []
+    return {node.name for node in body if isinstance(node, ast.FunctionDef)}
 
 
 def missing_tests(node_ids):
@@ -175,19 +183,20 @@ def missing_tests(node_ids):
     missing = []
     for node_id in node_ids:
         file, _, name = node_id.partition("::")
-        place = TESTS / file
-        tree = ast.parse(place.read_text()) if place.is_file() else ast.parse("")
-        if not name.startswith("test_") or name not in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}:
+        if not name.startswith("test_") or name not in functions_of(TESTS / file):
             missing.append(node_id)
     return missing
 
 
-@pytest.mark.parametrize("path", claims(), ids=lambda path: path.stem)
-def test_claim_is_attacked(path):
+def test_claim_is_attacked():
     """At least one test with a law or a worst pair, and one control, both of which exist."""
-    fields = head(path)
-    for field in ("tests", "controls"):
-        assert missing_tests(fields[field].split(", ")) == []
+    cited = {path.stem: head(path) for path in claims()}
+    missing = {
+        (claim, field): missing_tests(fields[field].split(", "))
+        for claim, fields in cited.items()
+        for field in ("tests", "controls")
+    }
+    assert {where: names for where, names in missing.items() if names} == {}
 
 
 def test_a_test_that_is_not_there_is_seen():
@@ -207,24 +216,24 @@ def test_who_may_call_a_claim_proved():
     assert renewed(text, "2", ["a", "b"]) == "```\nstatus: contrib\nread_by: nobody\nrests_on: a, b\ncode: 2\n```\n"
 
 
-@pytest.mark.parametrize("path", claims(), ids=lambda path: path.stem)
-def test_claim_stands_beside_its_code(path):
+def test_claim_stands_beside_its_code():
     """NAME.privacy.md lies beside NAME.py, and what it names exists, some of it there."""
-    assert path.is_relative_to(ROOT)
-    assert path.with_name(path.name.replace(".privacy.md", ".py")).is_file()
-    module = ".".join(["discreet", *path.relative_to(ROOT).parts[:-1], path.name.split(".")[0]])
-    assert any(name.startswith(module + ".") for name in functions(head(path)))
-    for name in functions(head(path)):
-        thing = importlib.import_module(tool.house().home(name))
-        for part in name.removeprefix(thing.__name__ + ".").split("."):
-            thing = getattr(thing, part)
-        assert callable(thing)
+    for path in claims():
+        assert path.is_relative_to(ROOT)
+        assert path.with_name(path.name.replace(".privacy.md", ".py")).is_file(), path
+        module = ".".join(["discreet", *path.relative_to(ROOT).parts[:-1], path.name.split(".")[0]])
+        assert any(name.startswith(module + ".") for name in functions(head(path))), path
+        for name in functions(head(path)):
+            thing = importlib.import_module(tool.house().home(name))
+            for part in name.removeprefix(thing.__name__ + ".").split("."):
+                thing = getattr(thing, part)
+            assert callable(thing), name
 
 
-@pytest.mark.parametrize("path", claims(), ids=lambda path: path.stem)
-def test_proof_was_read_against_this_code(path):
+def test_proof_was_read_against_this_code():
     """What a proof speaks of has changed: read it again, then ``python -m tests.contracts.claims --read``."""
-    assert tool.is_fresh(path), "\n".join(["`python -m tests.contracts.claims --show`:", *tool.changes(path)])
+    stale = {path.stem: tool.changes(path) for path in claims() if not tool.is_fresh(path)}
+    assert stale == {}, "`python -m tests.contracts.claims --show`"
 
 
 @pytest.fixture

@@ -421,6 +421,7 @@ def test_views_are_refused(tmp_path):
     assert open_table(path, METADATA).locator.endswith("#policies")
 
 
+@pytest.mark.processes
 def test_a_large_file_is_streamed(tmp_path):
     """Three million rows more pass through less memory than they would fill."""
     paths = [tmp_path / f"{millions}.parquet" for millions in (1, 4)]

@@ -17,7 +17,7 @@ from discreet.errors import DataMismatchError, InvalidParameterError, MetadataEr
 from discreet.simulation import choice
 from tests.effort import either
 
-pytestmark = pytest.mark.filterwarnings("ignore:No features were selected")
+pytestmark = [pytest.mark.statistics, pytest.mark.filterwarnings("ignore:No features were selected")]
 
 N = 4000
 METADATA = dc.Metadata.from_value(

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,7 +20,13 @@ from tests.contracts.docstrings import SECTION, inner_functions_with_sections
 PACKAGE = Path(discreet.__file__).parent
 REPOSITORY = Path(__file__).parents[2]
 MODULES = sorted(PACKAGE.rglob("*.py"))
-DOOR = PACKAGE / "mechanisms" / "rng.py"
+DOOR = "mechanisms/rng.py"
+
+
+@cache
+def trees():
+    """All modules by their place in the package."""
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in MODULES}
 
 
 def named(tree):
@@ -36,11 +43,9 @@ def named(tree):
 CHANCE = re.compile(r"^(random|secrets)(\.|$)|(np|numpy)\.random|os\.urandom|uuid\.uuid[14]|default_rng|RandomState")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_randomness_has_one_door(path):
+def test_randomness_has_one_door():
     """Only mechanisms/rng.py may touch a source of random bits."""
-    found = [name for name in named(ast.parse(path.read_text())) if CHANCE.search(name)]
-    assert bool(found) == (path == DOOR)
+    assert [place for place, tree in trees().items() if any(map(CHANCE.search, named(tree)))] == [DOOR]
 
 
 def test_the_check_for_chance_can_fail():
@@ -67,12 +72,12 @@ def running(tree):
     return [name for name in (*named(tree), *names, *keywords) if RUNS_CODE.search(name)]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_no_format_that_can_run_code(path):
+def test_no_format_that_can_run_code():
     """No pickle, no eval, no YAML loader that builds objects; but Spark's own way to send a task to its workers."""
-    found = running(ast.parse(path.read_text()))
-    assert all(name.startswith("cloudpickle") for name in found)
-    assert bool(found) == (path.relative_to(PACKAGE).as_posix() in TASKS)
+    names = {place: set(running(tree)) for place, tree in trees().items()}
+    used = {place: sorted(each) for place, each in names.items() if each}
+    assert used.keys() == TASKS, used
+    assert all(name.startswith("cloudpickle") for each in used.values() for name in each), used
 
 
 def test_the_check_for_running_code_can_fail():
@@ -154,22 +159,22 @@ def patches(tree):
             yield ast.unparse(node)
 
 
-PACKAGES = [path for path in MODULES if path.name == "__init__.py"]
-
-
-@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_to_import_a_package_does_nothing_else(path):
+def test_to_import_a_package_does_nothing_else():
     """No claim covers a package's own file: it imports, names what it exports, and tells where the rest is."""
-    name = ".".join(["discreet", *path.parent.relative_to(PACKAGE).parts])
-    assert beside_imports(ast.parse(path.read_text()), LAZY.get(name, ())) == []
+    packages = {
+        ".".join(["discreet", *place.split("/")[:-1]]): tree
+        for place, tree in trees().items()
+        if place.endswith("__init__.py")
+    }
+    statements = {name: beside_imports(tree, LAZY.get(name, ())) for name, tree in packages.items()}
+    assert len(packages) > 20
+    assert {name: each for name, each in statements.items() if each} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_nothing_is_replaced_in_another_module(path):
+def test_nothing_is_replaced_in_another_module():
     """No code gives a module, class or function of another file other attributes; the self-test does, to break them."""
-    name = path.relative_to(PACKAGE).as_posix()
-    if not name.startswith("selftest/"):
-        assert [patch for patch in patches(ast.parse(path.read_text())) if patch not in PATCHES.get(name, ())] == []
+    replaced = {place: set(patches(tree)) - set(PATCHES.get(place, ())) for place, tree in trees().items()}
+    assert {place: each for place, each in replaced.items() if each and not place.startswith("selftest/")} == {}
 
 
 MONKEYS = (
@@ -215,8 +220,7 @@ def stating(tree):
 
 def test_only_one_function_states_what_rows_are():
     """That which opens a table for its caller."""
-    texts = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in MODULES}
-    calls = {(name, call) for name, text in texts.items() if "state(" in text for call in stating(ast.parse(text))}
+    calls = {(place, call) for place, tree in trees().items() for call in stating(tree)}
     assert calls == {("data/sources.py", "opened.state()")}
     assert stating(ast.parse("made = ArraysTable(columns, metadata)\nmade.state()")) == ["made.state()"]
 
@@ -245,6 +249,7 @@ def test_version_is_stated_once():
     assert version("discreet") == project["version"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "statement",
     [

@@ -18,6 +18,8 @@ from discreet.errors import BudgetExceededError
 from discreet.ledger import Ledger
 from tests.effort import either
 
+pytestmark = pytest.mark.processes
+
 RELATION = NeighboringRelation.REPLACE_ONE
 N_ASKS = either(15, 40)
 """Of each of eight processes: more than the cap holds, from each alone."""

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.contracts.test_house import DOOR, MODULES, PACKAGE
+from tests.contracts.test_house import DOOR, PACKAGE, trees
 
 DRAWS = re.compile(
     r"rvs|sample|shuffle|choices|permut(ation|ed)|rand(|n|int|range|_bytes)|random_sample|RAND_bytes|get(randbits|random)"
@@ -55,33 +55,26 @@ def _called(node: ast.Call) -> list[str]:
     return found + [str(one.arg) for one in node.keywords if one.arg in ("random_state", "shuffle", "seed")]
 
 
-def place_of(path):
-    return path.relative_to(PACKAGE).as_posix()
-
-
-@pytest.mark.parametrize("path", MODULES, ids=place_of)
-def test_no_way_leads_around_the_door(path):
+def test_no_way_leads_around_the_door():
     """No sampler of another library, no SQL that draws, no name that is looked up; what is listed is there still."""
-    if path == DOOR:
-        return
-    found = set(around(ast.parse(path.read_text())))
-    place = place_of(path)
-    if place in FIXED:
-        assert found == {"random_state"}
-        assert re.findall(r"random_state=(.*?)[,)]", path.read_text()) == ["0"]
-    elif place == OPENDP:
-        assert {name.split(".")[0] for name in found} == {"opendp"}
-    else:
-        assert found <= ({"seed"} if place.startswith(PASSED_ON) else set())
+    ways = {place: set(around(tree)) for place, tree in trees().items() if place != DOOR}
+    for place in FIXED:
+        assert ways.pop(place) == {"random_state"}
+        assert re.findall(r"random_state=(.*?)[,)]", (PACKAGE / place).read_text()) == ["0"]
+    assert {name.split(".")[0] for name in ways.pop(OPENDP)} == {"opendp"}
+    undue = {place: each - ({"seed"} if place.startswith(PASSED_ON) else set()) for place, each in ways.items()}
+    assert {place: each for place, each in undue.items() if each} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=place_of)
-def test_seeds_are_for_simulations(path):
+def test_seeds_are_for_simulations():
     """A seeded Source is made where nothing is private or no guarantee follows, and never from the time."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
-    made = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "seeded"]
-    assert not made or place_of(path).startswith(SEEDED)
-    assert not [node for node in made if re.search(r"time|pid|urandom|words", ast.unparse(node))]
+    undue = []
+    for place, tree in trees().items():
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        made = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "seeded"]
+        timed = [node for node in made if re.search(r"time|pid|urandom|words", ast.unparse(node))]
+        undue += [(place, ast.unparse(node)) for node in (timed if place.startswith(SEEDED) else made)]
+    assert undue == []
 
 
 @pytest.mark.parametrize(

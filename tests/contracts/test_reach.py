@@ -297,6 +297,7 @@ def test_a_fingerprint_of_names_alone_is_flagged(tmp_path):
     assert dumps[0] != dumps[1]
 
 
+@pytest.mark.processes
 def test_it_is_the_same_in_every_process(tmp_path):
     """Sets have another order in each process; the fingerprint has not."""
     root = written(tmp_path)

@@ -15,6 +15,8 @@ from discreet.selftest.evidence import Evidence
 from discreet.selftest.faults import FAULTS
 from tests.contracts.claims import ROOT, claims
 
+pytestmark = pytest.mark.statistics
+
 NOT_ATTACKED = {
     "leaders": "part of one_shot",
     "hybrid_published": "claims nothing",

@@ -75,6 +75,7 @@ def test_every_part_is_pinned():
     assert other == set()
 
 
+@pytest.mark.processes
 def test_what_is_installed_is_complete():
     """Each group brings all that its parts need, as they say themselves, and nothing that no part of it needs."""
     everything = chosen_names("build-system", "discreet", *EXTRAS)
@@ -171,6 +172,7 @@ def installed_by(text, folder):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.processes
 def test_another_file_is_not_installed(tmp_path):
     """Controls: a file whose digest is another's, and one without; the right one is installed."""
     right = installed_by("part==1 \\\n    --hash=sha256:{digest}\n    # needs nothing\n", tmp_path / "right")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contracts.test_house import MODULES, PACKAGE
+from tests.contracts.test_house import trees
 
 OPEN = ("data/", "methods/", "kernels/", "mechanisms/", "service/worker/", "workflow/request", "workflow/delivery")
 """Where code runs with rows open."""
@@ -123,25 +123,14 @@ def shown(tree: ast.AST) -> set[str]:
     return set().union(*map(words, spoken(tree))) - PUBLIC
 
 
-def place_of(path):
-    """A module, by its path in the package."""
-    return path.relative_to(PACKAGE).as_posix()
-
-
-WITH_ROWS = [path for path in MODULES if place_of(path).startswith(OPEN) and not place_of(path).startswith(CLOSED)]
-
-
-@pytest.mark.parametrize("path", WITH_ROWS, ids=place_of)
-def test_no_text_shows_what_could_be_a_cell(path):
+def test_no_text_shows_what_could_be_a_cell():
     """Names of columns, parameters, declared bounds and types; what else is shown is listed, with its reason."""
-    listed, _, reason = ONE_BY_ONE.get(place_of(path), ": none").partition(": ")
-    assert shown(ast.parse(path.read_text())) == set(listed.split())
-    assert reason
-
-
-def test_every_listed_file_is_there():
-    """What is listed is a file that runs with rows open."""
-    assert ONE_BY_ONE.keys() <= {place_of(path) for path in WITH_ROWS}
+    with_rows = [place for place in trees() if place.startswith(OPEN) and not place.startswith(CLOSED)]
+    texts = {place: shown(trees()[place]) for place in with_rows}
+    listed = {place: text.partition(": ") for place, text in ONE_BY_ONE.items()}
+    assert all(reason for _, _, reason in listed.values())
+    names = {place: set(words.split()) for place, (words, _, _) in listed.items()}
+    assert {place: each for place, each in texts.items() if each} == names
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from discreet.mechanisms import additive
 from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
 from discreet.mechanisms.rng import Source
 
+pytestmark = pytest.mark.statistics
+
 SAMPLE_SIZE = 20_000
 P_THRESHOLD = 1e-9
 DISTANCE = np.sqrt(np.log(2 / P_THRESHOLD) / 2)

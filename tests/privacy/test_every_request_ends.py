@@ -47,6 +47,7 @@ UNEQUAL = Request(
 )
 """Charged and then refused, when the screening left one of the columns too narrow for a coefficient."""
 
+SCREENED = [(n, name) for name in ("auto", "canonical_lipschitz", "one_shot", "peeling") for n in (17, 0)]
 AFTER_SCREENING = [None, {"method": "pcls"}, {"method": "moments"}]
 
 
@@ -81,8 +82,7 @@ def test_many_columns_are_answered(method: str, width: int) -> None:
     assert len(release.selected) <= 2
 
 
-@pytest.mark.parametrize("mechanism", ["auto", "canonical_lipschitz", "one_shot", "peeling"])
-@pytest.mark.parametrize("n_rows", [0, 17])
+@pytest.mark.parametrize(("n_rows", "mechanism"), either([*SCREENED[::2], SCREENED[1]], SCREENED))
 def test_a_hundred_thousand_columns_are_screened(n_rows: int, mechanism: str) -> None:
     """Of rows that are all alike, or of none: all scores are equal, and three names leave."""
     features = {"type": "real", "lower": -1.0, "upper": 1.0, "count": MANY, "source": "test"}

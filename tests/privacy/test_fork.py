@@ -11,6 +11,8 @@ from discreet.mechanisms.selection import noisy_min
 from discreet.mechanisms.spherical import spherical_laplace
 from discreet.mechanisms.top_k import canonical_lipschitz
 
+pytestmark = pytest.mark.processes
+
 CHILDREN = 3
 WIDE = 2.0**50
 ALIKE = np.zeros(1000, dtype=np.int64)

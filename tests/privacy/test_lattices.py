@@ -8,6 +8,8 @@ from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
 from discreet.mechanisms.rng import Source
 from tests.privacy.pairs import table_of
 
+pytestmark = pytest.mark.statistics
+
 SAMPLE_SIZE = 20_000
 SCALE, SHIFT = 3.0, 5
 """A scale, and how far two neighbors' sums are apart."""

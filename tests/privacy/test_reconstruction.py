@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from discreet import workflow
 from discreet.data.metadata import Metadata
@@ -60,6 +61,7 @@ def rate_of(cap, n_tables, folder):
     return right / (n_tables * N_PEOPLE)
 
 
+@pytest.mark.statistics
 def test_no_more_is_reconstructed_than_the_cap_allows(tmp_path):
     """Pure privacy lets nobody guess a fair secret with a better chance than e^cap / (1 + e^cap)."""
     assert rate_of(1.0, N_TABLES, tmp_path) <= 1 / (1 + math.exp(-1.0)) + MARGIN

@@ -11,6 +11,8 @@ from discreet.mechanisms.selection import noisy_min
 from tests.effort import either
 from tests.privacy.laws import law, log_law, max_log_ratio
 
+pytestmark = pytest.mark.statistics
+
 NOISES = ["exponential", "gumbel", "laplace"]
 SAMPLE_SIZE = either(4_000, 20_000)
 DECIDED_SAMPLE_SIZE = either(500, 3_000)

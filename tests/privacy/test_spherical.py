@@ -10,6 +10,8 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.spherical import ACCURACY, _exponential, _normal, _small, spherical_laplace
 
+pytestmark = pytest.mark.statistics
+
 SAMPLE_SIZE = 4000
 P_THRESHOLD = 1e-7
 

@@ -20,6 +20,8 @@ from tests.privacy.pairs import pinned, table_of
 from tests.privacy.searches import Counted, Search, Steps, draws, p_value, search, searches
 from tests.privacy.test_pcls import MECHANISMS, SHAPES, method, range_pair
 
+pytestmark = pytest.mark.statistics
+
 NOISES = ["exponential", "gumbel", "laplace"]
 SAMPLE_SIZE = either(125, 400)
 STEPS_SIZE = either(60, 300)

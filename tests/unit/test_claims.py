@@ -85,6 +85,7 @@ SENTENCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["text", "markdown", "html"])
 @pytest.mark.parametrize("records", SENTENCES, ids=len)
 def test_reports_say_who_has_read_the_proofs(format, records):

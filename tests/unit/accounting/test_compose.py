@@ -58,6 +58,7 @@ def epsilon_of(parts, delta=MILLIONTH):
     return guarantee_of(ComposedEvent(tuple(parts)), RELATION, delta).epsilon
 
 
+@pytest.mark.slow
 @given(events, parts)
 def test_another_part_never_makes_it_cheaper(events, part):
     """Epsilon grows with every part, and with a smaller delta."""
@@ -65,12 +66,14 @@ def test_another_part_never_makes_it_cheaper(events, part):
     assert epsilon_of(events) <= epsilon_of(events, MILLIONTH / 1000)
 
 
+@pytest.mark.slow
 @given(events, events)
 def test_composition_is_no_worse_than_adding_guarantees(first, second):
     """The whole at the sum of deltas costs no more than the halves' guarantees added up."""
     assert epsilon_of(first + second, 2 * MILLIONTH) <= epsilon_of(first) + epsilon_of(second)
 
 
+@pytest.mark.slow
 @given(events)
 def test_order_and_nesting_do_not_matter(events):
     """Only the totals count."""

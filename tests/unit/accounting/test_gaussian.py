@@ -131,6 +131,7 @@ def exact_discrete_delta(epsilon, change, scales):
 CHANGES = [(1,), (2,), (7,), (1, 1), (1, -2), (3, 0), (5, 5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("scale", [0.4, 0.8, 1.5, 4.0, 11.0])
 def test_the_lattice_term_covers_the_exact_law(change, scale):

@@ -79,6 +79,7 @@ def lower_epsilon(gumbel, pure, rhos, delta):
     return whole.get_epsilon_for_delta(delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_never_below_a_tight_oracle(composition, delta):
@@ -106,6 +107,7 @@ def test_zero_concentrated_selections_are_the_oracles(count, delta):
         assert found == pytest.approx(renyi_epsilon(*composition, float(delta)), rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("rhos", [[0.0001], [0.02, 0.02], [0.5], [3.0, 1.0]])
 def test_gaussian_noise_alone_is_tight(rhos, delta):

@@ -37,6 +37,7 @@ def order_epsilon(order, rho, delta):
     return order * rho - mpmath.log(order * delta) / (order - 1) + mpmath.log1p(-1 / order)
 
 
+@pytest.mark.slow
 @given(rhos, deltas)
 def test_the_conversion_never_understates(rho, delta):
     """It is the exact least epsilon, or less than two steps above it."""

@@ -86,6 +86,7 @@ def places(findings: Any) -> list[str]:
     return sorted(finding.place for finding in findings)
 
 
+@pytest.mark.slow
 @given(metadatas())
 def test_csvw_and_back_is_the_same(metadata: Metadata) -> None:
     """Through JSON text and CSVW-EO, every field of every metadata comes back, with nothing to report."""
@@ -99,6 +100,7 @@ def test_csvw_and_back_is_the_same(metadata: Metadata) -> None:
 OPTIONS = ("rows", "rows_exact", "row_privacy", "max_ids")
 
 
+@pytest.mark.slow
 @given(metadatas(allowed=names.filter(lambda name: name not in OPTIONS)))
 def test_smartnoise_and_back_loses_what_is_listed(metadata: Metadata) -> None:
     """Through YAML and SmartNoise, all but the listed losses comes back."""
@@ -456,6 +458,7 @@ def test_our_own_errors_are_told_for_our_own_schema() -> None:
     assert detect({"dataset": "d", "neighboring": "replace_one", "columns": {}}) == "discreet"
 
 
+@pytest.mark.slow
 @given(metadatas())
 def test_words_in_files_are_read_as_written(metadata: Metadata) -> None:
     """Metadata saved as YAML or JSON come back the same, whatever their names and levels look like."""

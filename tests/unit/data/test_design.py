@@ -111,6 +111,7 @@ def arrays(draw: st.DrawFn) -> pa.Array:
     )
 
 
+@pytest.mark.slow
 @given(arrays())
 @settings(max_examples=200)
 def test_every_cell_of_every_type_becomes_integers_on_the_grid(values: pa.Array) -> None:
@@ -122,6 +123,7 @@ def test_every_cell_of_every_type_becomes_integers_on_the_grid(values: pa.Array)
     assert (cells[:, 0] == GRID).all()
 
 
+@pytest.mark.slow
 @given(arrays())
 @settings(max_examples=200)
 def test_a_row_is_read_alone(values: pa.Array) -> None:
@@ -139,6 +141,7 @@ def test_other_rows_may_be_anything(values: pa.Array) -> None:
     assert np.array_equal(again[max(len(values) - 1, 0) :][: len(values)], cells)
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | TEXTS, max_size=8))
 def test_the_storage_of_text_does_not_matter(texts: list[str | None]) -> None:
     """Plain, large, viewed, coded and chunked text give the same numbers and the same levels."""
@@ -164,6 +167,7 @@ def test_whole_numbers_are_the_same_as_numbers_and_as_text(cells: list[int | Non
     assert np.array_equal(encoded(typed), encoded(typed.cast(pa.string())))
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.booleans(), max_size=8))
 def test_truth_is_the_same_as_boolean_and_as_text(cells: list[bool | None]) -> None:
     """True and false are the same cells in a column of booleans and in one of text, upper case or lower."""

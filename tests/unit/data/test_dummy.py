@@ -38,6 +38,7 @@ def shape(columns: dict[str, Any], **more: Any) -> Metadata:
     return Metadata.from_value(value | more)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(metadatas(declared=True), st.integers(1, 20))
 def test_any_declared_metadata_give_a_table_within_it(metadata: Metadata, n_rows: int) -> None:

@@ -99,6 +99,7 @@ def test_public_sources_are_left_alone(source: str) -> None:
     assert lint(a_study({"age": AGE | {"source": source}})) == []
 
 
+@pytest.mark.slow
 @given(metadatas())
 def test_findings_are_printable_lines_in_a_fixed_order(metadata: Metadata) -> None:
     """Whatever the names and sources, a finding prints as one safe line, and twice the same."""

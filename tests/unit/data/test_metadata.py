@@ -207,6 +207,7 @@ def test_texts_that_mislead_are_refused(text: str, words: str) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.slow
 @given(metadatas())
 def test_yaml_and_json_read_back_the_same(metadata: Metadata) -> None:
     """Whatever the names, levels and numbers, both formats give the same metadata back."""
@@ -235,6 +236,7 @@ def reordered(value: Any) -> Any:
     return value
 
 
+@pytest.mark.slow
 @given(metadatas())
 def test_the_digest_does_not_depend_on_the_order_of_keys(metadata: Metadata) -> None:
     """Keys in another order, and empty fields, make no other digest."""

@@ -156,6 +156,7 @@ def test_scores_are_the_same_integers(table):
     assert (total, n_rows) == (int(np.rint((np.clip(Y, 0, 10) - 4) / 6 * GRID).sum()), N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch", "group"), either([(50, 3)], [(7, 1), (1000, 13), (2**16, 1000)]))
 def test_blocks_do_not_matter(table, batch, group, monkeypatch):
     """Nor do the size of batches, of groups and of what is kept at once."""

@@ -34,6 +34,7 @@ def test_depth_is_refused(opening):
     assert parse_text("[" * MOST_DEPTH + "]" * MOST_DEPTH) is not None
 
 
+@pytest.mark.processes
 def test_depth_ends_a_process_that_does_not_look():
     """Control: without the look at the events, the C parser follows the brackets until its stack is full."""
     code = "import yaml; yaml.load('[' * 1_000_000, Loader=yaml.CSafeLoader)"

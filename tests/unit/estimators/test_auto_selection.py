@@ -51,6 +51,7 @@ def planned(monkeypatch):
     return calls
 
 
+@pytest.mark.slow
 def test_it_selects_and_tells_how_it_was_chosen(tmp_path):
     """From a table with a ledger: the right column, the whole epsilon, and the choice in the release."""
     path = tmp_path / "ledger.sqlite"
@@ -67,6 +68,7 @@ def test_it_selects_and_tells_how_it_was_chosen(tmp_path):
     assert own.release_.provenance.ledger.epsilon_spent == 4.0
 
 
+@pytest.mark.slow
 def test_the_rows_do_not_matter_to_the_choice(planned):
     """Other rows of the same public shape have the same plan, made once; other facts have one of their own."""
     names = []
@@ -81,6 +83,7 @@ def test_the_rows_do_not_matter_to_the_choice(planned):
     assert len(planned) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reads", [False, True], ids=["as it is", "a choice that reads a row"])
 def test_the_worst_pair_has_one_choice(planned, monkeypatch, reads):
     """All cells but one person's at one end: the other end in theirs moves no choice, and no row is read before it.

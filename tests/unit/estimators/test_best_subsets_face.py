@@ -204,6 +204,7 @@ def test_parameters_out_of_range_are_refused(given, message, moments):
         dc.best_subsets(*moments, **given)
 
 
+@pytest.mark.slow
 def test_more_units_than_bits_are_refused():
     """129 free columns are one too many; a group or a forced column makes room."""
     gram, xty = np.eye(129), np.full(129, 0.01)

@@ -85,6 +85,7 @@ def test_the_weighted_table_gives_the_estimate_again():
     np.testing.assert_allclose(found.intercept_, again.intercept_[0], rtol=2e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [pa.table, pl.DataFrame, pd.DataFrame], ids=["arrow", "polars", "pandas"])
 def test_every_kind_of_public_records_is_taken_alike(tmp_path, frame):
     """A file, a frame and a pair of arrays give the same coefficients."""
@@ -265,6 +266,7 @@ def test_what_is_wrong_with_the_public_records_is_said(tmp_path):
         dc.HybridEstimator(path).fit(dc.open_table(PRIVATE, declared), target="y")
 
 
+@pytest.mark.slow
 def test_a_ledger_takes_declared_public_files_alone(tmp_path):
     """A frame could be anything, and so could a file that nobody declared; the private file is not public."""
     path, private, ledger = (tmp_path / name for name in ("public.csv", "private.csv", "ledger.sqlite"))
@@ -375,6 +377,7 @@ def test_parameters_pass_through_a_clone():
         dc.PerturbedHistogram(contrast="probit").fit(np.zeros((5, 1)), np.zeros(5))
 
 
+@pytest.mark.slow
 def test_a_histogram_needs_no_public_records():
     """Linear and logistic, from declared bounds; too many columns are refused."""
     rng = np.random.default_rng(0)  # noqa: TID251 - simulated data, not noise

@@ -153,6 +153,7 @@ def table(design, n, p, seed=0, noise=0.5):
     return X, X @ effects + noise * rng.standard_normal(n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_best", [1, 4, 300])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_all_models_of_hard_tables_are_beaten(design, n_best):

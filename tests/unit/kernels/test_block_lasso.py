@@ -19,6 +19,7 @@ def block(n=80, d=6, seed=0):
     return cells.astype(np.int16)
 
 
+@pytest.mark.slow
 def test_names_the_largest_coefficients_in_order_of_place():
     """As scikit-learn's lasso on standardized columns has them."""
     cells = block()

@@ -39,6 +39,7 @@ def moved(row_map: RowMap, pairs: list[tuple[np.ndarray, np.ndarray]], ratio: fl
     return largest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [LOGISTIC, poisson(20.0, 5.0)], ids=lambda family: family.name)
 @pytest.mark.parametrize("share", [None, 0.0, 0.5, 1.0])
 @pytest.mark.parametrize("replace", [True, False])

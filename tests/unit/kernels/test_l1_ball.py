@@ -59,6 +59,7 @@ def test_value_is_between_the_optimum_of_the_lasso_path_and_its_gap(design: str,
         assert_certified(value, gap, optimum_by_path(gram, xty, radius), radius, 1e-9 * n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", either([1, 3, 25], [1, 2, 3, 25]))
 @pytest.mark.parametrize("y", ["linear", "noise"])
 @pytest.mark.parametrize("design", DESIGNS)

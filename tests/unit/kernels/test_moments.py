@@ -58,6 +58,7 @@ def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.array_equal(found, exact_moments(rows))
 
 
+@pytest.mark.slow
 def test_threads_do_not_matter() -> None:
     """The linear algebra library gives the same integers on one thread as on many."""
     rows = random_rows(30_000, 64)

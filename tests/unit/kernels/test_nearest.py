@@ -26,6 +26,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     return str(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_nearest_point_is_that_of_plain_integers(name: str, path: str) -> None:
     """Ties go to the smallest place, and each path really is the one taken."""

@@ -24,6 +24,7 @@ def test_merging_is_that_of_plain_integers(name: str, compile_from: int, monkeyp
         assert np.array_equal(merged, kept[squared_distances(points, points[kept], n_numeric).argmin(axis=1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compile_from", [0, NEVER])
 @pytest.mark.parametrize("name", NAMES)
 def test_farthest_first_is_that_of_plain_integers(

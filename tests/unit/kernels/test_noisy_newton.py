@@ -55,6 +55,7 @@ def test_requests_spend_the_budget_and_no_more(replace: bool, n: int) -> None:
         assert request.sd_above == pytest.approx(request.sd_diagonal / 2**0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [LOGISTIC, COUNTS], ids=lambda family: family.name)
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize(("n", "mu"), [(500, 1e-5), (500, 5.0), (50_000, 0.5)])
@@ -71,6 +72,7 @@ def test_every_pass_can_keep_to_the_attainable_noise(family: Any, replace: bool,
         fitted(dataclasses.replace(problem, largest_sd=0.3 * limited.largest_sd), cells, rng)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     ("n", "mu", "tables"), [(500, 0.84, either(25, 60)), (5000, 0.24, either(25, 60)), (50_000, 0.24, either(8, 15))]
 )
@@ -94,6 +96,7 @@ def test_little_budget_says_nothing_rather_than_something_wrong() -> None:
     assert (fit.high - fit.low)[1:].mean() > 10.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [np.inf, 0.84, 0.05])
 @pytest.mark.parametrize("kind", ["separable", "constant", "one class", "empty columns", "doubled column"])
 def test_degenerate_tables_give_finite_estimates(mu: float, kind: str) -> None:

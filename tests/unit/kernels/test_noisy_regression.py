@@ -245,6 +245,7 @@ def test_shares_are_affordable():
     assert cost(coefficient_shares("replace_one"), "replace_one") <= 1.0
 
 
+@pytest.mark.statistics
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
     """Of 240 seeded intervals with sampling and privacy noise of like size, 90 to 99% hold the coefficient."""
     held = 0

@@ -338,6 +338,7 @@ def test_no_row_is_longer_than_one(beta: tuple[float, ...]) -> None:
     np.testing.assert_allclose(found * np.array([0.5, *[1.0] * 6]), expected, atol=2e-3)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("relation", "least"), [("replace_one", (0.95, 0.75)), ("add_or_remove_one", (0.95, 0.9))])
 def test_right_models_of_the_figure(relation: Any, least: tuple[float, float]) -> None:
     """Sixty tables of ``benchmarks/right_models.py``, seeded."""

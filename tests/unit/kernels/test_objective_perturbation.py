@@ -111,6 +111,7 @@ def corners(kind: str, count: int, p: int) -> np.ndarray:
     return cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 20, 10**6, MOST_ROWS])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", [0.1, 20.0])
@@ -174,6 +175,7 @@ def worst_ratio(p: int, ridge: float, beta: float, replace: bool) -> float:
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 @pytest.mark.parametrize("p", [1, 2])
@@ -207,6 +209,7 @@ def weight_ratio(ridge: float, beta: float, replace: bool) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", [True, False])
 def test_too_small_a_ridge_or_too_fast_a_rate_is_noticed(replace: bool) -> None:
     """Control: a tenth of the ridge, or three times the rate, breaks what was paid for."""

@@ -142,6 +142,7 @@ def descend(one: Case, rng: Any, depth: int) -> None:
         check(one, bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_score_lies_below_its_bound(design: str, seed: int, monkeypatch: Any) -> None:
@@ -202,6 +203,7 @@ def test_a_table_of_zeros_has_a_bound() -> None:
     descend(one, simulated(0), 3)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("limit", [9, 3])
 def test_draws_follow_the_weights(limit: int) -> None:
     """A model is drawn with probability proportional to exp(-bound), within a limit too."""

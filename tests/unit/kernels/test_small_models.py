@@ -28,6 +28,7 @@ def listed(problem: SubsetProblem, size: int) -> dict[tuple[int, ...], tuple[flo
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "size"), [(65, 2), (100, 2), (128, 2), (128, 1), (40, 3), (3, 9)])
 @pytest.mark.parametrize("radius", [0.3, 2.0])
 def test_every_model_is_there_once_and_solved(d: int, size: int, radius: float) -> None:

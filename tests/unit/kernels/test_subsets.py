@@ -93,6 +93,7 @@ class Search:
         return scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_scores_are_those_of_each_model_alone(design: str, compiled: bool) -> None:
     """All models of six columns, with the bound active, half active and idle."""
@@ -113,6 +114,7 @@ def test_scores_are_those_of_other_solvers(design: str, compiled: bool) -> None:
         assert score - gap - 1e-7 <= best <= score + 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["uniform", "duplicated", "dummies and constant", "nearly equal", "signs"])
 def test_scores_at_the_most_rows_are_those_of_each_model_alone(design: str, compiled: bool) -> None:
     """At 2^33 - 1 rows the backends and the single solves still agree within the tolerance."""
@@ -268,6 +270,7 @@ def blocks(search: Search, compiled: bool, **options) -> tuple[np.ndarray, Float
     return masks, scores, gaps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_blocks_are_the_list_of_all_models(design: str, compiled: bool) -> None:
     """Each subset once, the empty one included, with the score it has from zeros; grouped and fixed columns too."""

@@ -140,6 +140,7 @@ def test_blocks_may_be_left_unread() -> None:
     assert len(masks) <= 2**subsets.BLOCK_UNITS
 
 
+@pytest.mark.processes
 def test_memory_does_not_grow_with_the_number_of_models() -> None:
     """Sixteen times as many models take about the same memory, however the two threads fall in step."""
     peaks = []

@@ -177,6 +177,7 @@ def test_rows_cannot_be_changed_by_mistake(ledger, path, ask):
     ledger.verify()
 
 
+@pytest.mark.processes
 def test_an_open_ledger_needs_no_alembic(tmp_path):
     """Only creating and migrating import Alembic; the command line starts fast."""
     place = tmp_path / "l.sqlite"
@@ -186,6 +187,7 @@ def test_an_open_ledger_needs_no_alembic(tmp_path):
     assert done.stdout == "False\n"
 
 
+@pytest.mark.processes
 def test_a_forked_child_can_ask(ledger, ask):
     """Parent and child share no connection, so both can reserve."""
     child = os.fork()

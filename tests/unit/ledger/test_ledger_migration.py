@@ -126,6 +126,7 @@ def test_an_edited_old_ledger_does_not_verify(old, tamper):
         ledger.verify()
 
 
+@pytest.mark.processes
 def test_many_migrate_one_ledger(old, ask):
     """Threads that open the same old ledger at once migrate it once, and each can charge."""
     barrier, done = threading.Barrier(8), []

@@ -160,6 +160,7 @@ LedgerMachine.TestCase.settings = settings(
 )
 
 
+@pytest.mark.slow
 class TestLedgerModel(LedgerMachine.TestCase):
     """Runs the machine on files."""
 

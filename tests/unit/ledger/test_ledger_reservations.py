@@ -185,6 +185,7 @@ PATHS = {"": {"touch", "cancel"}, "touch": {"release", "lose"}}
 PATHS |= {"touch release": set(), "touch lose": set(), "cancel": set()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", PATHS)
 @pytest.mark.parametrize("step", STEPS)
 def test_only_the_states_steps_are_allowed(ledger, ask, before, step):

@@ -35,6 +35,7 @@ def charged(accounting, cap, events):
     return taken
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(pure, gaussian, failure), min_size=1, max_size=30))
 def test_a_concentrated_cap_holds(events):
     """What was charged composes to a guarantee within the epsilon and delta of the cap."""
@@ -45,6 +46,7 @@ def test_a_concentrated_cap_holds(events):
         assert guarantee_of(ComposedEvent(tuple(taken)), RELATION, MILLIONTH).epsilon <= 1
 
 
+@pytest.mark.slow
 @given(st.lists(pure, min_size=1, max_size=30))
 def test_a_pure_cap_holds(events):
     """What was charged composes to at most the cap."""
@@ -64,6 +66,7 @@ def test_a_cap_that_holds_the_other_sums_is_flagged():
 numbers = st.integers(0, 2**60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accounting", Accounting)
 @given(values=st.lists(numbers, min_size=8, max_size=8), nearly=st.lists(st.integers(-1, 1), min_size=4, max_size=4))
 def test_the_database_follows_it(accounting, values, nearly):

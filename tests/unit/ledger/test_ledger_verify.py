@@ -60,6 +60,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_is_named(used, path, tamper, change):
     """Whatever one statement changes is found, and the message says where."""
@@ -109,6 +110,7 @@ FORGERIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seq", "changes", "text"), FORGERIES)
 def test_forgeries_with_fitting_hashes_are_found(used, path, rewrite, seq, changes, text):
     """A rewritten chain must still add up; and a head that was shown before is not in it."""

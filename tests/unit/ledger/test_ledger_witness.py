@@ -488,6 +488,7 @@ def test_a_full_disk_stops_before_a_row_is_read(witnessed, witness, ask, monkeyp
     assert [line["seq"] for line in lines_of(witness)] == [1, 2, 3]
 
 
+@pytest.mark.processes
 def test_many_write_one_witness(path, witness, ask):
     """Threads with ledgers of their own leave whole lines, one for each entry."""
 
@@ -506,6 +507,7 @@ def test_many_write_one_witness(path, witness, ask):
         assert sorted(line["hash"] for line in lines_of(witness)) == sorted(e.hash for e in ledger.history())
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("wait", [0, 3, 8])
 def test_killed_from_outside(witnessed, path, witness, ask, wait):
     """Whatever a killed process had said is in its witness, which goes on."""

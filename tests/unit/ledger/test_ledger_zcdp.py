@@ -201,6 +201,7 @@ events = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(parts=st.lists(events, min_size=1, max_size=15))
 def test_what_was_granted_keeps_the_cap(empty, ask, parts):

@@ -15,6 +15,8 @@ from discreet.mechanisms.race_noise import RaceNoise
 from discreet.mechanisms.reals import Real, Uniform, Words
 from discreet.mechanisms.rng import Source
 
+pytestmark = pytest.mark.statistics
+
 NOISES = ["exponential", "gumbel", "laplace"]
 SAMPLE_SIZE = either(8_000, 20_000)
 P_THRESHOLD = 1e-8

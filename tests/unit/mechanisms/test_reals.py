@@ -97,6 +97,7 @@ def test_exponential_is_within_its_error(word: int) -> None:
                 assert abs(-mpmath.log(mpmath.mpf(end) / mpmath.mpf(2) ** 64) - value) <= error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [-1e9, -3.0, 0.0, 700.0, 1e9])
 @pytest.mark.parametrize("start", [None, -800.0, -1.0, 50.0])
 def test_log_sum_is_within_its_error(start: float | None, rate: float) -> None:
@@ -164,6 +165,7 @@ def test_comparisons_of_close_random_numbers_agree_with_200_digits() -> None:
         assert (left < right) == (middle(one, 120) > middle(other, 120))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [0, 2**64 - 1, 0x5555555555555555, 0xAAAAAAAAAAAAAAAA])
 @pytest.mark.parametrize("length", [2, 8])
 def test_long_runs_of_one_word_end(word: int, length: int) -> None:

@@ -24,6 +24,7 @@ def bound(limit: int, size: float = 3.0) -> Bound:
     return Bound(layout, 0, 0, -1.5, table, np.ones((6, 3)), limit, 1.0, nothing, 1e-9, origin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [3.0, 300.0])
 @pytest.mark.parametrize("limit", [-1, 0, 2, 4])
 def test_digits_draw_what_floats_draw(limit: int, size: float) -> None:

@@ -21,6 +21,8 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.selftest.laws import lipschitz_law, one_shot_law, peeling_law
 
+pytestmark = pytest.mark.statistics
+
 SCORES = np.array([3.0, 7.5, 1.0, 6.0, 2.0, 5.5, 4.0])
 SAMPLE_SIZE = either(1000, 2500)
 SAMPLE_SIZES = {"plain": either(700, 2500), "compiled": either(1500, 4000), "resumed": either(400, 1000)}

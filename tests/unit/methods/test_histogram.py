@@ -43,6 +43,7 @@ def released(table, **parameters):
     return answer(method, table, "y", ["a", "g", "b"], rng=Source.seeded(0)).release
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_or_remove_one"])
 @pytest.mark.parametrize("constant", [True, False])
 @pytest.mark.parametrize("contrast", ["linear", "logistic", "poisson", "mean", "median"])

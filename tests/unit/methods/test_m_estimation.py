@@ -46,6 +46,7 @@ def huber(X, y, delta):
     return loss
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constant", [True, False], ids=["constant", "no constant"])
 @pytest.mark.parametrize("contrast", ["linear", "huber", "logistic", "poisson"])
 def test_regressions_are_those_of_other_software(contrast, constant):

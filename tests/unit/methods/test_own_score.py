@@ -35,6 +35,7 @@ def test_steps_are_close_enough_at_any_size():
     assert odd.tolist() == [-LARGEST, -LARGEST, LARGEST, LARGEST]
 
 
+@pytest.mark.slow
 def test_the_release_says_that_nobody_checked():
     """In the noise box and first among what is not protected; the score is named."""
     release = own().fit(table(), target="y").release_

@@ -92,6 +92,7 @@ def test_whole_numbers_are_rounded_outwards_and_declared_ends_are_kept():
     assert metadata.columns["b"].lower == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["integer", "real"])
 @pytest.mark.parametrize("given", [{}, {"lower": 5}, {"upper": -5}, {"missing": 1e6}])
 def test_whatever_is_drawn_gives_bounds(kind, given):

@@ -1,11 +1,13 @@
 """No screening is priced above what was asked, whatever its mechanism; what is not proved is not charged."""
 
+import itertools
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from tests.effort import pairwise
 
 import discreet as dc
 from discreet.accounting.compose import guarantee_of
@@ -49,11 +51,14 @@ CHOICES = [
 """All that are not refused."""
 
 
-@pytest.mark.parametrize("name", ["sis", "two-stage", "own-score"])
-@pytest.mark.parametrize(("k", "mechanism", "noise"), CHOICES)
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.01), (0.01, 1e-3), (1.0, 0.0), (1.0, 1e-6), (5.0, 0.1)])
-def test_no_screening_costs_more_than_was_asked(name, k, epsilon, delta, mechanism, noise):
+NAMES = ("sis", "two-stage", "own-score")
+BUDGETS = ((0.1, 0.01), (0.01, 1e-3), (1.0, 0.0), (1.0, 1e-6), (5.0, 0.1))
+
+
+@pytest.mark.parametrize(("name", "choice", "budget"), pairwise(itertools.product(NAMES, CHOICES, BUDGETS)))
+def test_no_screening_costs_more_than_was_asked(name, choice, budget):
     """The guarantee of what will be drawn is at most (epsilon, delta)."""
+    (k, mechanism, noise), (epsilon, delta) = choice, budget
     asked = {"n_features_to_select": k, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "noise": noise}
     if name == "own-score":
         method = OwnScore.of(score_func=lambda X, y: X.T @ y, sensitivity=1.0, **asked)

@@ -16,6 +16,7 @@ def expected_errors(own, public, kind=HybridEstimate, **parameters):
     return kind.of(public=public, **{"twins": 3} | parameters).prepare(own, "y").twins()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_or_remove_one"])
 def test_public_records_alone_come_first_then_sizes(neighboring):
     """Shares of the target's range, from the least repeat to the largest; the same whenever they are asked for."""
@@ -53,6 +54,7 @@ def test_none_are_told_where_none_are_asked_or_nothing_is_predicted():
     assert expected_errors(own, public, contrast=Square()) == ()
 
 
+@pytest.mark.slow
 def test_they_stand_in_the_release():
     """Of both methods, and locations as well."""
     table, own, public = problem("location")
@@ -62,6 +64,7 @@ def test_they_stand_in_the_release():
     assert expected_errors(own, public, PublicSubset, contrast="mean", twins=2)[0].error > 0
 
 
+@pytest.mark.slow
 def test_more_noise_is_expected_to_err_more():
     """Seeded, by a factor of a thousand in epsilon."""
     _, own, public = problem("linear")
@@ -77,6 +80,7 @@ def test_more_noise_is_expected_to_err_more():
     assert np.mean([errors[0][size] for size in sizes]) > 2 * np.mean([errors[1][size] for size in sizes])
 
 
+@pytest.mark.slow
 def test_sizes_that_are_asked_for_are_of_the_real_public_table():
     """A twin's has half its points: sizes beyond them would spoil each repeat, and are left out of all."""
     table, own, public = problem("linear")
@@ -91,6 +95,7 @@ def test_sizes_that_are_asked_for_are_of_the_real_public_table():
     assert {one.n_points for one in record.candidates} >= set(sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_records", [2, 3, 5, 12])
 @pytest.mark.parametrize("kind", [HybridEstimate, PublicSubset])
 def test_few_public_records_spoil_no_run(kind, n_records):

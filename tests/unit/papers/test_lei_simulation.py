@@ -29,6 +29,8 @@ from discreet.papers.lei_simulation import (
 from discreet.simulation.choice import Choice
 from discreet.simulation.rivals import Rival
 
+pytestmark = pytest.mark.statistics
+
 RIGHT_PLACE = 0b000111 - 1
 SURE = Rival("sure", "pcls", {"y_bound": 7.0, "l1_radius": 5.0, "model_penalty": 100.0})
 """A column that is left out costs 333 at 1000 rows, one that should be is worth a few."""

@@ -104,6 +104,7 @@ def sorlie():
     return accuracies(Wide.read("Sorlie", replace(WORK, folder=SHARED)), 5, replace(WORK, repeats=40))
 
 
+@pytest.mark.slow
 def test_an_honest_account_reverses_a_claim_on_sorlie():
     """At epsilon 10 DP-SIS as published beats two-stage selection; with an honest account it is beaten by it."""
     found = sorlie()

@@ -12,6 +12,8 @@ from discreet.papers.swope_draws import Printed, most_voted, votes
 from discreet.selftest.laws import race_law
 from discreet.simulation.draws import normals
 
+pytestmark = pytest.mark.statistics
+
 DRAWS = 20_000
 SIGMAS = 6
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from benchmarks.tables import SHARED
+from tests.effort import either
 
 from discreet.mechanisms.rng import Source
 from discreet.papers import wang, wang_distances, wang_figures
@@ -12,6 +13,8 @@ from discreet.papers.wang_distances import COUNTS, FARTHEST, NOISY, cells_of, di
 from discreet.papers.wang_pairs import clinical, simulated
 from discreet.papers.wang_ways import BY_SIZE, EXACT, HYBRID, ONE_SIZE, PUBLIC, SUBSET, Protocol, averaged
 from discreet.report.study import Row
+
+pytestmark = pytest.mark.statistics
 
 EXPERIMENTS = {one.study.name: one for one in wang.EXPERIMENTS}
 
@@ -39,7 +42,8 @@ def test_parts_fill_the_columns(name, small):
     where, found = folder(experiment), []
     for part in experiment.parts:
         rows = experiment.work(Work(part, where, 1, 9))
-        assert rows == experiment.work(Work(part, where, 1, 9))
+        if part in experiment.parts[: either(1, None)]:
+            assert rows == experiment.work(Work(part, where, 1, 9))
         found += rows
     assert {row.column for row in found} == {column.name for column in experiment.study.columns}
     assert all(np.isfinite(row.value) and row.value >= 0.0 for row in found)

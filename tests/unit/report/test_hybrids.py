@@ -51,6 +51,7 @@ def draw(release):
         return pictures.draw(release)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", WORDS)
 @pytest.mark.parametrize(("name", "parts"), TOLD)
 def test_each_kind_says_what_it_rests_on(samples, name, parts, format):
@@ -61,6 +62,7 @@ def test_each_kind_says_what_it_rests_on(samples, name, parts, format):
             assert part.casefold() in text.casefold(), part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", WORDS)
 @pytest.mark.parametrize("audience", AUDIENCES)
 @pytest.mark.parametrize("name", HYBRIDS)

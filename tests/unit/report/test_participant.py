@@ -53,12 +53,14 @@ def test_what_is_not_private_promises_nothing(samples, format):
     assert "Random noise was added" not in text
 
 
+@pytest.mark.slow
 def test_every_release_fits_on_a_sheet_of_paper(release):
     """Set as PDF, at most both sides, however many columns there are and however long their names."""
     pages = typst.compile(to_typst(render(release, "html", "participant")).encode(), format="png", ppi=20)
     assert isinstance(pages, bytes) or len(pages) <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", WORDS)
 def test_every_release_renders(release, format):
     """Whatever a release holds, the report ends in one newline, and a terminal shows its lines whole."""

@@ -28,6 +28,7 @@ def test_a_literal_ends_where_it_should(text):
     assert LITERAL.fullmatch(pdf.literal(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_texts_are_literals_and_calls_are_ours(release, audience):
     """Without its literals a document has only our functions; names, pictures and links are in the literals."""
@@ -63,6 +64,7 @@ def test_a_missing_package_is_told(samples, monkeypatch):
     pdf._typst.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["with ledger", "hostile", "run", "hostile fit", "not private", "moments of many", "no intervals"]
 )

@@ -19,6 +19,7 @@ def test_pictures_are_the_same_every_time(samples):
     assert draw(samples["with ledger"]) == draw(samples["with ledger"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "drawn"),
     [
@@ -42,6 +43,7 @@ def test_only_what_holds_is_drawn(samples, name, drawn):
     assert set(draw(samples[name])) == drawn
 
 
+@pytest.mark.slow
 def test_a_picture_is_well_formed_and_tells_itself(release):
     """Each is XML with a role and a label, without scripts, links, styles or events."""
     for svg in draw(release).values():

@@ -125,6 +125,7 @@ def said(release, format, audience="board"):
     return plain(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audience", AUDIENCES)
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_release_renders_in_every_format(release, format, audience):
@@ -270,6 +271,7 @@ def test_a_private_release_has_no_banner(samples, format):
     assert "not private" not in said(samples["with ledger"], format).casefold()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_text_fits_a_terminal_and_holds_no_control_character(release, audience):
     """At most 80 columns, and nothing that a terminal would obey."""
@@ -283,6 +285,7 @@ def test_the_board_reads_one_screen_of_text(samples):
     assert render(samples["with ledger"], "text").count("\n") <= 48
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_html_has_only_our_elements_and_attributes(release, audience):
     """No script, link, event or form; every attribute is one that the template or the picture sets."""
@@ -365,6 +368,7 @@ def test_unknown_names_are_refused(samples, format, audience):
         render(samples["with ledger"], format, audience)
 
 
+@pytest.mark.processes
 def test_words_do_not_wait_for_pictures():
     """Text and Markdown are rendered without loading Altair or its renderer."""
     code = (

@@ -84,6 +84,7 @@ def test_marks_in_names_are_text(samples):
     assert "<b>" not in odds.svg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["\ufffe", "\uffff", "\x00", "\x1b", "\ufdd0", "\U0001f600"])
 def test_what_xml_cannot_hold_does_not_break_a_picture(mark):
     """Such a character is written out, whatever text of the release it stands in."""
@@ -101,6 +102,7 @@ def test_a_picture_cannot_be_changed(samples):
         picture.svg = ""
 
 
+@pytest.mark.processes
 def test_text_does_not_wait_for_the_renderer():
     """Whoever prints a text does not load what draws."""
     code = "import sys, discreet.report; sys.exit('altair' in sys.modules or 'vl_convert' in sys.modules)"

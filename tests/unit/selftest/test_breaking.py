@@ -38,11 +38,16 @@ def test_what_is_no_function_of_python_is_refused():
         pass
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_every_fault_can_be_put_in(fault):
+def test_every_fault_can_be_put_in():
     """What it breaks stands where it is looked for."""
-    with broken(fault):
-        pass
+    lost = []
+    for fault in FAULTS:
+        try:
+            with broken(fault):
+                pass
+        except DiscreetError as error:
+            lost.append((fault.name, str(error)))
+    assert lost == []
 
 
 def test_noise_is_what_it_was_after_all_faults():

@@ -90,6 +90,7 @@ def _with_public(office):
     return {"metadata": metadata, "source": source}
 
 
+@pytest.mark.slow
 def test_an_estimate_on_public_records_is_asked_like_any_other(tmp_path):
     """The public table is the one that was registered; the answer comes with weights on its points."""
     with open_office(tmp_path, slot_s=1) as office:

@@ -62,6 +62,7 @@ def test_every_page_has_a_guard_or_is_public_on_purpose(office):
     assert {path for path in public if not path.startswith("/sign-on")} == {"/sign-in", "/static/{digest}/{name}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ann", "cora", "otto", "ada"])
 def test_every_page_is_for_its_roles_alone(office, asked, name):
     """A page answers whom it is for, and refuses the others with a page that says so."""
@@ -92,6 +93,7 @@ def test_whoever_is_not_signed_in_is_sent_to_sign_in(office):
         assert (part.status_code, part.headers["hx-redirect"]) == (401, "/sign-in")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ann", "cora", "otto", "ada"])
 def test_no_form_without_its_token(office, asked, name):
     """Whatever is sent to a page without the session's token is refused, whoever's session it is."""
@@ -195,6 +197,7 @@ def test_signing_in_needs_the_page_that_was_shown(office):
         assert client.post("/sign-in", data=data | {"form_token": token}).status_code == 403
 
 
+@pytest.mark.slow
 def test_guessing_is_slowed_down(tmp_path):
     """After ten wrong passwords the right one is refused too, with a page that says for how long."""
     with open_office(tmp_path) as office, browser(office) as client:
@@ -216,6 +219,7 @@ def test_cookies_over_https_are_for_this_host_alone(tmp_path):
         assert client.get("/").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_password_is_changed_by_who_knows_it(tmp_path):
     """The old one is needed; all other sessions end and this one goes on under a new token."""
     with open_office(tmp_path) as office, browser(office, "ann") as client, browser(office, "ann") as other:
@@ -234,6 +238,7 @@ def test_a_password_is_changed_by_who_knows_it(tmp_path):
         assert sign_in(other, "ann", new).status_code == 303
 
 
+@pytest.mark.slow
 def test_pages_offer_what_a_role_may(office):
     """Nobody is led to a page that would refuse them."""
     allowed = dict(pages(office, "GET"))

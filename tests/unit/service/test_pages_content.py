@@ -52,6 +52,7 @@ def plan_of(**changes):
     return usual | {"candidates": ["a", "b", "c"], "nonce": "n" * 20} | changes
 
 
+@pytest.mark.slow
 def test_parts_of_other_projects_are_not_shown(office):
     """An analyst sees the data set's account and their own project's part; a curator sees all parts."""
     ann, cora = Browser(office, "ann"), Browser(office, "cora")
@@ -87,6 +88,7 @@ def test_a_plan_says_what_it_would_leave(office):
     assert "what is left" in ann.send("/requests", page, 409, **plan_of(epsilon="2.5"))
 
 
+@pytest.mark.slow
 def test_many_columns_are_typed(office):
     """Of a wide table names are written one a line, and lead to the same request."""
     cora = Browser(office, "cora")
@@ -116,6 +118,7 @@ def test_a_cap_is_set_after_it_was_explained(office):
     assert 'value="-1"' in cora.send("/datasets/toy/cap", page, 422, epsilon="-1")
 
 
+@pytest.mark.slow
 def test_rho_is_told_where_rho_adds_up(office):
     """A data set under concentrated accounting shows its rho, and what the cap stands for."""
     cora = Browser(office, "cora")
@@ -130,6 +133,7 @@ def test_rho_is_told_where_rho_adds_up(office):
     assert "where rho" in ann.send("/plan/cost", page, **plan_of(dataset="rho"))
 
 
+@pytest.mark.slow
 def test_a_failure_says_its_code_to_all_and_its_place_to_curators(office):
     """An analyst reads one of a closed list; where it failed is for the curator alone."""
     asked = office.ask()
@@ -146,6 +150,7 @@ def test_a_failure_says_its_code_to_all_and_its_place_to_curators(office):
     assert "somewhere.py" not in otto.get(f"/requests/{asked['id']}")
 
 
+@pytest.mark.slow
 def test_a_decision_is_about_the_text_that_was_read(office):
     """A request that was changed after its page was shown is not approved with it."""
     asked = office.ask()
@@ -175,6 +180,7 @@ def test_an_open_page_asks_for_news(office):
     assert "hx-get" not in ann.get(f"/requests/{asked['id']}")
 
 
+@pytest.mark.slow
 def test_secrets_are_shown_once(office):
     """A key and a password stand on the page that makes them, and on no page after."""
     ann, ada = Browser(office, "ann"), Browser(office, "ada")
@@ -190,6 +196,7 @@ def test_secrets_are_shown_once(office):
     assert "A New Person" in ada.get("/users")
 
 
+@pytest.mark.slow
 def test_accounts_are_changed(office):
     """A role is set, an account disabled and enabled again; nobody disables themselves."""
     ada = Browser(office, "ada")
@@ -202,6 +209,7 @@ def test_accounts_are_changed(office):
     ada.send("/users/nobody", page, 404, change="disable")
 
 
+@pytest.mark.slow
 def test_a_new_project_takes_no_other_ones_name(office):
     """Making a project cannot empty one that exists; its own form changes its members."""
     cora = Browser(office, "cora")
@@ -226,6 +234,7 @@ def test_a_new_version_starts_from_the_one_before(office):
     assert "must be those of the data set" in cora.send("/datasets/toy/version", page, 422, metadata=wrong, **fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [
@@ -250,6 +259,7 @@ def test_what_cannot_be_registered_is_said(office, fields):
     assert len(permissions.open_datasets(office.context, CURATOR)) == 1
 
 
+@pytest.mark.slow
 def test_lists_go_on_where_they_ended(office):
     """The audit and the requests are shown by pages, none twice and none left out."""
     for _ in range(60):
@@ -283,6 +293,7 @@ def test_addresses_hold_no_nul(office):
     ann.get("/plan?dataset=toy%00", 422)
 
 
+@pytest.mark.slow
 def test_what_to_expect_is_drawn_and_told(office, tmp_path, monkeypatch):
     """Curves as a picture of their own without anything active in it, and the same figures as a table."""
     monkeypatch.setattr("discreet.workflow.expectation_cache.cache_folder", lambda: tmp_path)

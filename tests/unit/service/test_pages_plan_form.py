@@ -108,6 +108,7 @@ def test_a_request_leads_back_to_its_form(**fields):
     assert again == asked
 
 
+@pytest.mark.slow
 def test_pages_and_api_ask_the_same_question(tmp_path):
     """What the form asks for has the digest of the same request made over the API."""
     with open_office(tmp_path) as office:

@@ -52,6 +52,7 @@ def test_a_seal_depends_on_pepper_purpose_and_the_cut_between_parts():
     assert not same(made[0], made[1])
 
 
+@pytest.mark.slow
 def test_a_password_is_kept_as_argon2id_and_nothing_fits_an_account_without_one():
     """The hash has the library's parameters and a salt; an account of single sign-on has no password that fits."""
     kept = hash_password("correct horse")

@@ -40,6 +40,7 @@ def test_a_private_root_may_be_a_database(file):
     assert Settings.model_validate(given).private == found.private
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
@@ -110,6 +111,7 @@ def test_what_everybody_can_read_is_no_pepper(file):
         read_settings(file)
 
 
+@pytest.mark.slow
 def test_a_demonstration_is_used_again_with_new_passwords(tmp_path):
     """The second start finds the first one's data and accounts; passwords are new, as the old ones are not kept."""
     first = set_up_demo(tmp_path / "demo")

@@ -210,6 +210,7 @@ WRONG_CLAIMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claims", WRONG_CLAIMS.values(), ids=WRONG_CLAIMS)
 def test_a_token_that_does_not_fit(office, provider, claims):
     """A token for another, of another, or not of now opens nothing."""

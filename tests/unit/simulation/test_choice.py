@@ -15,6 +15,8 @@ from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.selection import expected
 
+pytestmark = pytest.mark.statistics
+
 DESIGNS = ({"x1": 1.0, "x2": 1.0, "x3": 1.0}, {"x1": 1.5, "x2": 1.0, "x3": 0.5})
 """Of Lei et al.: six columns even on [-1, 1], a noise of standard deviation 1."""
 

@@ -28,6 +28,8 @@ from discreet.simulation.rivals import Rival, rivals
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.selection import expected, expected_selection
 
+pytestmark = pytest.mark.statistics
+
 BOX = {"type": "real", "lower": -1, "upper": 1, "source": "test"}
 TARGET = {"type": "real", "lower": -4, "upper": 4, "source": "test"}
 SAME_LAW_DRAWS = either(150, 400)
@@ -208,6 +210,7 @@ def test_default_comparison():
     assert found != expected_selection(supposed, [1.0], n_tables=2, n_draws=1, seed=1)
 
 
+@pytest.mark.processes
 def test_two_processes_tell_the_same(monkeypatch):
     """Long work is spread over processes; the numbers are those of one."""
     supposed, among = scenario(2, 50), [pcls(), Rival("moments", "moments", {})]
@@ -230,6 +233,7 @@ def test_an_error_in_one_process_is_raised_here():
         list(spread(math.sqrt, [1.0, -1.0, *[2.0] * 50], 2))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
 def test_an_end_ends_all_processes(number):
     """When the process that asked is interrupted or killed, those that it started end too, without a word of theirs."""

@@ -16,6 +16,7 @@ def expected(law, k):
     return sum(chance * sum(j < k for j in y) / k for y, chance in law.items())
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", MECHANISMS[1:])
 def test_overlap_agrees_with_the_exact_law(name):
     """The mean over many draws is the law's, within five and a half standard errors."""

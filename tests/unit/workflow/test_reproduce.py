@@ -75,6 +75,7 @@ def test_an_interruption_keeps_what_is_done(tmp_path):
     assert not list(tmp_path.glob("*.html"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage", ["", "{", '{"schema": "other"}', "null", '{"schema": "discreet/part@1", "key": "x"}']
 )
@@ -87,6 +88,7 @@ def test_a_damaged_part_is_computed_again(tmp_path, damage):
     assert len(CALLS) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0.123456, None, "x"])
 def test_an_edited_figure_is_computed_again(tmp_path, value):
     """The rows of a part carry their digest."""
@@ -135,6 +137,7 @@ def test_absent_tables(tmp_path):
     assert CALLS == []
 
 
+@pytest.mark.slow
 def test_absent_tables_among_all(tmp_path, toys):
     """The page says what could not be had, and other tables than before are other figures."""
     toys.pop("toy-3")

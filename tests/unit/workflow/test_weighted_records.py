@@ -146,6 +146,7 @@ def test_no_weights_no_file(tmp_path, public):
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 def test_files(tmp_path, public):
     """Parquet and CSV hold the same; an ending that is not known is refused before anything is made."""
     path, metadata = public

@@ -116,6 +116,7 @@ def text_of(cell):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 def test_whatever_is_in_quotes_is_one_row(width, tmp_path):
     """A thousand records of arbitrary bytes at each width: a row each, with its cells, missing where no text."""
@@ -128,6 +129,7 @@ def test_whatever_is_in_quotes_is_one_row(width, tmp_path):
         assert [row[:3] for row in rows_of(written(tmp_path / "all.csv", width, records, ends))] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 def test_a_line_that_breaks_the_rules_harms_itself_alone(width, tmp_path):
     """A thousand lines of arbitrary bytes at each width, quotes left open among them: at most a row."""
@@ -150,6 +152,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 @pytest.mark.parametrize("content", LARGE)
 def test_whatever_is_in_large_quotes_is_at_most_one_row(content, width, tmp_path):
@@ -198,6 +201,7 @@ def test_no_byte_is_read_more_than_twice(tmp_path, monkeypatch):
     assert path.stat().st_size < Counted.n_bytes < 2.2 * path.stat().st_size
 
 
+@pytest.mark.processes
 def test_a_record_is_held_in_little_memory(tmp_path):
     """However long it is: 200 MB in quotes that are closed, and 200 MB in quotes that are not."""
     for closing, n_rows in ((b'"\n', 2), (b"\n", 1)):
@@ -239,6 +243,7 @@ def by_the_rules(body, longest):
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [1, 2, 7, 2**22])
 def test_few_and_many_columns_make_the_same_records(piece, tmp_path, monkeypatch):
     """Of any bytes, in any pieces, with any limit of their length: those that the rules have."""

@@ -49,6 +49,7 @@ def encoded(frame):
     return np.concatenate([DESIGN.encode(batch) for batch in FrameTable(frame, METADATA).batches(DESIGN.columns)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD, ids=lambda cell: type(cell).__name__ + repr(cell)[:12])
 @pytest.mark.parametrize("usual", ["1", 1, 1.0, Decimal("1.10"), None, True])
 @pytest.mark.parametrize("place", [5, 150])

@@ -134,6 +134,7 @@ def test_what_is_no_table_is_refused():
             open_table(source, METADATA)
 
 
+@pytest.mark.processes
 def test_no_library_is_imported():
     """Whoever has none of them pays for none of them."""
     code = """

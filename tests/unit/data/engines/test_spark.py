@@ -455,6 +455,7 @@ def test_rows_are_counted_where_their_number_is_public(stored):
                 table.check(["x"])
 
 
+@pytest.mark.processes
 def test_spark_is_not_loaded_for_other_tables():
     """Neither to open a frame, nor to tell that it is none of Spark's; and the workers' module loads little."""
     code = (

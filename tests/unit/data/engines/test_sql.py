@@ -422,6 +422,7 @@ with psycopg.connect(other) as connection, psycopg.connect(other, autocommit=Tru
 """
 
 
+@pytest.mark.processes
 def test_an_interruption_ends_a_pass_that_waits_for_the_server(url):
     """The statement is cancelled: the lock that it waits for is never given."""
     run(url, "CREATE TABLE IF NOT EXISTS interrupted (x int, y int)")
