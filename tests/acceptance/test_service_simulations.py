@@ -75,7 +75,7 @@ def expected(office, question=SMALL, **limits):
     context = office.context
     limited = run.Simulations(run.Limits(**({"memory_mb": 3072, "cpu_s": 600} | limits)))
     changed = type(context)(context.settings, context.ledger, context.database, limited)
-    return plans.expected(changed, Principal("cora", Role.CURATOR), ExpectIn.model_validate(question))
+    return plans.expect_record(changed, Principal("cora", Role.CURATOR), ExpectIn.model_validate(question))
 
 
 def test_the_server_does_not_compute(office, monkeypatch):

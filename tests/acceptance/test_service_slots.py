@@ -81,7 +81,7 @@ def played(tmp_path_factory):
 
 def _seen(folder, changes):
     with own_machine(folder), open_context(settings_of(folder, **changes)) as context:
-        second, first = (requests.shown(context, one) for one in requests.listed(context, ANN))
+        second, first = (requests.request_out(context, one) for one in requests.list_visible(context, ANN))
         entries = [one for one in context.ledger.history() if one.reservation == first.entry]
         with context.database.read() as connection:
             deeds = [one for one in audit.page(connection, None, 50) if (one.actor, one.object) == ("worker", first.id)]

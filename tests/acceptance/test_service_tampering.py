@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from discreet.cli.main import run
 from discreet.errors import BudgetError, VerificationError
-from discreet.service.access.digests import sealed
+from discreet.service.access.digests import keyed_digest
 from discreet.service.app import create_app
 from discreet.service.context import open_context
 from discreet.service.schemas import KeyIn
@@ -123,7 +123,7 @@ def _seal(office, id_):
     change(
         office,
         "UPDATE decisions SET seal = :seal WHERE request = :id",
-        seal=sealed(WRONG, "decision", *rest, str(found.entry)),
+        seal=keyed_digest(WRONG, "decision", *rest, str(found.entry)),
         id=id_,
     )
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from discreet.client.address import checked_key, checked_url, is_here
+from discreet.client.address import checked_key, checked_url, is_loopback
 from discreet.client.problems import error_of
 from discreet.errors import InvalidParameterError, ServiceError
 
@@ -71,12 +71,12 @@ class Connection:
     ) -> None:
         self.url = checked_url(url, insecure=insecure)
         headers = {} if key is None else {"Authorization": f"Bearer {checked_key(key)}"}
-        here = is_here(httpx2.URL(self.url).host)
+        is_local = is_loopback(httpx2.URL(self.url).host)
         self._client = httpx2.Client(
             base_url=f"{self.url}/v1/",
             headers=headers | {"User-Agent": "discreet"},
             timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
-            trust_env=not here,  # a proxy is for what is elsewhere
+            trust_env=not is_local,  # a proxy is for what is elsewhere
             transport=transport,
         )
         self._pause = pause
@@ -96,7 +96,7 @@ class Connection:
         repeatable: bool | None = None,
     ) -> Answer:
         """Make a call, some times over if it does not get through."""
-        again = repeatable if repeatable is not None else method != "POST" or once is not None
+        may_repeat = repeatable if repeatable is not None else method != "POST" or once is not None
         request = self._request(method, path, body, query, once)
         for tried in range(1, MOST_TRIES + 1):
             pause_s = min(0.5 * 2.0 ** (tried - 1), LONGEST_PAUSE_S)
@@ -106,23 +106,23 @@ class Connection:
                 if tried == MOST_TRIES:
                     raise self._unreachable(error) from None
             except httpx2.RequestError as error:
-                if tried == MOST_TRIES or not again:
+                if tried == MOST_TRIES or not may_repeat:
                     raise self._unreachable(error) from None
             else:
                 status = response.status_code
-                if tried == MOST_TRIES or not (status == _BUSY or (again and status in _PASSING)):
+                if tried == MOST_TRIES or not (status == _BUSY or (may_repeat and status in _PASSING)):
                     return self._answer(response)
-                pause_s = _asked_pause(response, pause_s)
+                pause_s = _retry_after_s(response, pause_s)
             self._pause(pause_s)
         raise AssertionError  # the last try returns or raises
 
     def _request(
         self, method: str, path: str, body: Any, query: Mapping[str, Any] | None, once: str | None
     ) -> httpx2.Request:
-        given = {name: value for name, value in (query or {}).items() if value is not None}
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
         headers = {} if once is None else {"Idempotency-Key": once}
         try:
-            return self._client.build_request(method, path, json=body, params=given or None, headers=headers)
+            return self._client.build_request(method, path, json=body, params=parameters or None, headers=headers)
         except (TypeError, ValueError) as error:
             raise InvalidParameterError(
                 f"A request must hold what JSON can, but {error}. Give numbers, words and lists."
@@ -155,7 +155,7 @@ def _json(response: httpx2.Response) -> Any:
         return None
 
 
-def _asked_pause(response: httpx2.Response, usual_s: float) -> float:
+def _retry_after_s(response: httpx2.Response, usual_s: float) -> float:
     """How long the service asks to be left alone, within reason."""
-    asked = response.headers.get("retry-after", "")
-    return min(float(asked), LONGEST_PAUSE_S) if asked.isascii() and asked.isdigit() else usual_s
+    retry_after = response.headers.get("retry-after", "")
+    return min(float(retry_after), LONGEST_PAUSE_S) if retry_after.isascii() and retry_after.isdigit() else usual_s

@@ -12,7 +12,7 @@ from discreet.files import read_text
 
 SCHEMA = "discreet/login@1"
 URL_ENVIRONMENT, KEY_ENVIRONMENT = "DISCREET_URL", "DISCREET_KEY"
-"""Environment variables that come before what is kept."""
+"""Environment variables, which come before the stored login."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,8 @@ class Login:
     insecure: bool = False
 
 
-def keep(login: Login) -> Path:
-    """Keep a login, in the place of an earlier one.
-
-    The file, which its owner alone can read.
-    """
+def save(login: Login) -> Path:
+    """Write a login to a file that its owner alone can read, and return its path."""
     path = _file()
     beside = path.with_name(f".{path.name}.new")
     try:
@@ -57,11 +54,8 @@ def keep(login: Login) -> Path:
     return path
 
 
-def kept() -> Login:
-    """Return the login that is kept, or that the environment names.
-
-    Address and key.
-    """
+def load() -> Login:
+    """Return the login of the environment, or else of the file."""
     url, key = os.environ.get(URL_ENVIRONMENT), os.environ.get(KEY_ENVIRONMENT)
     if url and key:
         return Login(url, key)
@@ -73,8 +67,8 @@ def kept() -> Login:
     if path.stat().st_mode & 0o077:
         raise InvalidParameterError(f"The file of a key must be closed to others, but {path} is not: chmod 600 {path}")
     try:
-        found = json.loads(read_text(path, "login"))
-        login = Login(str(found["url"]), str(found["key"]), found.get("insecure") is True)
+        fields = json.loads(read_text(path, "login"))
+        login = Login(str(fields["url"]), str(fields["key"]), fields.get("insecure") is True)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InvalidParameterError(
             f"The file of a login must be one that `discreet remote login` wrote, but {path} is not. Log in anew."
@@ -83,10 +77,7 @@ def kept() -> Login:
 
 
 def forget() -> bool:
-    """Forget the login that is kept.
-
-    Whether there was one.
-    """
+    """Delete the stored login, and tell whether there was one."""
     path = _file()
     was = path.exists()
     path.unlink(missing_ok=True)

@@ -46,10 +46,7 @@ MOST_TEXT = 2000
 
 
 def error_of(value: Any, status: int) -> DiscreetError:
-    """Return the error that a service answered with.
-
-    With the service's own text.
-    """
+    """Return the error that a service answered with, in the service's own text."""
     if not isinstance(value, Mapping) or not isinstance(value.get("detail"), str):
         return ServiceError(f"A service must say what is wrong, but it answered {status} without. Ask who runs it.")
     kind = str(value.get("type", "")).removeprefix(PREFIX)
@@ -61,10 +58,10 @@ def error_of(value: Any, status: int) -> DiscreetError:
 
 def _text(value: Mapping[str, Any]) -> str:
     """The service's words, and where a body was wrong."""
-    found = value.get("errors")
-    places = [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-    told = "; ".join(f"{one.get('place')}: {one.get('problem')}" for one in places[:5])
-    return (str(value["detail"]) + (f" ({told})" if told else ""))[:MOST_TEXT]
+    errors = value.get("errors")
+    places = [place for place in errors if isinstance(place, Mapping)] if isinstance(errors, list) else []
+    details = "; ".join(f"{place.get('place')}: {place.get('problem')}" for place in places[:5])
+    return (str(value["detail"]) + (f" ({details})" if details else ""))[:MOST_TEXT]
 
 
 def _amount(value: Any) -> Fraction:

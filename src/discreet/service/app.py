@@ -46,10 +46,7 @@ _PROBLEMS = {
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return a server.
-
-    To be run by uvicorn.
-    """
+    """Return the server, which uvicorn runs."""
     app = FastAPI(
         title="Discreet",
         version=version("discreet"),
@@ -78,11 +75,11 @@ def create_app(settings: Settings) -> FastAPI:
 def _described(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
     """Say of which type problems are: FastAPI takes every model for plain JSON."""
 
-    def made() -> dict[str, Any]:
-        found = make()
+    def describe() -> dict[str, Any]:
+        description = make()
         answers = (
             answer
-            for methods in found["paths"].values()
+            for methods in description["paths"].values()
             for call in methods.values()
             for status, answer in call["responses"].items()
             if status >= "400"
@@ -90,9 +87,9 @@ def _described(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any
         for answer in answers:
             if "application/json" in answer.get("content", {}):
                 answer["content"][problems.MEDIA_TYPE] = answer["content"].pop("application/json")
-        return found
+        return description
 
-    return made
+    return describe
 
 
 def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
@@ -124,20 +121,20 @@ async def _around(request: Request, call: Callable[[Request], Awaitable[Response
 async def _answered(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
     length = request.headers.get("content-length", "0")
     if request.headers.get("transfer-encoding") or not length.isdigit() or int(length) > MOST_BYTES:
-        told = f"A body must have a length of at most {MOST_BYTES}."
-        return pages.worded(request, problems.problem(413, "too-large", told))
+        detail = f"A body must have a length of at most {MOST_BYTES}."
+        return pages.problem_for(request, problems.problem(413, "too-large", detail))
     try:
         request.app.state.limits.check(f"address {address_of(request)}")
         return await call(request)
     except TooManyRequestsError as error:
-        return pages.worded(request, problems.problem(429, "too-many-requests", str(error)))
-    except Exception as error:  # its text could hold anything: only its kind is told
+        return pages.problem_for(request, problems.problem(429, "too-many-requests", str(error)))
+    except Exception as error:  # its text could hold anything: only its kind is logged
         log("error", kind=type(error).__name__)
-        return pages.worded(request, problems.problem(500, "internal", problems.INTERNAL))
+        return pages.problem_for(request, problems.problem(500, "internal", problems.INTERNAL))
 
 
 def _template(request: Request) -> str:
     """The route without its arguments, which stand in no log."""
-    found = request.scope.get("route")
+    route = request.scope.get("route")
     prefix = V1 if request.url.path.startswith(f"{V1}/") else ""
-    return "-" if found is None else f"{prefix}{found.path}"
+    return "-" if route is None else f"{prefix}{route.path}"

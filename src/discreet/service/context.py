@@ -35,10 +35,7 @@ class Context:
 
 @contextmanager
 def open_context(settings: Settings, *, pooled: bool = False) -> Iterator[Context]:
-    """Open the database of a service, and refuse a restored copy.
-
-    Until the end of the block.
-    """
+    """Open the database of a service until the end of the block, and refuse a restored copy."""
     with workflow.Ledger(settings.database, witness=settings.witness, pooled=pooled) as ledger:
         limits = Limits(settings.simulation_mb, settings.simulation_s)
         database = open_database(settings.database, pooled=pooled)

@@ -32,7 +32,7 @@ def _short(value: JsonValue) -> JsonValue:
     return value
 
 
-_STEERING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+_CONTROL_CHARACTERS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Characters that steer terminals and databases, or turn the direction in which people read."""
 
 Free = Annotated[dict[str, JsonValue], AfterValidator(_plain), AfterValidator(_short)]
@@ -43,8 +43,8 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$")]
 """Of accounts, projects and data sets: nothing that a page, a path or a spreadsheet would take for something else."""
 Column = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Line = Annotated[str, Field(max_length=200, pattern=rf"^[^\t\n\r{_STEERING}]*$")]
-Prose = Annotated[str, Field(max_length=1000, pattern=rf"^[^{_STEERING}]*$")]
+Line = Annotated[str, Field(max_length=200, pattern=rf"^[^\t\n\r{_CONTROL_CHARACTERS}]*$")]
+Prose = Annotated[str, Field(max_length=1000, pattern=rf"^[^{_CONTROL_CHARACTERS}]*$")]
 Amount = Annotated[float, Field(ge=float(MIN_EPSILON), le=MAX_EPSILON, allow_inf_nan=False, description="nats")]
 Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 State = Literal["waiting", "approved", "running", "released", "failed", "rejected", "withdrawn"]
@@ -312,7 +312,7 @@ class KeyOut(_Body):
     key: Annotated[str | None, Field(description="only once, when it was made")] = None
 
 
-class DeedOut(_Body):
+class AuditEntryOut(_Body):
     """One line of the audit."""
 
     seq: int
@@ -344,10 +344,10 @@ class RequestPage(Page):
     items: list[RequestOut]
 
 
-class DeedPage(Page):
+class AuditPage(Page):
     """Lines of the audit, the newest first."""
 
-    items: list[DeedOut]
+    items: list[AuditEntryOut]
 
 
 class EntryPage(Page):

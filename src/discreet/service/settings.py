@@ -140,14 +140,14 @@ class Settings(BaseModel):
     def _roots_apart(self) -> Self:
         private = [root.resolve() for root in self.private.values() if isinstance(root, Path)]
         for path in (path.resolve() for path in self.public.values()):
-            if any(path == one or path.is_relative_to(one) or one.is_relative_to(path) for one in private):
+            if any(path == folder or path.is_relative_to(folder) or folder.is_relative_to(path) for folder in private):
                 raise ValueError("a public folder must lie apart from every private one")
         return self
 
     @model_validator(mode="after")
     def _cookies_safe(self) -> Self:
-        here = (urlsplit(self.url).hostname or "") in ("127.0.0.1", "localhost", "::1")
-        if not self.secure_cookies and not here:
+        is_local = (urlsplit(self.url).hostname or "") in ("127.0.0.1", "localhost", "::1")
+        if not self.secure_cookies and not is_local:
             raise ValueError("secure_cookies may be false for a url on this machine alone")
         return self
 
@@ -158,37 +158,34 @@ class Settings(BaseModel):
 
 
 def read_settings(path: Path) -> Settings:
-    """Read the file that sets a service up.
-
-    Checked.
-    """
+    """Read and check the file that sets a service up."""
     try:
-        given = yaml.safe_load(read_text(path, "service"))
+        values = yaml.safe_load(read_text(path, "service"))
     except yaml.YAMLError:
         raise InvalidParameterError(f"The service file must be YAML, but {path} is not.") from None
-    if not isinstance(given, dict) or given.pop("schema", None) != SCHEMA:
+    if not isinstance(values, dict) or values.pop("schema", None) != SCHEMA:
         raise InvalidParameterError(f"The service file must begin with `schema: {SCHEMA}`, but {path} does not.")
     folder = path.absolute().parent
-    pepper = given.pop("pepper_file", None)
+    pepper = values.pop("pepper_file", None)
     if not isinstance(pepper, str):
         raise InvalidParameterError(f"The service file must name a pepper_file, but {path} does not.")
-    given["pepper"] = read_text(folder / pepper, "pepper").strip().encode()
+    values["pepper"] = read_text(folder / pepper, "pepper").strip().encode()
     if (folder / pepper).stat().st_mode & 0o007:
         raise InvalidParameterError(
             f"The pepper must be a secret, but everybody on this machine can read {pepper}. Do: chmod o-rwx {pepper}"
         )
-    sign_on = given.get("sign_on")
+    sign_on = values.get("sign_on")
     if isinstance(sign_on, dict) and isinstance(sign_on.get("client_secret_file"), str):
         secret = read_text(folder / sign_on.pop("client_secret_file"), "client's secret")
-        given["sign_on"] = sign_on | {"client_secret": secret.strip()}
+        values["sign_on"] = sign_on | {"client_secret": secret.strip()}
     for name in ("private", "public"):
-        if isinstance(given.get(name), dict):
-            given[name] = {key: _beside(folder, str(value)) for key, value in given[name].items()}
+        if isinstance(values.get(name), dict):
+            values[name] = {key: _beside(folder, str(value)) for key, value in values[name].items()}
     for name in ("witness", "database"):
-        if isinstance(given.get(name), str):
-            given[name] = _beside(folder, given[name])
+        if isinstance(values.get(name), str):
+            values[name] = _beside(folder, values[name])
     try:
-        return Settings.model_validate(given)
+        return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"

@@ -11,16 +11,10 @@ T = TypeVar("T")
 
 
 def place_of(cursor: str | None) -> int | None:
-    """Return the place that a cursor stands for.
-
-    None for the first page.
-    """
+    """Return the place that a cursor stands for; None for the first page."""
     return None if cursor is None else int(cursor)
 
 
-def cut(found: list[T], places: list[int], limit: int) -> tuple[list[T], str | None]:
-    """Split what was found into a page and the cursor of the next.
-
-    The page, and where the next begins.
-    """
-    return (found, None) if len(found) <= limit else (found[:limit], str(places[limit - 1]))
+def cut(items: list[T], places: list[int], limit: int) -> tuple[list[T], str | None]:
+    """Return the items of a page, and the cursor of the next one."""
+    return (items, None) if len(items) <= limit else (items[:limit], str(places[limit - 1]))

@@ -16,13 +16,13 @@ class MethodChoice:
         Such as "pcls".
     title : str
         What it is called.
-    told : str
+    summary : str
         What it is for, in a line.
     """
 
     name: str
     title: str
-    told: str
+    summary: str
 
 
 METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (
@@ -72,8 +72,5 @@ APPLIES: Mapping[str, tuple[str, ...]] = {
 
 
 def title_of(method: str) -> str:
-    """Return what a method is called on pages.
-
-    Such as "Constrained least squares".
-    """
-    return next((one.title for _, choices in METHODS for one in choices if one.name == method), method)
+    """Return what pages call a method, such as "Constrained least squares"."""
+    return next((choice.title for _, choices in METHODS for choice in choices if choice.name == method), method)

@@ -1,4 +1,4 @@
-"""One simulation in a process of its own, which may take no more time and memory than it is told.
+"""One simulation in a process of its own, which may take no more time and memory than its limits say.
 
 Run as ``python -m discreet.service.simulation.child`` with the question as JSON in the first line of standard input;
 the answer is JSON on standard output. It ends when standard input does: when whoever asked is gone.
@@ -22,10 +22,7 @@ _NICE = 10
 
 
 def question_of(fields: dict[str, Any]) -> workflow.Question:
-    """Return a question from its JSON.
-
-    With its metadata read.
-    """
+    """Return a question from its JSON."""
     listed = {name: tuple(fields[name]) for name in ("epsilons", "n_rows")}
     candidates = None if fields["candidates"] is None else tuple(fields["candidates"])
     metadata = workflow.Metadata.from_value(fields["metadata"])
@@ -33,10 +30,7 @@ def question_of(fields: dict[str, Any]) -> workflow.Question:
 
 
 def answer(fields: dict[str, Any]) -> dict[str, Any]:
-    """Simulate, and word what came of it.
-
-    `value`, or the `error` and its `text`: all of it from public facts.
-    """
+    """Simulate, and return `value`, or `error` and `text`: all of it from public facts."""
     try:
         return {"value": asdict(workflow.expect(question_of(fields)))}
     except DiscreetError as error:

@@ -27,7 +27,7 @@ MOST_CELLS = 1 << 24
 """Rows times columns of a simulated table: more take minutes, whatever a service allows."""
 _SLOW = 2
 """Seconds of the clock for each of the processor, which others share."""
-_LOOK_S = 0.05
+_POLL_S = 0.05
 _REMEMBERED = 64
 """Answers, of some 30 kilobytes each; all others are in the cache on disk."""
 
@@ -72,16 +72,13 @@ class Simulations:
         self._lock = threading.Lock()
 
     def expect(self, who: str, question: dict[str, Any], is_gone: Gone) -> workflow.Expectation:
-        """Simulate how well selections do, or remember it.
-
-        From public facts alone.
-        """
+        """Simulate how well selections do, from public facts alone, or return the remembered answer."""
         key = canonical_sha256(question)
         with self._lock:
             answer = self._answers.get(key)
         if answer is None:
             with self._turns.turn(who, _SLOW * self._limits.cpu_s, is_gone):
-                answer = _read(_answered(question, self._limits, is_gone), self._limits)
+                answer = _read(_simulate(question, self._limits, is_gone), self._limits)
             self._keep(key, answer)
         return workflow.Expectation.from_value(answer)
 
@@ -92,7 +89,7 @@ class Simulations:
                 self._answers.popitem(last=False)
 
 
-def _answered(question: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str, Any]:
+def _simulate(question: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str, Any]:
     """What a process says to a question, before it takes too long or nobody listens."""
     until = time.monotonic() + _SLOW * limits.cpu_s
     with tempfile.TemporaryFile() as out:  # a pipe would have to be emptied meanwhile
@@ -106,21 +103,21 @@ def _answered(question: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[s
         )
         with process:
             try:
-                _tell(process, {"question": question, "limits": vars(limits)})
+                _send(process, {"question": question, "limits": vars(limits)})
                 while process.poll() is None:
                     if is_gone():
                         raise ConflictError("A simulation must be waited for, but its caller has left.")
                     if time.monotonic() > until:
                         return {"error": child.TIME, "text": ""}
                     with suppress(subprocess.TimeoutExpired):
-                        process.wait(_LOOK_S)
+                        process.wait(_POLL_S)
             finally:
                 process.kill()
         out.seek(0)
-        return _worded(process.returncode, out.read())
+        return _parse_answer(process.returncode, out.read())
 
 
-def _tell(process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
+def _send(process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
     """Send the question; the pipe stays open until the answer is there, as a sign of life."""
     if process.stdin is not None:
         with suppress(BrokenPipeError):  # it ended before it read
@@ -128,11 +125,11 @@ def _tell(process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
             process.stdin.flush()
 
 
-def _worded(code: int, said: bytes) -> dict[str, Any]:
+def _parse_answer(code: int, output: bytes) -> dict[str, Any]:
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"error": child.TIME, "text": ""}
     with suppress(ValueError):
-        answer = json.loads(said)
+        answer = json.loads(output)
         if isinstance(answer, dict):
             return answer
     # A library that gets no memory may end the process as it likes.

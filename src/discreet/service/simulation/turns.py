@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from discreet.errors import ConflictError, TooManyRequestsError
 
-_LOOK_S = 0.1
+_POLL_S = 0.1
 """How often whoever waits looks whether its caller is still there."""
 
 
@@ -41,13 +41,10 @@ class Turns:
         self._served: dict[str, int] = {}
 
     @contextmanager
-    def turn(self, who: str, patience_s: float, is_gone: Callable[[], bool]) -> Iterator[None]:
-        """Wait for a turn, and hold it until the end of the block.
-
-        In the turn.
-        """
+    def turn(self, who: str, timeout_s: float, is_gone: Callable[[], bool]) -> Iterator[None]:
+        """Wait for a turn, and hold it until the end of the block."""
         with self._changed:
-            self._wait(who, time.monotonic() + patience_s, is_gone)
+            self._wait(who, time.monotonic() + timeout_s, is_gone)
         try:
             yield
         finally:
@@ -65,7 +62,7 @@ class Turns:
         self._waiting.append(own)
         try:
             while self._next() is not own:
-                self._changed.wait(_LOOK_S)
+                self._changed.wait(_POLL_S)
                 if is_gone():
                     raise ConflictError("A simulation must be waited for, but its caller has left.")
                 if time.monotonic() > until:
@@ -84,4 +81,5 @@ class Turns:
         able = [call for call in self._waiting if call.who not in self._running]
         if not able or len(self._running) >= self._at_once:
             return None
+        # Least recently served first, then first come: one account cannot keep the others waiting.
         return min(able, key=lambda call: (self._served.get(call.who, 0), call.number))

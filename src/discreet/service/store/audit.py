@@ -1,4 +1,4 @@
-"""Who did what: a line for each deed, in the same transaction as the deed."""
+"""Who did what: an entry for each action, in the same transaction."""
 
 import json
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from discreet.service.store.schema import audit
 
 
 @dataclass(frozen=True)
-class Deed:
-    """One line of the audit.
+class AuditEntry:
+    """One entry of the audit.
 
     Parameters
     ----------
@@ -42,29 +42,28 @@ _MOST = 2000
 """Characters of a detail."""
 
 
-def note(connection: Connection, actor: str, action: str, what: str, **detail: Any) -> None:
-    """Add a line, as of now."""
-    note_at(connection, now(), actor, action, what, detail)
+def record(connection: Connection, actor: str, action: str, object_: str, **detail: Any) -> None:
+    """Add an entry, as of now."""
+    record_at(connection, now(), actor, action, object_, detail)
 
 
-def note_at(connection: Connection, time: str, actor: str, action: str, what: str, detail: dict[str, Any]) -> None:
-    """Add a line, as of another time, such as the end of a slot."""
+def record_at(connection: Connection, time: str, actor: str, action: str, object_: str, detail: dict[str, Any]) -> None:
+    """Add an entry, as of another time, such as the end of a slot."""
     text = json.dumps(detail, sort_keys=True)
     if len(text) > _MOST:
         text = json.dumps(dict.fromkeys(sorted(detail), "too long to keep"))
-    values = {"time": time, "actor": actor[:100], "action": action, "object": what[:200], "detail": text}
+    values = {"time": time, "actor": actor[:100], "action": action, "object": object_[:200], "detail": text}
     connection.execute(insert(audit).values(**values))
 
 
-def page(connection: Connection, before: int | None, limit: int, actions: tuple[str, ...] | None = None) -> list[Deed]:
-    """Return lines, the newest first.
-
-    In the order of their places, falling.
-    """
+def page(
+    connection: Connection, before: int | None, limit: int, actions: tuple[str, ...] | None = None
+) -> list[AuditEntry]:
+    """Return entries, the newest first."""
     query = select(audit).order_by(audit.c.seq.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.seq < before)
     if actions is not None:
         query = query.where(audit.c.action.in_(actions))
     rows = connection.execute(query).mappings()
-    return [Deed(**{**row, "detail": json.loads(row["detail"])}) for row in rows]
+    return [AuditEntry(**{**row, "detail": json.loads(row["detail"])}) for row in rows]

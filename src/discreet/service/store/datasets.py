@@ -58,11 +58,11 @@ def find(connection: Connection, name: str, version: int | None = None) -> Datas
         query = query.where(datasets.c.version == version)
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
-        raise unknown(name)
+        raise not_found(name)
     return _dataset(row)
 
 
-def unknown(name: str) -> NotFoundError:
+def not_found(name: str) -> NotFoundError:
     """Return the error of a data set that is not there, or not shown."""
     return NotFoundError(f"A data set must be registered and open to you, but name={name[:100]!r} is not.")
 

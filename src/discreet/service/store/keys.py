@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from discreet.errors import ConflictError, NotFoundError
 from discreet.service.access.roles import Principal, Role
 from discreet.service.clock import now
-from discreet.service.store.names import hold
+from discreet.service.store.names import lock_table
 from discreet.service.store.schema import keys, sessions, sign_ins, users
 
 
@@ -45,7 +45,7 @@ _SHOWN = (keys.c.id, keys.c.user, keys.c.label, keys.c.created, keys.c.expires, 
 
 def add_key(connection: Connection, id_: str, user: str, label: str, digest: str, expires: str) -> Key:
     """Keep a new key by the digest of its secret."""
-    hold(connection, keys)
+    lock_table(connection, keys)
     valid = (keys.c.user == user) & keys.c.revoked.is_(None) & (keys.c.expires > now())
     if connection.execute(select(func.count()).select_from(keys).where(valid)).scalar_one() >= MOST_KEYS:
         raise ConflictError(
@@ -106,18 +106,18 @@ def end_session(connection: Connection, digest: str) -> None:
     connection.execute(delete(sessions).where(sessions.c.digest == digest))
 
 
-def count_failures(connection: Connection, whom: str, since: str) -> int:
+def count_failures(connection: Connection, digest: str, since: str) -> int:
     """Return how many sign-ins failed."""
-    query = select(func.count()).select_from(sign_ins).where(sign_ins.c.whom == whom, sign_ins.c.time > since)
+    query = select(func.count()).select_from(sign_ins).where(sign_ins.c.whom == digest, sign_ins.c.time > since)
     return int(connection.execute(query).scalar_one())
 
 
-def add_failure(connection: Connection, *whom: str) -> None:
+def add_failure(connection: Connection, *digests: str) -> None:
     """Remember that a sign-in failed, for a day."""
     connection.execute(delete(sign_ins).where(sign_ins.c.time < now(-86_400)))
-    connection.execute(insert(sign_ins), [{"whom": one, "time": now()} for one in whom])
+    connection.execute(insert(sign_ins), [{"whom": digest, "time": now()} for digest in digests])
 
 
-def forget_failures(connection: Connection, whom: str) -> None:
+def forget_failures(connection: Connection, digest: str) -> None:
     """Forget failed sign-ins after one that did not fail."""
-    connection.execute(delete(sign_ins).where(sign_ins.c.whom == whom))
+    connection.execute(delete(sign_ins).where(sign_ins.c.whom == digest))

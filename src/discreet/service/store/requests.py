@@ -100,16 +100,16 @@ def find(connection: Connection, id_: str) -> Request:
     """Return a request."""
     row = connection.execute(_all().where(requests.c.id == id_)).mappings().one_or_none()
     if row is None:
-        raise unknown(id_)
+        raise not_found(id_)
     return _request(row)
 
 
-def unknown(id_: str) -> NotFoundError:
+def not_found(id_: str) -> NotFoundError:
     """Return the error of a request that is not there, or not shown."""
     return NotFoundError(f"A request must exist and be open to you, but id={id_[:20]!r} is not.")
 
 
-def of_key(connection: Connection, by: str, idempotency: str) -> Request | None:
+def find_by_key(connection: Connection, by: str, idempotency: str) -> Request | None:
     """Return the request that somebody made before with the same idempotency key."""
     query = _all().where(requests.c.by == by, requests.c.idempotency == idempotency)
     row = connection.execute(query).mappings().one_or_none()
@@ -149,13 +149,14 @@ def step(
     **values: Any,
 ) -> None:
     """Move a request from one state to the next, if it still is in the first."""
-    fits = (requests.c.id == id_) & (requests.c.state == before)
+    is_unchanged = (requests.c.id == id_) & (requests.c.state == before)
     if as_read is not None:
-        fits &= requests.c.sha256 == as_read
+        is_unchanged &= requests.c.sha256 == as_read
     if in_slot is not None:
-        fits &= requests.c.slot_end == in_slot
-    done = connection.execute(update(requests).where(fits).values(state=after, **values))
-    if done.rowcount != 1:
+        is_unchanged &= requests.c.slot_end == in_slot
+    # Compare and set: of two writers that read the same state, the second changes no row.
+    result = connection.execute(update(requests).where(is_unchanged).values(state=after, **values))
+    if result.rowcount != 1:
         raise ConflictError(
             f"A request must be {before} and unchanged to become {after}, but id={id_} is not any more. Read it again."
         )
@@ -173,11 +174,11 @@ def is_answered(connection: Connection, question: str) -> bool:
     return connection.execute(query).one_or_none() is not None
 
 
-def fail(connection: Connection, taken: Request, code: str, detail: str, ended: str) -> None:
+def fail(connection: Connection, request: Request, code: str, detail: str, ended: str) -> None:
     """End a request that runs, in the slot in which it was taken up, without a release."""
-    step(connection, taken.id, RUNNING, FAILED, in_slot=taken.slot_end, code=code, ended=ended)
+    step(connection, request.id, RUNNING, FAILED, in_slot=request.slot_end, code=code, ended=ended)
     if detail:
-        connection.execute(insert(failures).values(request=taken.id, detail=detail[:4000]))
+        connection.execute(insert(failures).values(request=request.id, detail=detail[:4000]))
 
 
 def detail_of(connection: Connection, id_: str) -> str | None:
@@ -196,24 +197,21 @@ def _request(row: RowMapping) -> Request:
 def _parsed(content: str) -> dict[str, Any]:
     """A text that somebody has damaged reads as empty, which no digest fits: it must not stop the queue or a list."""
     try:
-        found = json.loads(content)
+        value = json.loads(content)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def states(connection: Connection) -> dict[str, int]:
     """Return how many requests there are in each state."""
-    found = dict.fromkeys(STATES, 0)
+    counts = dict.fromkeys(STATES, 0)
     for row in connection.execute(select(requests.c.state, func.count().label("n")).group_by(requests.c.state)):
-        found[row.state] = row.n
-    return found
+        counts[row.state] = row.n
+    return counts
 
 
 def count_waiting(connection: Connection, by: str) -> int:
-    """Return how many requests of an account wait for a decision.
-
-    Their number.
-    """
+    """Return how many requests of an account wait for a decision."""
     query = select(func.count()).select_from(requests).where(requests.c.by == by, requests.c.state == WAITING)
     return int(connection.execute(query).scalar_one())

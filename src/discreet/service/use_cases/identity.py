@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from discreet import workflow
-from discreet.service.store.names import folded
+from discreet.service.store.names import fold_name
 
 LOCAL = "localhost"
 DEFAULT_PORT = "5432"
@@ -87,9 +87,9 @@ Identity = InFiles | InDatabase
 
 
 def tables_at(roots: Mapping[str, Path | str], source: dict[str, Any]) -> list[Identity]:
-    """Return the private tables of a data set; nothing is opened, files are looked at where they may be.
+    """Return the identities of the private tables of a data set; nothing is opened.
 
-    Without those in a root that the service file does not name any more: nobody can open them.
+    Tables in a root that the service file does not name any more are left out: nobody can open them.
     """
     places = [source[name] for name in ("data", "targets") if source.get(name) is not None]
     return [_table_at(roots[place["root"]], place) for place in places if place["root"] in roots]
@@ -100,13 +100,13 @@ def _table_at(root: Path | str, place: dict[str, Any]) -> Identity:
         return InDatabase(root, *_server(root), place["path"])
     path = Path(os.path.realpath(root / place["path"]))
     table = place["table"] if path.suffix.lower() in workflow.DATABASE_SUFFIXES else None
-    parts = tuple(folded(unquote(part)) for part in path.parts)
+    parts = tuple(fold_name(unquote(part)) for part in path.parts)
     return InFiles(parts, None if table is None else _bare(table.removeprefix("main.")), _files(path))
 
 
 def _bare(name: str) -> str:
     """A name of SQL, whether it was quoted or not."""
-    return folded(name.strip().strip('"`[]').replace('""', '"'))
+    return fold_name(name.strip().strip('"`[]').replace('""', '"'))
 
 
 def _files(path: Path) -> frozenset[tuple[int, int]]:
@@ -133,16 +133,16 @@ def _server(url: str) -> tuple[frozenset[tuple[str, str]], str]:
     ports = options.get("port", "").split(",")
     database = options.get("dbname") or unquote(parts.path.strip("/")) or (unquote(user) if at else "")
     if options.get("service") and not listed[0]:
-        return frozenset(), folded(database)
+        return frozenset(), fold_name(database)
     ports += ports[-1:] * len(listed)
-    return frozenset(_host(host, port) for host, port in zip(listed, ports, strict=False)), folded(database)
+    return frozenset(_host(host, port) for host, port in zip(listed, ports, strict=False)), fold_name(database)
 
 
 def _host(text: str, port: str) -> tuple[str, str]:
     name, colon, own = text.rpartition(":")
     if not colon or "]" in own or (":" in name and not name.endswith("]")):  # no port, or an address of IPv6
         name, own = text, ""
-    name = folded(name.strip("[]").rstrip("."))
+    name = fold_name(name.strip("[]").rstrip("."))
     try:
         address = ipaddress.ip_address(name)
         name = LOCAL if address.is_loopback else str(address)
@@ -152,13 +152,10 @@ def _host(text: str, port: str) -> tuple[str, str]:
 
 
 def check_servers(own: Identity, others: list[Identity]) -> bool:
-    """Ask the servers themselves whether tables that their addresses tell apart share rows; a worker alone may.
-
-    Whether one of them is this table, a part of it, or what it is a part of.
-    """
+    """Ask the servers whether tables that their addresses tell apart share rows with this one; a worker alone may."""
     in_databases = [other for other in others if isinstance(other, InDatabase)]
     if not isinstance(own, InDatabase) or not in_databases:
         return False
-    relatives = {folded(name) for name in workflow.database_relatives(own.url, own.table)} | {own.relation}
+    relatives = {fold_name(name) for name in workflow.database_relatives(own.url, own.table)} | {own.relation}
     urls = {other.url for other in in_databases if other.relation in relatives}
     return bool(urls) and workflow.database_server(own.url) in map(workflow.database_server, urls)

@@ -16,16 +16,13 @@ from discreet.service.use_cases import permissions
 
 
 def release_of(context: Context, who: Principal, id_: str) -> Release:
-    """Return the release of a request.
-
-    As the ledger recorded it.
-    """
-    found = permissions.open_request(context, who, id_)
+    """Return the release of a request as the ledger recorded it."""
+    request = permissions.open_request(context, who, id_)
     text = None
-    if found.state == requests.RELEASED and found.entry is not None:
-        text = context.ledger.recorded(found.entry)
+    if request.state == requests.RELEASED and request.entry is not None:
+        text = context.ledger.recorded(request.entry)
     if text is None:
-        raise ConflictError(f"A request must be released to be read, but id={id_} is {found.state}. Ask again later.")
+        raise ConflictError(f"A request must be released to be read, but id={id_} is {request.state}. Ask again later.")
     return Release.from_json(text)
 
 
@@ -47,10 +44,7 @@ _ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 
 
 def response(context: Context, who: Principal, id_: str, form: Form, audience: Audience = "board") -> Response:
-    """Return a release in some form.
-
-    To be shown (HTML, text) or kept (the others).
-    """
+    """Return a release in some form: shown by the browser (HTML, text, JSON) or downloaded."""
     release = release_of(context, who, id_)
     content = report.render_pdf(release, audience) if form == "pdf" else report.render(release, form, audience)
     shown = "inline" if form in ("html", "text", "json") else "attachment"

@@ -3,7 +3,7 @@
 from discreet.service.access.roles import EVERYONE, READERS, Role
 
 _OVERSEERS = frozenset({Role.AUDITOR, Role.CURATOR, Role.ADMIN})
-PLACES: tuple[tuple[str, str, frozenset[Role]], ...] = (
+NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("/", "Home", EVERYONE),
     ("/inbox", "Inbox", frozenset({Role.CURATOR})),
     ("/datasets", "Data sets", READERS),
@@ -16,7 +16,7 @@ PLACES: tuple[tuple[str, str, frozenset[Role]], ...] = (
 )
 """Address, name, and the roles that may."""
 
-SAID = {
+NOTICES = {
     "registered": "The data set is registered. It can be asked once it has a cap and a project has a part of it.",
     "version": "The new version is registered. Requests that wait must be revised to be about it.",
     "granted": "The cap is set.",
