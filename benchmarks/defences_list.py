@@ -153,7 +153,7 @@ OUTSIDERS = (
     Defence(
         "forms bring their token",
         "service/pages/visit.py",
-        "if not same_secret(brought, expected):",
+        "if not same_secret(sent_token, expected):",
         "if False:",
         ("unit/service/test_pages_access.py::test_no_form_without_its_token[ann]",),
     ),

@@ -192,7 +192,7 @@ def test_a_worker_that_was_overtaken_settles_nothing(tmp_path, monkeypatch):
             again = queue.take(office.context)
         assert again.attempts == 2
         queue.settle(office.context, stale)
-        assert queue._queued_again(office.context, stale)
+        assert queue._requeue(office.context, stale)
         assert office.read(asked)["state"] == "running"
 
 

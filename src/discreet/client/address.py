@@ -49,10 +49,10 @@ def checked_key(key: str) -> str:
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url.strip())
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        good = False
-    if not good or not url.strip().isprintable() or " " in url.strip():
+        is_valid = False
+    if not is_valid or not url.strip().isprintable() or " " in url.strip():
         raise InvalidParameterError(
             f"A service's address must begin with https://, but url={url[:100]!r}. Ask who runs the service."
         )

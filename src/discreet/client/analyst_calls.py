@@ -53,7 +53,7 @@ class AnalystCalls(ReaderCalls):
         """
         body = _question(dataset, target, method, candidates, parameters)
         body |= {"project": project or self._project(), "purpose": purpose, "chosen": chosen}
-        return self._request(self._post("requests", body=body, once=token()))
+        return self._request(self._post("requests", body=body, idempotency_key=token()))
 
     def select(
         self,
@@ -109,11 +109,11 @@ class AnalystCalls(ReaderCalls):
         return self._request(self._post("requests", id, "withdrawal"))
 
     def _project(self) -> str:
-        """The one project there is."""
+        """Return the only project of this analyst."""
         own = list(self._get("me").get("projects", []))
         if len(own) != 1:
             advice = f"these are yours: {', '.join(own)}" if own else "you belong to none. Ask a curator"
-            raise InvalidParameterError(f"A request must name the project that pays, and {advice}.")
+            raise InvalidParameterError(f"A request must name the project to charge, and {advice}.")
         return str(own[0])
 
 

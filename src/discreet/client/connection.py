@@ -92,35 +92,35 @@ class Connection:
         *,
         body: Any = None,
         query: Mapping[str, Any] | None = None,
-        once: str | None = None,
+        idempotency_key: str | None = None,
         repeatable: bool | None = None,
     ) -> Answer:
         """Make a call, some times over if it does not get through."""
-        may_repeat = repeatable if repeatable is not None else method != "POST" or once is not None
-        request = self._request(method, path, body, query, once)
-        for tried in range(1, MOST_TRIES + 1):
-            pause_s = min(0.5 * 2.0 ** (tried - 1), LONGEST_PAUSE_S)
+        may_repeat = repeatable if repeatable is not None else method != "POST" or idempotency_key is not None
+        request = self._request(method, path, body, query, idempotency_key)
+        for attempt in range(1, MOST_TRIES + 1):
+            pause_s = min(0.5 * 2.0 ** (attempt - 1), LONGEST_PAUSE_S)
             try:
                 response = self._client.send(request)
             except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:  # nothing was sent
-                if tried == MOST_TRIES:
+                if attempt == MOST_TRIES:
                     raise self._unreachable(error) from None
             except httpx2.RequestError as error:
-                if tried == MOST_TRIES or not may_repeat:
+                if attempt == MOST_TRIES or not may_repeat:
                     raise self._unreachable(error) from None
             else:
                 status = response.status_code
-                if tried == MOST_TRIES or not (status == _BUSY or (may_repeat and status in _PASSING)):
+                if attempt == MOST_TRIES or not (status == _BUSY or (may_repeat and status in _PASSING)):
                     return self._answer(response)
                 pause_s = _retry_after_s(response, pause_s)
             self._pause(pause_s)
         raise AssertionError  # the last try returns or raises
 
     def _request(
-        self, method: str, path: str, body: Any, query: Mapping[str, Any] | None, once: str | None
+        self, method: str, path: str, body: Any, query: Mapping[str, Any] | None, idempotency_key: str | None
     ) -> httpx2.Request:
         parameters = {name: value for name, value in (query or {}).items() if value is not None}
-        headers = {} if once is None else {"Idempotency-Key": once}
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         try:
             return self._client.build_request(method, path, json=body, params=parameters or None, headers=headers)
         except (TypeError, ValueError) as error:
@@ -156,6 +156,6 @@ def _json(response: httpx2.Response) -> Any:
 
 
 def _retry_after_s(response: httpx2.Response, usual_s: float) -> float:
-    """How long the service asks to be left alone, within reason."""
+    """Return the seconds that the service asks to wait (Retry-After), within reason."""
     retry_after = response.headers.get("retry-after", "")
     return min(float(retry_after), LONGEST_PAUSE_S) if retry_after.isascii() and retry_after.isdigit() else usual_s

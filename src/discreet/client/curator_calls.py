@@ -72,9 +72,9 @@ class CuratorCalls(Caller):
             raise InvalidParameterError(f"Members must be a list of names, but names={names!r}. Give [{names!r}].")
         return list(self._put("projects", project, body={"members": list(names)})["members"])
 
-    def _decide(self, id_: str, how: str, comment: str, sha256: str | None) -> RemoteRequest:
-        read = sha256 or self._request(self._get("requests", id_)).sha256
-        return self._request(self._post("requests", id_, how, body={"sha256": read, "comment": comment}))
+    def _decide(self, id_: str, kind: str, comment: str, sha256: str | None) -> RemoteRequest:
+        digest = sha256 or self._request(self._get("requests", id_)).sha256
+        return self._request(self._post("requests", id_, kind, body={"sha256": digest, "comment": comment}))
 
 
 def _place(text: str) -> dict[str, str | None]:

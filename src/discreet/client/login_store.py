@@ -37,14 +37,14 @@ class Login:
 def save(login: Login) -> Path:
     """Write a login to a file that its owner alone can read, and return its path."""
     path = _file()
-    beside = path.with_name(f".{path.name}.new")
+    temporary = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside.unlink(missing_ok=True)
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        temporary.unlink(missing_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump({"schema": SCHEMA, **asdict(login)}, file)
-        beside.replace(path)
+        temporary.replace(path)
     except OSError as error:
         reason = (error.strerror or "it failed").lower()
         raise InvalidParameterError(
@@ -79,9 +79,9 @@ def load() -> Login:
 def forget() -> bool:
     """Delete the stored login, and tell whether there was one."""
     path = _file()
-    was = path.exists()
+    existed = path.exists()
     path.unlink(missing_ok=True)
-    return was
+    return existed
 
 
 def _file() -> Path:

@@ -57,7 +57,7 @@ def error_of(value: Any, status: int) -> DiscreetError:
 
 
 def _text(value: Mapping[str, Any]) -> str:
-    """The service's words, and where a body was wrong."""
+    """Return the service's text, with the fields that were wrong."""
     errors = value.get("errors")
     places = [place for place in errors if isinstance(place, Mapping)] if isinstance(errors, list) else []
     details = "; ".join(f"{place.get('place')}: {place.get('problem')}" for place in places[:5])

@@ -94,7 +94,7 @@ class ReaderCalls(Caller):
 
 
 def _until(slot_end: str | None, usual_s: float) -> float:
-    """How long to leave a request alone: until its slot ends, where that is known."""
+    """Return the seconds until the next look: until the slot ends, where that is known."""
     if slot_end is None:
         return usual_s
     try:

@@ -64,16 +64,16 @@ def create_app(settings: Settings) -> FastAPI:
     for router in api.ROUTERS:
         v1.include_router(router)
     app.include_router(v1)
-    app.openapi = _described(app.openapi)  # type: ignore[method-assign]
+    app.openapi = _with_problem_type(app.openapi)  # type: ignore[method-assign]
     problems.handle(app)
     pages.add_pages(app)
-    app.middleware("http")(_around)
+    app.middleware("http")(_middleware)
     check_guarded(app)
     return app
 
 
-def _described(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    """Say of which type problems are: FastAPI takes every model for plain JSON."""
+def _with_problem_type(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Give problems their media type in the OpenAPI description: FastAPI takes every model for plain JSON."""
 
     def describe() -> dict[str, Any]:
         description = make()
@@ -106,19 +106,19 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
     return lifespan
 
 
-async def _around(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Refuse what is too large, answer what went wrong, add the headers, count and log."""
-    response = await _answered(request, call)
+async def _middleware(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Limit calls, turn errors into problems, add the headers, count and log."""
+    response = await _respond(request, call)
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
-    route = _template(request)
+    route = _route_template(request)
     count_call(request.method, route, response.status_code)
     actor = getattr(request.state, "actor", "-")
     log("call", method=request.method, route=route, status=response.status_code, actor=actor)
     return response
 
 
-async def _answered(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+async def _respond(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
     length = request.headers.get("content-length", "0")
     if request.headers.get("transfer-encoding") or not length.isdigit() or int(length) > MOST_BYTES:
         detail = f"A body must have a length of at most {MOST_BYTES}."
@@ -133,8 +133,8 @@ async def _answered(request: Request, call: Callable[[Request], Awaitable[Respon
         return pages.problem_for(request, problems.problem(500, "internal", problems.INTERNAL))
 
 
-def _template(request: Request) -> str:
-    """The route without its arguments, which stand in no log."""
+def _route_template(request: Request) -> str:
+    """Return the route without its arguments, which stand in no log."""
     route = request.scope.get("route")
     prefix = V1 if request.url.path.startswith(f"{V1}/") else ""
     return "-" if route is None else f"{prefix}{route.path}"

@@ -52,7 +52,7 @@ class SignOn(BaseModel):
 
 
 def _root(value: object) -> object:
-    """A private folder, or the URL of a database, without the password that a web process must not know."""
+    """Return a private folder, or the URL of a database, without the password that a web process must not know."""
     if not isinstance(value, str) or "://" not in value:
         return Path(value) if isinstance(value, str) else value
     scheme, _, rest = value.partition("://")
@@ -180,10 +180,10 @@ def read_settings(path: Path) -> Settings:
         values["sign_on"] = sign_on | {"client_secret": secret.strip()}
     for name in ("private", "public"):
         if isinstance(values.get(name), dict):
-            values[name] = {key: _beside(folder, str(value)) for key, value in values[name].items()}
+            values[name] = {key: _relative_to(folder, str(value)) for key, value in values[name].items()}
     for name in ("witness", "database"):
         if isinstance(values.get(name), str):
-            values[name] = _beside(folder, values[name])
+            values[name] = _relative_to(folder, values[name])
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -192,5 +192,5 @@ def read_settings(path: Path) -> Settings:
         raise InvalidParameterError(f"The service file {path} must be right, but {place}: {first['msg']}.") from None
 
 
-def _beside(folder: Path, place: str) -> str:
+def _relative_to(folder: Path, place: str) -> str:
     return place if re.match(r"[A-Za-z][A-Za-z0-9+]*://", place) else str(folder / place)

@@ -34,7 +34,7 @@ class Guard:
     def __call__(
         self, request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
     ) -> Principal:
-        """Return who asks."""
+        """Return the principal of the key, or refuse."""
         if credentials is None:
             raise NotSignedInError("A key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
         who = authentication.authenticate_key(context_of(request), credentials.credentials)

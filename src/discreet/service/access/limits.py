@@ -24,7 +24,7 @@ class Limits:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._most = RateLimitItemPerMinute(per_minute)
 
-    def check(self, whom: str) -> None:
+    def check(self, caller: str) -> None:
         """Count a call."""
-        if not self._limiter.hit(self._most, whom):
+        if not self._limiter.hit(self._most, caller):
             raise TooManyRequestsError(f"There may be {self._most.amount} calls a minute. Try again in a minute.")

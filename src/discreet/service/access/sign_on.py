@@ -29,7 +29,7 @@ from discreet.service.store import audit, users
 
 RETURN_PATH = "/sign-on/return"
 TIMEOUT_S = 600
-"""How long somebody may take at the provider."""
+"""For signing in at the provider."""
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures by a key that the provider alone has: none, and what a client's secret signs, are not among them."""
@@ -39,7 +39,7 @@ _MOST_BYTES = 1 << 20
 _LEEWAY_S = 60
 _METADATA_AGE_S = 300.0
 _metadata_cache: dict[str, tuple[float, dict[str, Any]]] = {}
-"""Where providers have their doors, for a few minutes."""
+"""By issuer: until when, and the metadata."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _settings(context: Context) -> SignOn:
 
 
 def _refusal(kind: str, text: str = "Your organization's answer does not fit. Begin again, or ask an admin.") -> Any:
-    """The log says which check failed, for who runs the service; whoever signs in need not know."""
+    """Return an error and log its kind: who runs the service reads which check failed, who signs in need not know."""
     log("sign-on refused", kind=kind)
     return ForbiddenError(text)
 
@@ -145,7 +145,7 @@ def _base64(value: bytes) -> str:
 
 
 def _provider_metadata(provider: SignOn) -> dict[str, Any]:
-    """What the provider says of itself."""
+    """Return the provider metadata (OpenID Connect Discovery), cached for a few minutes."""
     until, metadata = _metadata_cache.get(provider.issuer, (0.0, {}))
     if until < time.monotonic():
         address = _safe(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
@@ -157,7 +157,7 @@ def _provider_metadata(provider: SignOn) -> dict[str, Any]:
 
 
 def _exchange_code(context: Context, provider: SignOn, metadata: Mapping[str, Any], code: str, attempt: Attempt) -> str:
-    """The token for the code, which only this server can ask for."""
+    """Exchange the code for the id token, which only this server can."""
     secret = provider.client_secret.get_secret_value()
     form = {
         "grant_type": "authorization_code",
@@ -178,7 +178,7 @@ def _exchange_code(context: Context, provider: SignOn, metadata: Mapping[str, An
 
 
 def _claims(provider: SignOn, metadata: Mapping[str, Any], token: str, nonce: str) -> dict[str, Any]:
-    """What the token says, once its signature, issuer, audience, time and nonce fit."""
+    """Return the claims of a token whose signature, issuer, audience, time and nonce are valid."""
     address = _address(metadata, "jwks_uri")
     keys = _json(lambda client: client.get(address))
     registry = jwt.JWTClaimsRegistry(
@@ -213,7 +213,7 @@ def _subject(provider: SignOn, claims: Mapping[str, Any]) -> str:
 
 
 def _json(call: Any) -> dict[str, Any]:
-    """The provider's answer."""
+    """Return the JSON object that the provider answers with."""
     try:
         with httpx2.Client(timeout=10.0, follow_redirects=False) as client:
             response = call(client)
@@ -230,7 +230,7 @@ def _address(metadata: Mapping[str, Any], name: str) -> str:
 
 
 def _safe(address: str) -> str:
-    """Refuse what others could read or change on the way."""
+    """Return an address of HTTPS, or of this machine; refuse any that others could read or change."""
     parts = urlsplit(address)
     try:
         is_loopback = ipaddress.ip_address(parts.hostname or "").is_loopback

@@ -33,8 +33,8 @@ class RemainingBudget:
     @property
     def left(self) -> float:
         """Epsilon that the request may still cost, in nats."""
-        lefts = [self.budget.epsilon_left] + ([] if self.part is None else [self.part.epsilon_left])
-        return min(lefts)
+        amounts = [self.budget.epsilon_left] + ([] if self.part is None else [self.part.epsilon_left])
+        return min(amounts)
 
     def covers(self, epsilon: float) -> bool:
         """Tell whether a cost is within what is left; True under zCDP, where the ledger alone can tell."""

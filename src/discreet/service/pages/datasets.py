@@ -56,14 +56,14 @@ def register(visit: Curator) -> Response:
 @router.get("/datasets/{name}/version")
 def show_version(visit: Curator, name: str) -> Response:
     """Show the form that registers a further version, filled in with the newest."""
-    dataset = _shown(visit, name)
+    dataset = _dataset_out(visit, name)
     return visit.page("register", **_registration(visit, _form_of(dataset), dataset))
 
 
 @router.post("/datasets/{name}/version")
 def add_version(visit: Curator, name: str) -> Response:
     """Register a further version: earlier ones stay, the budget is the same."""
-    dataset = _shown(visit, name)
+    dataset = _dataset_out(visit, name)
     try:
         datasets.register(visit.context, visit.who, _dataset_in(visit.form), name)
     except DiscreetError as error:
@@ -106,12 +106,12 @@ def allot(visit: Curator, name: str) -> Response:
     return redirect(f"/datasets/{name}", said="allotted")
 
 
-def _shown(visit: Visit, name: str) -> DatasetOut:
+def _dataset_out(visit: Visit, name: str) -> DatasetOut:
     return datasets.dataset_out(permissions.open_dataset(visit.context, visit.who, name), visit.who)
 
 
 def _facts(visit: Visit, name: str) -> dict[str, Any]:
-    dataset, budget = _shown(visit, name), budget_of(visit, name)
+    dataset, budget = _dataset_out(visit, name), budget_of(visit, name)
     entries = datasets.history(visit.context, visit.who, name, limit=MOST_DRAWN)
     columns = list(dataset.metadata["columns"].items())
     return {
@@ -130,7 +130,7 @@ def _cap_facts(visit: Visit, name: str) -> dict[str, Any]:
     budget, form = budget_of(visit, name), visit.form
     if budget is not None and not form.values:
         form = Form({"epsilon": (repr(budget.epsilon_cap),), "delta": (repr(budget.delta_cap),)})
-    return {"dataset": _shown(visit, name), "budget": budget, "form": form}
+    return {"dataset": _dataset_out(visit, name), "budget": budget, "form": form}
 
 
 def _registration(visit: Visit, form: Form, dataset: DatasetOut | None) -> dict[str, Any]:

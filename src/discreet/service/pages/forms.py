@@ -37,7 +37,7 @@ class Form:
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __contains__(self, name: object) -> bool:
-        """Whether a field came."""
+        """Tell whether a field was sent."""
         return name in self.values
 
     def get(self, name: str, default: str = "") -> str:

@@ -46,21 +46,21 @@ def _plan(form: Form) -> dict[str, Any]:
 
 def _parameters(form: Form) -> dict[str, Any]:
     method = form.get("method")
-    texts = {name: form.get(name) for name, of in APPLIES.items() if method in of and form.get(name)}
+    texts = {name: form.get(name) for name, methods in APPLIES.items() if method in methods and form.get(name)}
     parameters: dict[str, Any] = {"epsilon": _number("epsilon", form.get("epsilon"))}
     if method == "run":
         parameters["select"] = {"method": texts.pop("selection", "pcls")}
         parameters["fit"] = {"family": texts.pop("family", "linear")}
     for name, text in texts.items():
-        of_selection = method == "run" and name in _OF_SELECTION
-        if of_selection and name == "l1_radius" and parameters["select"]["method"] == "moments":
+        is_of_selection = method == "run" and name in _OF_SELECTION
+        if is_of_selection and name == "l1_radius" and parameters["select"]["method"] == "moments":
             continue
-        (parameters["select"] if of_selection else parameters)[name] = (
+        (parameters["select"] if is_of_selection else parameters)[name] = (
             "private" if text == "private" else _number(name, text)
         )
     for name, value in _more(form.get("more")).items():
-        both = isinstance(value, dict) and isinstance(parameters.get(name), dict)
-        parameters[name] = {**parameters[name], **value} if both else value
+        are_dicts = isinstance(value, dict) and isinstance(parameters.get(name), dict)
+        parameters[name] = {**parameters[name], **value} if are_dicts else value
     return parameters
 
 
@@ -106,8 +106,8 @@ def form_of(content: Mapping[str, Any]) -> Form:
             name: _text(select.pop(name)) for name in _OF_SELECTION if isinstance(select.get(name), int | float | str)
         }
         rest |= {name: step for name, step in (("select", select), ("fit", fit)) if step}
-    for name, of in APPLIES.items():
-        if method in of and isinstance(rest.get(name), int | float | str):
+    for name, methods in APPLIES.items():
+        if method in methods and isinstance(rest.get(name), int | float | str):
             fields[name] = _text(rest.pop(name))
     if rest:
         fields["more"] = json_text(rest)

@@ -69,7 +69,7 @@ def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revi
     dataset = datasets.dataset_out(permissions.open_dataset(visit.context, visit.who, form.get("dataset")), visit.who)
     columns = dataset.metadata["columns"]
     projects = _projects(visit, dataset.name)
-    form = _completed(form, dataset.metadata, projects)
+    form = _with_defaults(form, dataset.metadata, projects)
     facts: dict[str, Any] = {
         "dataset": dataset,
         "columns": columns,
@@ -92,14 +92,14 @@ def _are_ticked(metadata: dict[str, Any]) -> bool:
 
 
 def _projects(visit: Visit, dataset: str) -> list[str]:
-    """One's own projects that may ask, and first of all those."""
+    """Return one's own projects that are allotted a part, or else all of one's own."""
     budget = budget_of(visit, dataset)
     allotted = [] if budget is None else [allotment.project for allotment in budget.allotments]
     return allotted or people.me(visit.context, visit.who).projects
 
 
-def _completed(form: Form, metadata: dict[str, Any], projects: list[str]) -> Form:
-    """A form that was not filled in yet: usual values, and all columns that can be used."""
+def _with_defaults(form: Form, metadata: dict[str, Any], projects: list[str]) -> Form:
+    """Fill in the defaults of fields that were not sent, and all columns that can be used."""
     values = {name: (value,) for name, value in DEFAULTS.items()} | dict(form.values)
     usable = [name for name, column in metadata["columns"].items() if is_usable(column)]
     values.setdefault("project", tuple(projects[:1]))

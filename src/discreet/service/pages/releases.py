@@ -43,11 +43,11 @@ def show_release(visit: Reader, id: str) -> Response:
 
 @router.get("/requests/{id}/release.{ending}")
 @reports
-def keep_release(visit: Reader, id: str, ending: str, audience: str = "board") -> Response:
+def download_release(visit: Reader, id: str, ending: str, audience: str = "board") -> Response:
     """Read the release of a request as a file."""
     form = next((form for suffix, form, _ in FILES if suffix == ending), None)
     if form is None or audience not in ("board", "analyst", "participant"):
-        raise NotFoundError(f"A release must be asked for as one of {', '.join(suffix_ for suffix_, _, _ in FILES)}.")
+        raise NotFoundError(f"A release must be asked for as one of {', '.join(suffix for suffix, _, _ in FILES)}.")
     return releases.response(visit.context, visit.who, id, form, cast(Any, audience))
 
 
@@ -76,5 +76,5 @@ def _facts(release: Release) -> dict[str, Any]:
 
 @lru_cache(maxsize=32)
 def _pictures(text: str) -> dict[str, report.Picture]:
-    """A page shows several: they are drawn once."""
+    """Draw the pictures of a release once for all that its page shows."""
     return report.pictures_of(Release.from_json(text))

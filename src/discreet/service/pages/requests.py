@@ -62,7 +62,7 @@ def show_request(visit: Reader, id: str) -> Response:
 
 
 @router.get("/requests/{id}/state")
-def follow_request(
+def poll_request(
     visit: Reader, id: str, shown_state: Annotated[str, Query(alias="seen", max_length=20)] = ""
 ) -> Response:
     """Tell a page that is open whether it is still what it shows."""

@@ -28,7 +28,7 @@ def go_to_provider(request: Request, next: str = "/") -> Response:
 @router.get(sign_on.RETURN_PATH)
 @unguarded
 @providers
-def come_back(request: Request) -> Response:
+def return_from_provider(request: Request) -> Response:
     """Check what the organization says, and open a session with a new token."""
     request.app.state.limits.check(f"address {address_of(request)}")
     context = context_of(request)

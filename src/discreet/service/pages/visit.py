@@ -51,11 +51,6 @@ class Visit:
         return context_of(self.request)
 
     @property
-    def is_live(self) -> bool:
-        """Whether a script of the page asks for a part of it."""
-        return "HX-Request" in self.request.headers
-
-    @property
     def notice(self) -> str | None:
         """What is said of a form that was sent before."""
         return NOTICES.get(self.request.query_params.get("said", ""))
@@ -98,7 +93,7 @@ class PageGuard(Guard):
     """
 
     async def __call__(self, request: Request) -> Visit:  # type: ignore[override] # FastAPI reads the arguments
-        """Return the visit."""
+        """Return the visit, or refuse."""
         if "\0" in request.url.path:
             raise NotFoundError("A page must exist, but there is none of this address.")
         limits = request.app.state.limits
@@ -119,8 +114,8 @@ class PageGuard(Guard):
 
 def check_token(request: Request, form: Form, expected: str) -> None:
     """Refuse a form that another site may have sent."""
-    brought = request.headers.get(HEADER) or form.get(FIELD)
-    if not same_secret(brought, expected):
+    sent_token = request.headers.get(HEADER) or form.get(FIELD)
+    if not same_secret(sent_token, expected):
         raise ForbiddenError(
             "A form must be sent from a page of this session, but this one was not. Go back, reload the page and send "
             "it again."

@@ -48,7 +48,7 @@ def _limit(memory_mb: int, cpu_s: int) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _follow() -> None:
+def _exit_with_parent() -> None:
     sys.stdin.read()
     os._exit(1)
 
@@ -56,7 +56,7 @@ def _follow() -> None:
 def main() -> None:
     """Read the question, answer it."""
     task = json.loads(sys.stdin.readline())
-    threading.Thread(target=_follow, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     _limit(**task["limits"])
     print(json.dumps(answer(task["question"])))
 

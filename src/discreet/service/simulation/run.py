@@ -90,7 +90,7 @@ class Simulations:
 
 
 def _simulate(question: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str, Any]:
-    """What a process says to a question, before it takes too long or nobody listens."""
+    """Simulate in a process of its own, within the limits and while the caller waits."""
     until = time.monotonic() + _SLOW * limits.cpu_s
     with tempfile.TemporaryFile() as out:  # a pipe would have to be emptied meanwhile
         process = subprocess.Popen(  # noqa: S603 - ours

@@ -77,9 +77,9 @@ class Turns:
             self._changed.notify_all()
 
     def _next(self) -> _Waiting | None:
-        """The call whose turn begins now, if one may begin."""
-        able = [call for call in self._waiting if call.who not in self._running]
-        if not able or len(self._running) >= self._at_once:
+        """Return the call whose turn begins now, if one may begin."""
+        ready = [call for call in self._waiting if call.who not in self._running]
+        if not ready or len(self._running) >= self._at_once:
             return None
         # Least recently served first, then first come: one account cannot keep the others waiting.
-        return min(able, key=lambda call: (self._served.get(call.who, 0), call.number))
+        return min(ready, key=lambda call: (self._served.get(call.who, 0), call.number))

@@ -88,9 +88,9 @@ _COLUMNS = [column for column in requests.columns if column.name != "idempotency
 def add(connection: Connection, idempotency: str, **values: Any) -> Request:
     """Add a request; `content` is a dict."""
     row = values | {"content": json.dumps(values["content"], sort_keys=True), "idempotency": idempotency}
-    usual = {"code": None, "entry": None, "is_free": False, "attempts": 0, "created": now(), "ended": None}
+    defaults = {"code": None, "entry": None, "is_free": False, "attempts": 0, "created": now(), "ended": None}
     try:
-        connection.execute(insert(requests).values(**(usual | row)))
+        connection.execute(insert(requests).values(**(defaults | row)))
     except IntegrityError:
         raise ConflictError("A request must be made once, but its idempotency key was used. Read that one.") from None
     return find(connection, values["id"])
@@ -191,11 +191,11 @@ def _all() -> Select[Any]:
 
 
 def _request(row: RowMapping) -> Request:
-    return Request(**{**row, "content": _parsed(row["content"])})
+    return Request(**{**row, "content": _parse(row["content"])})
 
 
-def _parsed(content: str) -> dict[str, Any]:
-    """A text that somebody has damaged reads as empty, which no digest fits: it must not stop the queue or a list."""
+def _parse(content: str) -> dict[str, Any]:
+    """Read a text; a damaged one is empty, which no digest fits, so that it stops neither the queue nor a list."""
     try:
         value = json.loads(content)
     except ValueError:

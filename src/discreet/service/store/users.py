@@ -69,12 +69,12 @@ def find_all(connection: Connection) -> list[User]:
 def add(connection: Connection, name: str, role: Role, shown: str, password: str | None, subject: str | None) -> User:
     """Add an account."""
     lock_table(connection, users)
-    alike = [
+    similar = [
         other for other in connection.execute(select(users.c.name)).scalars() if fold_name(other) == fold_name(name)
     ]
-    if alike and alike != [name]:
+    if similar and similar != [name]:
         raise ConflictError(
-            f"The names of accounts must differ by more than case, but {name!r} is like {alike[0]!r}. Choose another."
+            f"The names of accounts must differ by more than case, but {name!r} is like {similar[0]!r}. Choose another."
         )
     row = {"name": name, "role": role.value, "shown": shown, "password": password, "subject": subject}
     try:

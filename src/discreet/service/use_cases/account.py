@@ -25,8 +25,8 @@ def change_password(context: Context, who: Principal, old: str, new: str, repeat
         raise InvalidParameterError(
             "The password so far must be right, but it is not. Type it again, or ask an admin for a new one."
         ) from None
-    hashed = hash_password(new)
+    password_hash = hash_password(new)
     with context.database.write() as connection:
-        users.change(connection, who.name, password=hashed)
+        users.change(connection, who.name, password=password_hash)
         audit.record(connection, who.name, "change password", who.name)
     return authentication.open_session(context, who.name)

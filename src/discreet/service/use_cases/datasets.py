@@ -48,11 +48,11 @@ def register(context: Context, who: Principal, body: DatasetIn, name: str | None
     source = {kind: _plain(context, place) for kind, place in source.items()}
     slot_s = body.slot_s or context.settings.slot_s
     with context.database.read() as connection:  # files may be slow to look at: not while others wait to write
-        taken = {dataset.locator: _tables_of(context, dataset) for dataset in datasets.tables_taken(connection)}
+        registered = {dataset.locator: _tables_of(context, dataset) for dataset in datasets.tables_taken(connection)}
     with context.database.write() as connection:
         lock_table(connection, dataset_rows)
         _check_name(connection, metadata.dataset)
-        _check_tables(context, connection, metadata.dataset, source, taken)
+        _check_tables(context, connection, metadata.dataset, source, registered)
         added = datasets.add(
             connection, metadata.dataset, metadata.to_dict(), metadata.sha256, source, slot_s, who.name
         )
@@ -76,7 +76,7 @@ def _check_source(context: Context, metadata: workflow.Metadata, source: dict[st
 
 
 def _plain(context: Context, place: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A place in one spelling, so that a question of a further version is known to be the same."""
+    """Return a place in one spelling, so that the same question has the same digest in a further version."""
     if place is None or isinstance(context.settings.private.get(place["root"]), str):
         return place
     return {**place, "path": str(PurePosixPath(place["path"]))}
@@ -88,22 +88,22 @@ def _tables_of(context: Context, dataset: Dataset) -> list[Identity]:
 
 def _check_name(connection: Connection, name: str) -> None:
     names = {dataset.name for dataset in datasets.newest(connection)}
-    alike = [other for other in sorted(names) if fold_name(other) == fold_name(name)]
-    if alike and name not in alike:
+    similar = [other for other in sorted(names) if fold_name(other) == fold_name(name)]
+    if similar and name not in similar:
         raise ConflictError(
-            f"The names of data sets must differ by more than case, but {name!r} is like {alike[0]!r}. Choose another, "
-            "or register a further version of that one."
+            f"The names of data sets must differ by more than case, but {name!r} is like {similar[0]!r}. Choose "
+            "another, or register a further version of that one."
         )
 
 
 def _check_tables(
-    context: Context, connection: Connection, name: str, source: dict[str, Any], taken: dict[str, list[Identity]]
+    context: Context, connection: Connection, name: str, source: dict[str, Any], registered: dict[str, list[Identity]]
 ) -> None:
     """Refuse a second data set for one table, however it is spelled: each has a lifetime budget of its own."""
     own = tables_at(context.settings.private, source)
     for other in datasets.tables_taken(connection):
-        theirs = taken.get(other.locator) or _tables_of(context, other)
-        if other.name != name and any(table.shares(other_table) for table in own for other_table in theirs):
+        other_tables = registered.get(other.locator) or _tables_of(context, other)
+        if other.name != name and any(table.shares(other_table) for table in own for other_table in other_tables):
             raise ConflictError(
                 f"One table must have one budget, so one name, but this one, or a part of it, is registered as "
                 f"{other.name!r}. Register a further version of that one."

@@ -22,27 +22,27 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
 
     Where the same question was answered meanwhile, it is released for free.
     """
-    request = _to_decide(context, who, id_, sha256)
+    request = _request_to_decide(context, who, id_, sha256)
     with context.database.read() as connection:
         _check_current(connection, request)
         dataset = datasets.find(connection, request.dataset, request.version)
     priced = price(context, dataset, request.content)
     if priced.digest != request.question:  # another version of Discreet reads the same text in another way
         raise ConflictError(f"A request must mean what it meant, but id={id_} does not any more. Have it made anew.")
-    free = stored_answer(context, priced)
+    answer = stored_answer(context, priced)
 
     def queue(connection: Connection) -> None:
         # Runs in the transaction that charges the ledger, so that neither happens without the other.
         _check_current(connection, request)
-        after = free or {"state": requests.APPROVED, "entry": context.ledger.last_entry(connection)}
-        values = {name: value for name, value in after.items() if name != "state"}
-        if not free and requests.is_answered(connection, request.question):
+        columns = answer or {"state": requests.APPROVED, "entry": context.ledger.last_entry(connection)}
+        values = {name: value for name, value in columns.items() if name != "state"}
+        if not answer and requests.is_answered(connection, request.question):
             raise ConflictError(
-                f"The same question must not be paid for twice, but what id={id_} asks was answered meanwhile. "
+                f"The same question must not be charged twice, but what id={id_} asks was answered meanwhile. "
                 "Approve it again: it is free now."
             )
         try:
-            requests.step(connection, id_, requests.WAITING, after["state"], as_read=sha256, **values)
+            requests.step(connection, id_, requests.WAITING, columns["state"], as_read=sha256, **values)
         except IntegrityError:
             raise ConflictError(
                 f"The same question must not be answered twice at once, but another request asks what id={id_} asks. "
@@ -51,7 +51,7 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
         decisions.add(connection, id_, _decision(context, who, request, "approved", comment, values["entry"]))
         audit.record(connection, who.name, "approve", id_, sha256=sha256, entry=values["entry"])
 
-    if free:
+    if answer:
         with context.database.write() as connection:
             queue(connection)
     else:
@@ -61,7 +61,7 @@ def approve(context: Context, who: Principal, id_: str, sha256: str, comment: st
 
 def reject(context: Context, who: Principal, id_: str, sha256: str, comment: str = "") -> Request:
     """Reject a request; nothing is charged."""
-    request = _to_decide(context, who, id_, sha256)
+    request = _request_to_decide(context, who, id_, sha256)
     with context.database.write() as connection:
         requests.step(connection, id_, requests.WAITING, requests.REJECTED, as_read=sha256, ended=now())
         decisions.add(connection, id_, _decision(context, who, request, "rejected", comment))
@@ -75,7 +75,7 @@ def seal_of(context: Context, request: Request, decision: str, by: str, entry: i
     return keyed_digest(context.settings.secret, "decision", *text, decision, by, str(entry))
 
 
-def _to_decide(context: Context, who: Principal, id_: str, sha256: str) -> Request:
+def _request_to_decide(context: Context, who: Principal, id_: str, sha256: str) -> Request:
     request = permissions.open_request(context, who, id_)
     if request.by == who.name:
         raise ForbiddenError("A request must be decided by somebody else than who made it. Ask another curator.")
@@ -88,14 +88,14 @@ def _to_decide(context: Context, who: Principal, id_: str, sha256: str) -> Reque
 
 def _check_current(connection: Connection, request: Request) -> None:
     """Refuse a request whose data set, project or analyst has changed since it was made."""
-    newest, asker = datasets.find(connection, request.dataset).version, users.find(connection, request.by)
+    newest, analyst = datasets.find(connection, request.dataset).version, users.find(connection, request.by)
     if newest != request.version:
         raise ConflictError(
             f"A request must be about the newest version of its data set, but id={request.id} is about version "
             f"{request.version} and there is version {newest}. Have it revised."
         )
-    member = request.project in users.projects_of(connection, request.by)
-    if asker.disabled or asker.role is not Role.ANALYST or not member:
+    is_member = request.project in users.projects_of(connection, request.by)
+    if analyst.disabled or analyst.role is not Role.ANALYST or not is_member:
         raise ConflictError(
             f"Who asks must still be an analyst of the project, but {request.by} of id={request.id} is not. Reject it."
         )

@@ -70,7 +70,7 @@ class InDatabase:
     @property
     def relation(self) -> str:
         """Schema and table, quoted or not, folded."""
-        return ".".join(map(_bare, self.table.split(".", 1)))
+        return ".".join(map(_unquoted, self.table.split(".", 1)))
 
     def shares(self, other: "Identity") -> bool:
         """Tell whether another table is this one, as far as addresses tell.
@@ -79,8 +79,8 @@ class InDatabase:
         """
         if not isinstance(other, InDatabase) or self.relation != other.relation:
             return False
-        is_unsaid = not self.servers or not other.servers
-        return is_unsaid or (self.database == other.database and bool(self.servers & other.servers))
+        is_server_unknown = not self.servers or not other.servers
+        return is_server_unknown or (self.database == other.database and bool(self.servers & other.servers))
 
 
 Identity = InFiles | InDatabase
@@ -101,16 +101,16 @@ def _table_at(root: Path | str, place: dict[str, Any]) -> Identity:
     path = Path(os.path.realpath(root / place["path"]))
     table = place["table"] if path.suffix.lower() in workflow.DATABASE_SUFFIXES else None
     parts = tuple(fold_name(unquote(part)) for part in path.parts)
-    return InFiles(parts, None if table is None else _bare(table.removeprefix("main.")), _files(path))
+    return InFiles(parts, None if table is None else _unquoted(table.removeprefix("main.")), _files(path))
 
 
-def _bare(name: str) -> str:
-    """A name of SQL, whether it was quoted or not."""
+def _unquoted(name: str) -> str:
+    """Return a name of SQL without quotes, folded."""
     return fold_name(name.strip().strip('"`[]').replace('""', '"'))
 
 
 def _files(path: Path) -> frozenset[tuple[int, int]]:
-    """What tells files from all others, of a file or of all below a folder; none where nobody may look."""
+    """Return device and inode of a file, or of all below a folder; empty where this process may not look."""
     folders = os.walk(path) if path.is_dir() else ()
     paths = [path, *(Path(folder, name) for folder, _, names in folders for name in names)]
     inodes = set[tuple[int, int]]()
@@ -125,7 +125,7 @@ def _files(path: Path) -> frozenset[tuple[int, int]]:
 
 
 def _server(url: str) -> tuple[frozenset[tuple[str, str]], str]:
-    """Servers and database of an address: who connects, and how, tells no table from another."""
+    """Return servers and database of a URL; user and options tell no table from another."""
     parts = urlsplit(url)
     options = {name.lower(): value for name, value in parse_qsl(parts.query)}
     user, at, hosts = parts.netloc.rpartition("@")

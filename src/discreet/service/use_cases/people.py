@@ -31,9 +31,9 @@ def add_account(context: Context, by: str, body: UserIn) -> UserOut:
     """Make an account; a password that is made here is shown this once."""
     new_password = None if body.password or body.subject else workflow.token(10)
     password = body.password or new_password
-    hashed = None if password is None else hash_password(password)
+    password_hash = None if password is None else hash_password(password)
     with context.database.write() as connection:
-        user = users.add(connection, body.name, body.role, body.shown or body.name, hashed, body.subject)
+        user = users.add(connection, body.name, body.role, body.shown or body.name, password_hash, body.subject)
         audit.record(connection, by, "add user", user.name, role=user.role.value)
     return UserOut(**asdict(user), password=new_password)
 
@@ -46,7 +46,13 @@ def change_account(context: Context, who: Principal, name: str, change: UserChan
     with context.database.write() as connection:
         user = users.change(connection, name, disabled=change.disabled, role=change.role, password=password)
         changes = {"disabled": change.disabled, "role": change.role, "password": change.password is not None or None}
-        audit.record(connection, who.name, "change user", name, **{k: v for k, v in changes.items() if v is not None})
+        audit.record(
+            connection,
+            who.name,
+            "change user",
+            name,
+            **{field: value for field, value in changes.items() if value is not None},
+        )
     return UserOut(**asdict(user))
 
 

@@ -20,7 +20,7 @@ def open_datasets(context: Context, who: Principal) -> list[Dataset]:
         newest, own = datasets.newest(connection), projects_of(connection, who)
     if own is None:
         return newest
-    return [dataset for dataset in newest if who.role is Role.ANALYST and allotted(context, dataset.name, own)]
+    return [dataset for dataset in newest if who.role is Role.ANALYST and is_allotted(context, dataset.name, own)]
 
 
 def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
@@ -28,7 +28,7 @@ def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
     with context.database.read() as connection:
         own = projects_of(connection, who)
         dataset = datasets.find(connection, name)
-    if own is not None and not allotted(context, name, own):
+    if own is not None and not is_allotted(context, name, own):
         raise datasets.not_found(name)
     return dataset
 
@@ -42,6 +42,6 @@ def open_request(context: Context, who: Principal, id_: str) -> Request:
     raise requests.not_found(id_)
 
 
-def allotted(context: Context, dataset: str, projects: list[str]) -> bool:
+def is_allotted(context: Context, dataset: str, projects: list[str]) -> bool:
     """Tell whether one of some projects is allotted a part of a data set's cap, and so may ask it."""
     return any(allotment.project in projects for allotment in context.ledger.allotments(dataset))

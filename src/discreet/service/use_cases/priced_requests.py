@@ -86,7 +86,7 @@ def resolve_path(roots: dict[str, Path], place: dict[str, Any]) -> Path:
     root: Path = roots[place["root"]].resolve()
     path: Path = (root / place["path"]).resolve()
     if not path.is_relative_to(root):  # by a link
-        raise _outside(place)
+        raise _outside_error(place)
     return path
 
 
@@ -135,10 +135,10 @@ def check_place(roots: tuple[str, ...], place: dict[str, Any]) -> None:
     path = PurePosixPath(place["path"])
     plain = place["path"].isprintable() and "\\" not in place["path"] and "://" not in place["path"]
     if path.is_absolute() or not plain or not path.parts or any(part in ("..", "~") for part in path.parts):
-        raise _outside(place)
+        raise _outside_error(place)
 
 
-def _outside(place: dict[str, Any]) -> InvalidParameterError:
+def _outside_error(place: dict[str, Any]) -> InvalidParameterError:
     return InvalidParameterError(
         f"path must be a plain path below the folder {place['root']!r}, but path={place['path'][:100]!r}. "
         "Put the table there."

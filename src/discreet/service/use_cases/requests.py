@@ -66,15 +66,15 @@ def withdraw(context: Context, who: Principal, id_: str) -> Request:
     """Take a request back, and cancel its reservation, as no row has been read."""
     request = _own_request(context, who, id_)
 
-    def take_back(connection: Connection) -> None:
+    def mark_withdrawn(connection: Connection) -> None:
         requests.step(connection, id_, request.state, requests.WITHDRAWN, ended=now())
         audit.record(connection, who.name, "withdraw", id_)
 
     if request.state == requests.APPROVED and request.entry is not None:
-        context.ledger.reservation(request.entry).cancel(within=take_back)
+        context.ledger.reservation(request.entry).cancel(within=mark_withdrawn)
     elif request.state == requests.WAITING:
         with context.database.write() as connection:
-            take_back(connection)
+            mark_withdrawn(connection)
     else:
         raise ConflictError(f"A request must wait or be approved to be withdrawn, but id={id_} is {request.state}.")
     return permissions.open_request(context, who, id_)
@@ -145,13 +145,13 @@ def stored_answer(context: Context, priced: workflow.PricedRequest) -> dict[str,
 
 
 def _check_request(context: Context, who: Principal, body: RequestIn) -> tuple[dict[str, Any], workflow.PricedRequest]:
-    """Columns of a request that is well formed and open to who makes it."""
+    """Return the columns of a request, if it is well formed and open to who makes it."""
     dataset = permissions.open_dataset(context, who, body.dataset)
     with context.database.read() as connection:
         own = users.projects_of(connection, who.name)
     if body.project not in own:
         raise NotFoundError(f"A project must be one of yours, but project={body.project!r} is not.")
-    if not permissions.allotted(context, dataset.name, [body.project]):
+    if not permissions.is_allotted(context, dataset.name, [body.project]):
         raise ForbiddenError(
             f"A project must be allotted a part of a data set to ask it, but {body.project} has none of "
             f"{dataset.name}. Ask its curator."
@@ -183,13 +183,13 @@ def _check_affordable(context: Context, project: str, priced: workflow.PricedReq
     """Tell early what an approval would be refused for; the ledger decides then."""
     name, cost = priced.metadata.dataset, priced.promised.epsilon
     allotted = [allotment.epsilon_left for allotment in context.ledger.allotments(name) if allotment.project == project]
-    left = min([context.ledger.account(name).epsilon_left, *allotted])
-    if cost > left and context.ledger.account(name).accounting == "basic":
+    remaining = min([context.ledger.account(name).epsilon_left, *allotted])
+    if cost > remaining and context.ledger.account(name).accounting == "basic":
         raise BudgetExceededError(
-            f"A request must cost no more than what is left, but epsilon={float(cost):.9g} and {float(left):.9g} is "
-            f"left for project {project} on {name}. Ask for less, or ask a curator for a larger allotment.",
+            f"A request must cost no more than what is left, but epsilon={float(cost):.9g} and {float(remaining):.9g} "
+            f"is left for project {project} on {name}. Ask for less, or ask a curator for a larger allotment.",
             cost,
-            left,
+            remaining,
         )
 
 

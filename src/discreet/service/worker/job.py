@@ -113,10 +113,10 @@ def places_of(error: BaseException) -> str:
 
 
 def _kind_of(error: BaseException) -> str:
-    """Name a type that stands in the code; one that was made on the way could be called after a cell."""
+    """Return the name of a type of the code; one that was made at run time could be called after a cell."""
     kind = type(error)
-    stands = getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
-    return kind.__name__ if stands else "Exception"
+    is_in_code = getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
+    return kind.__name__ if is_in_code else "Exception"
 
 
 class SharedTableError(DiscreetError):
@@ -127,7 +127,7 @@ Begin = Callable[[Request], Request]
 """Called when all is ready but no table was looked at: the request in the slot in which its rows may be opened."""
 
 
-def run(context: Context, id_: str, begin: Begin = lambda request_: request_) -> None:
+def run(context: Context, id_: str, begin: Begin = lambda request: request) -> None:
     """Answer a request that a worker has taken up."""
     with context.database.read() as connection:
         request = requests.find(connection, id_)
@@ -163,8 +163,8 @@ def _check_unshared(context: Context, dataset: Dataset) -> None:
             except InvalidParameterError:  # such as a link that stands there since
                 raise SharedTableError from None
     with context.database.read() as connection:
-        taken = [version for version in datasets.tables_taken(connection) if version.name != dataset.name]
-    others = [table for version in taken for table in tables_at(roots, version.source)]
+        versions = [version for version in datasets.tables_taken(connection) if version.name != dataset.name]
+    others = [table for version in versions for table in tables_at(roots, version.source)]
     for own in tables_at(roots, dataset.source):
         if any(own.shares(other) for other in others) or check_servers(own, others):
             raise SharedTableError

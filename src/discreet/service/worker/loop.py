@@ -64,7 +64,7 @@ def _sleep_until(request: Request, after_s: float) -> None:
 
 
 def _run(context: Context, request: Request) -> tuple[Request, str, str]:
-    """Start a job, and begin its slot when it can work; the request in its slot, and how the job ended."""
+    """Run a job, and return its request in its slot, its code of failure and a detail."""
     with subprocess.Popen(
         [sys.executable, "-m", "discreet.service.worker.job"],
         stdin=subprocess.PIPE,
@@ -77,23 +77,23 @@ def _run(context: Context, request: Request) -> tuple[Request, str, str]:
             request, is_ready = _start_slot(context, process, request)
             if is_ready:
                 _send(process, str(request.slot_end))
-            done = is_ready and _read_byte(process, seconds_until(str(request.slot_end))) is not None
-            if done:
+            is_done = is_ready and _read_byte(process, seconds_until(str(request.slot_end))) is not None
+            if is_done:
                 process.wait(_MARGIN_S + max(0.0, seconds_until(str(request.slot_end))))
         except subprocess.TimeoutExpired:
-            done = False
+            is_done = False
         finally:
             process.kill()
     if not is_ready:
         return request, codes.NOT_STARTED, f"The job was not ready within {job.START_S:g} s: the machine is too slow."
-    if not done or process.returncode == -signal.SIGALRM:
+    if not is_done or process.returncode == -signal.SIGALRM:
         return request, codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
     ended = f"The job ended by signal {-process.returncode}." if process.returncode < 0 else ""
     return request, codes.code_of(process.returncode), ended
 
 
 def _start_slot(context: Context, process: subprocess.Popen[bytes], request: Request) -> tuple[Request, bool]:
-    """The request in its slot, which begins when the job is ready: what it needs for that, no row decides."""
+    """Begin the slot when the job is ready, which no row decides; return the request in it, and whether it is."""
     until = time.monotonic() + job.START_S
     message = None
     while message is None and time.monotonic() < until:
@@ -103,7 +103,7 @@ def _start_slot(context: Context, process: subprocess.Popen[bytes], request: Req
 
 
 def _read_byte(process: subprocess.Popen[bytes], within_s: float) -> bytes | None:
-    """What the job says next, nothing when it has ended; None when it says nothing in time."""
+    """Return the next byte of the job, empty at its end; None when there is none in time."""
     out = process.stdout
     if out is None or not select.select([out.fileno()], [], [], max(0.0, within_s))[0]:
         return None

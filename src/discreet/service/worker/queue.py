@@ -28,7 +28,7 @@ def take(context: Context) -> Request | None:
         row = connection.execute(query.with_for_update(skip_locked=True)).one_or_none()
         if row is None:
             return None
-        end = slot_end(_length(context, connection, row.dataset, row.version), context.settings.tick_s)
+        end = slot_end(_slot_s(context, connection, row.dataset, row.version), context.settings.tick_s)
         requests.step(connection, row.id, requests.APPROVED, requests.RUNNING, slot_end=end, attempts=row.attempts + 1)
         return requests.find(connection, row.id)
 
@@ -36,14 +36,14 @@ def take(context: Context) -> Request | None:
 def begin(context: Context, request: Request) -> Request:
     """Begin the slot of a request that was taken up: its clock starts now."""
     with context.database.write() as connection:
-        end = slot_end(_length(context, connection, request.dataset, request.version), context.settings.tick_s)
+        end = slot_end(_slot_s(context, connection, request.dataset, request.version), context.settings.tick_s)
         requests.step(
             connection, request.id, requests.RUNNING, requests.RUNNING, in_slot=request.slot_end, slot_end=end
         )
         return requests.find(connection, request.id)
 
 
-def _length(context: Context, connection: Connection, dataset: str, version: int) -> int:
+def _slot_s(context: Context, connection: Connection, dataset: str, version: int) -> int:
     try:
         return datasets.find(connection, dataset, version).slot_s
     except NotFoundError:  # the row was tampered with: the job refuses it, and the queue goes on
@@ -60,12 +60,12 @@ def settle(context: Context, request: Request, code: str = codes.NOT_STARTED, de
     with suppress(BudgetError, ConflictError):  # the job took its step meanwhile, or it is settled later
         entry = _reserved_for(context, request.id) if code == codes.CHANGED else request.entry
         state = "none" if entry is None else context.ledger.state(entry)
-        final = codes.NO_RESULT if state in ("touched", "lost") else code
+        final_code = codes.NO_RESULT if state in ("touched", "lost") else code
         ended = str(request.slot_end) if seconds_until(str(request.slot_end)) > -GRACE_S else now()
 
         def end(connection: Connection) -> None:
-            requests.fail(connection, request, final, detail, ended)
-            audit.record_at(connection, ended, "worker", "fail", request.id, {"code": final})
+            requests.fail(connection, request, final_code, detail, ended)
+            audit.record_at(connection, ended, "worker", "fail", request.id, {"code": final_code})
 
         if entry is None or state not in ("touched", "reserved"):
             with context.database.write() as connection:
@@ -76,7 +76,7 @@ def settle(context: Context, request: Request, code: str = codes.NOT_STARTED, de
 
 
 def _reserved_for(context: Context, id_: str) -> int | None:
-    """Find what was reserved for a request whose own row is not to be believed."""
+    """Return the reservation of a request whose own row is not to be believed."""
     entries = (
         entry for entry in context.ledger.history() if entry.kind == "reserve" and entry.facts.get("reference") == id_
     )
@@ -90,13 +90,13 @@ def recover(context: Context) -> None:
     """
     with context.database.read() as connection:
         query = select(rows.c.id).where(rows.c.state == requests.RUNNING, rows.c.slot_end < now(-GRACE_S))
-        stale = [requests.find(connection, id_) for id_ in connection.execute(query).scalars().all()]
-    for request in stale:
-        if not _queued_again(context, request):
+        expired = [requests.find(connection, id_) for id_ in connection.execute(query).scalars().all()]
+    for request in expired:
+        if not _requeue(context, request):
             settle(context, request)
 
 
-def _queued_again(context: Context, request: Request) -> bool:
+def _requeue(context: Context, request: Request) -> bool:
     with suppress(BudgetError, ConflictError):  # an entry that is not there; or another worker was quicker
         if (
             request.entry is None
