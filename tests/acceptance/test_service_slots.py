@@ -54,7 +54,7 @@ def write_cell(folder: Path, cell: float) -> None:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """Every cause in an office of its own, with a request that waits behind: their rows, entries and deeds."""
+    """Every cause in an office of its own, with a request that waits behind: their rows, entries and audit entries."""
     first = tmp_path_factory.mktemp("first")
     changes = {"slot_s": SLOT_S, "tick_s": SLOT_S, "memory_mb": 4000}
     _, settings, _ = set_up(first, **changes)
@@ -84,9 +84,11 @@ def _seen(folder, changes):
         second, first = (requests.request_out(context, one) for one in requests.list_visible(context, ANN))
         entries = [one for one in context.ledger.history() if one.reservation == first.entry]
         with context.database.read() as connection:
-            deeds = [one for one in audit.page(connection, None, 50) if (one.actor, one.object) == ("worker", first.id)]
+            audit_entries = [
+                one for one in audit.page(connection, None, 50) if (one.actor, one.object) == ("worker", first.id)
+            ]
         context.ledger.verify()
-        return first, second, entries, deeds, (folder / "office.sqlite").read_bytes()
+        return first, second, entries, audit_entries, (folder / "office.sqlite").read_bytes()
 
 
 def seconds(time):
@@ -111,8 +113,8 @@ def test_failures_look_alike(played):
     """Whatever went wrong with the rows open, what is shown is the same to the byte, but for id and times."""
     shown = {one[0].model_copy(update=_PUBLIC).model_dump_json() for one in _failed(played)}
     assert len(shown) == 1
-    deeds = {str(replace(one[3][0], seq=0, time="", object="")) for one in _failed(played)}
-    assert len(deeds) == 1
+    audit_entries = {str(replace(one[3][0], seq=0, time="", object="")) for one in _failed(played)}
+    assert len(audit_entries) == 1
     amounts = {(one.kind, one.epsilon, one.delta, str(one.facts)) for all_ in _failed(played) for one in all_[2]}
     assert amounts == {("touch", 0, 0, "{}"), ("lost", 0, 0, "{}")}
 

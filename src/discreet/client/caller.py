@@ -17,13 +17,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class Caller:
-    """A service as a program speaks to it.
-
-    Parameters
-    ----------
-    connection : Connection
-        The way there.
-    """
+    """A service as a program speaks to it, over one connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -22,41 +22,16 @@ _PASSING = frozenset({502, 503, 504})
 
 
 class Answer(NamedTuple):
-    """What a service answered.
-
-    Parameters
-    ----------
-    content : bytes
-        As it came.
-    media_type : str
-        Without its parameters.
-    """
+    """What a service answered."""
 
     content: bytes
-    media_type: str
+    media_type: str  # without its parameters
 
 
 class Connection:
-    """A way to a service.
+    """A connection to a service, with a key or with None for what is open to everybody.
 
-    Parameters
-    ----------
-    url : str
-        Of the service.
-    key : str or None
-        Whose key; None for what is open to everybody.
-    insecure : bool
-        Accept HTTP to another machine.
-    timeout_s : float
-        How long to wait for an answer, in seconds.
-    transport : httpx2.BaseTransport, optional
-        Instead of the network, for tests.
-    pause : callable
-        Sleeps so many seconds.
-
-    Notes
-    -----
-    Redirections are not followed: a key is for one address.
+    Redirections are not followed: a key is for one address. `transport` and `pause` are for tests.
     """
 
     def __init__(

@@ -17,17 +17,7 @@ URL_ENVIRONMENT, KEY_ENVIRONMENT = "DISCREET_URL", "DISCREET_KEY"
 
 @dataclass(frozen=True)
 class Login:
-    """Where a service is, and who asks there.
-
-    Parameters
-    ----------
-    url : str
-        Of the service.
-    key : str
-        Of the person; it is not shown.
-    insecure : bool
-        Whether HTTP to another machine is accepted.
-    """
+    """Where a service is, and a person's key there; `insecure` accepts HTTP to another machine."""
 
     url: str
     key: str = field(repr=False)

@@ -64,15 +64,7 @@ async def _watch(call: Request, event: threading.Event) -> None:
 
 
 class SlowRoutes:
-    """Marks routes that take seconds: no quick call waits for them, and not too many are worked on at once.
-
-    Parameters
-    ----------
-    name : str
-        Of the kind of work; each kind has threads of its own.
-    threads : int
-        How many.
-    """
+    """Marks routes that take seconds: they have threads of their own, so that no quick call waits for them."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._limiter: RunVar[CapacityLimiter] = RunVar(name)  # each event loop has one of its own

@@ -13,23 +13,11 @@ from discreet.service.store.revisions import open_database
 
 @dataclass(frozen=True)
 class Context:
-    """An open service.
-
-    Parameters
-    ----------
-    settings : Settings
-        How it is set up.
-    ledger : Ledger
-        The budget.
-    database : Database
-        The service's own rows, in the same database.
-    simulations : Simulations
-        Of accuracy; one server's.
-    """
+    """An open service."""
 
     settings: Settings
     ledger: workflow.Ledger
-    database: Database
+    database: Database  # the service's own rows, in the ledger's database
     simulations: Simulations
 
 

@@ -40,15 +40,7 @@ _DEMO = "demo: true                         # each start gives the accounts new 
 
 @dataclass(frozen=True)
 class SetUp:
-    """A service that was set up.
-
-    Parameters
-    ----------
-    file : Path
-        The service file.
-    passwords : dict of str to str
-        Of the accounts that were made, shown this once.
-    """
+    """The service file of a service that was set up, and the new passwords, which are shown this once."""
 
     file: Path
     passwords: dict[str, str]

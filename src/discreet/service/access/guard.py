@@ -20,13 +20,7 @@ _bearer = HTTPBearer(auto_error=False, description="A key, as the page Keys make
 
 
 class Guard:
-    """A dependency that lets some roles through, by their key.
-
-    Parameters
-    ----------
-    roles : iterable of Role
-        Who may; empty for everybody, also without a key.
-    """
+    """A dependency that lets some roles through, by their key; with no roles, nobody."""
 
     def __init__(self, roles: Iterable[Role]) -> None:
         self.roles = frozenset(roles)

@@ -8,17 +8,7 @@ from discreet.errors import TooManyRequestsError
 
 
 class Limits:
-    """Calls a minute, of each account and from each address.
-
-    Parameters
-    ----------
-    per_minute : int
-        The most.
-
-    Notes
-    -----
-    Kept in memory: each server process counts for itself.
-    """
+    """Calls a minute, of each account and from each address; each server process counts for itself."""
 
     def __init__(self, per_minute: int) -> None:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())

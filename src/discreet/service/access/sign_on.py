@@ -44,23 +44,13 @@ _metadata_cache: dict[str, tuple[float, dict[str, Any]]] = {}
 
 @dataclass(frozen=True)
 class Attempt:
-    """Somebody who was sent to the provider and is to come back; a cookie of their browser holds it, sealed.
+    """A sign-in at the provider; a cookie of the browser holds it, sealed."""
 
-    Parameters
-    ----------
-    state, nonce, verifier : str
-        What nobody can guess: that the answer is to this browser, the token for this answer, the code for this server.
-    next : str
-        Where the browser wanted to go.
-    until : int
-        When it is over, in seconds since 1970.
-    """
-
-    state: str
-    nonce: str
-    verifier: str
-    next: str
-    until: int
+    state: str  # that the answer is to this browser
+    nonce: str  # that the token is for this answer
+    verifier: str  # that the code is for this server (PKCE)
+    next: str  # where the browser wanted to go
+    until: int  # seconds since 1970
 
 
 def begin(context: Context, next_: str) -> tuple[str, str]:

@@ -17,15 +17,7 @@ _CAPS = ("grant", "allot")
 
 @dataclass(frozen=True)
 class RemainingBudget:
-    """What a request may spend.
-
-    Parameters
-    ----------
-    budget : BudgetOut
-        The data set's account.
-    part : AllotmentOut or None
-        The part of the project that asks.
-    """
+    """What a request may spend: of the data set, and of the part of its project."""
 
     budget: BudgetOut
     part: AllotmentOut | None
@@ -62,27 +54,15 @@ def remaining_budget(visit: Visit, dataset: str, project: str) -> RemainingBudge
 
 @dataclass(frozen=True)
 class Timeline:
-    """What was spent over time, as a picture 1000 wide and 100 high.
+    """What was spent over time, as a picture 1000 wide and 100 high."""
 
-    Parameters
-    ----------
-    spent, filled : str
-        Points of the line, and of the area below it.
-    currency : str
-        "epsilon" or "rho".
-    total, cap : float
-        What the line ends at, and the picture's top.
-    first, last : str
-        Times of its ends.
-    """
-
-    spent: str
-    filled: str
-    currency: str
-    total: float
-    cap: float
-    first: str
-    last: str
+    spent: str  # points of the line
+    filled: str  # points of the area below it
+    currency: str  # "epsilon" or "rho"
+    total: float  # where the line ends
+    cap: float  # the picture's top
+    first: str  # time of the left end
+    last: str  # time of the right end
 
 
 def timeline(budget: BudgetOut, entries: Sequence[EntryOut], until: str) -> Timeline | None:

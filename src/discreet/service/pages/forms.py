@@ -26,13 +26,7 @@ _PLAINLY = {
 
 @dataclass(frozen=True)
 class Form:
-    """The fields of a form.
-
-    Parameters
-    ----------
-    values : dict of str to tuple of str
-        By name; a name may come several times.
-    """
+    """The fields of a form by name; a field may have several values."""
 
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 

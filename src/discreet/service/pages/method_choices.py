@@ -8,21 +8,11 @@ _SELECTS, _SCREENS, _FITS = ("pcls", "pcpl"), ("sis", "two-stage"), ("linear", "
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """A method as a form offers it.
+    """A method as a form offers it."""
 
-    Parameters
-    ----------
-    name : str
-        Such as "pcls".
-    title : str
-        What it is called.
-    summary : str
-        What it is for, in a line.
-    """
-
-    name: str
+    name: str  # such as "pcls"
     title: str
-    summary: str
+    summary: str  # what it is for, in a line
 
 
 METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (

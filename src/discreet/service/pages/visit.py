@@ -26,24 +26,12 @@ FIELD, HEADER = "form_token", "X-Form-Token"
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody signed in, looking at a page.
-
-    Parameters
-    ----------
-    request : Request
-        The call.
-    who : Principal
-        Who looks.
-    token : str
-        Of the session.
-    form : Form
-        What was sent; empty unless something was.
-    """
+    """A call of a page by somebody who is signed in."""
 
     request: Request
     who: Principal
-    token: str
-    form: Form
+    token: str  # of the session
+    form: Form  # empty unless the call sends one
 
     @property
     def context(self) -> Context:
@@ -84,13 +72,7 @@ class Visit:
 
 
 class PageGuard(Guard):
-    """A dependency that lets some roles through, by their session; what they send must bring its form's token.
-
-    Parameters
-    ----------
-    roles : iterable of Role
-        Who may.
-    """
+    """A dependency that lets some roles through, by their session; what they send must bring its form's token."""
 
     async def __call__(self, request: Request) -> Visit:  # type: ignore[override] # FastAPI reads the arguments
         """Return the visit, or refuse."""

@@ -42,28 +42,14 @@ Gone = Callable[[], bool]
 
 @dataclass(frozen=True)
 class Limits:
-    """What one simulation may take.
+    """What one simulation may take."""
 
-    Parameters
-    ----------
-    memory_mb : int
-        Of addresses, some 1,500 of which the program takes before it does anything.
-    cpu_s : int
-        Of a processor.
-    """
-
-    memory_mb: int
-    cpu_s: int
+    memory_mb: int  # of addresses; the program takes some 1,500 before it does anything
+    cpu_s: int  # of a processor
 
 
 class Simulations:
-    """Simulations of one server.
-
-    Parameters
-    ----------
-    limits : Limits
-        Of each.
-    """
+    """The simulations of one server, each within the same limits."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

@@ -22,14 +22,7 @@ class _Waiting:
 class Turns:
     """A small queue for work that takes a processor for a while.
 
-    Parameters
-    ----------
-    at_once : int
-        Turns that run beside each other, each of another person.
-    most : int
-        Calls that wait.
-    most_each : int
-        Calls of one person that wait.
+    At most `at_once` run, each of another person; at most `most` calls wait, and `most_each` of one person.
     """
 
     def __init__(self, at_once: int, most: int, most_each: int) -> None:

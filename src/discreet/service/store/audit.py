@@ -12,30 +12,14 @@ from discreet.service.store.schema import audit
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """One entry of the audit.
+    """One entry of the audit."""
 
-    Parameters
-    ----------
-    seq : int
-        Its place.
-    time : str
-        When.
-    actor : str
-        Whose account; "worker" and "-" stand for the service itself and for nobody.
-    action : str
-        What was done, such as "approve".
-    object : str
-        To what.
-    detail : dict
-        Public facts.
-    """
-
-    seq: int
+    seq: int  # its place
     time: str
-    actor: str
-    action: str
-    object: str
-    detail: dict[str, Any]
+    actor: str  # an account; "worker" and "-" stand for the service itself and for nobody
+    action: str  # such as "approve"
+    object: str  # what it was done to
+    detail: dict[str, Any]  # public facts
 
 
 _MOST = 2000

@@ -13,24 +13,10 @@ from discreet.service.store.schema import keys, sessions, sign_ins, users
 
 @dataclass(frozen=True)
 class Key:
-    """A key as it may be shown.
+    """A key as it may be shown."""
 
-    Parameters
-    ----------
-    id : str
-        Its public part.
-    user : str
-        Whose it is.
-    label : str
-        What it is for.
-    created, expires : str
-        When.
-    revoked : str or None
-        When it was revoked.
-    """
-
-    id: str
-    user: str
+    id: str  # its public part
+    user: str  # its owner
     label: str
     created: str
     expires: str

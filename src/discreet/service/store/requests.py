@@ -18,68 +18,28 @@ STATES = (WAITING, APPROVED, RUNNING, RELEASED, FAILED, REJECTED, WITHDRAWN)
 
 @dataclass(frozen=True)
 class Request:
-    """A request.
+    """A request."""
 
-    Parameters
-    ----------
-    seq : int
-        Its place in the queue.
-    id : str
-        What it is called.
-    by, project : str
-        Who asks, and for what.
-    dataset : str
-        Of which data set.
-    version : int
-        Of its metadata.
-    content : dict
-        The exact question.
-    sha256 : str
-        Its digest, which an approval names.
-    question : str
-        Digest under which the ledger stores the answer.
-    epsilon, delta : float
-        What it costs at most, as shown; the ledger has it exactly.
-    state : str
-        Where it stands.
-    code : str or None
-        Why it failed: one of a closed list.
-    entry : int or None
-        Where the ledger charged it, or the release that answers it.
-    is_free : bool
-        Whether it was answered from the store.
-    attempts : int
-        How often a worker took it up.
-    created : str
-        When it was made.
-    slot_end : str or None
-        When its outcome is recorded.
-    ended : str or None
-        When it was.
-    body_sha256 : str
-        Digest of the call that made it.
-    """
-
-    seq: int
+    seq: int  # its place in the queue
     id: str
-    by: str
+    by: str  # who asks
     project: str
     dataset: str
-    version: int
-    content: dict[str, Any]
-    sha256: str
-    question: str
-    epsilon: float
+    version: int  # of the data set's metadata
+    content: dict[str, Any]  # the exact text
+    sha256: str  # of the content and version: what an approval names
+    question: str  # digest under which the ledger stores the answer
+    epsilon: float  # what it costs at most, as shown; the ledger has it exactly
     delta: float
     state: str
-    code: str | None
-    entry: int | None
-    is_free: bool
-    attempts: int
+    code: str | None  # why it failed: one of a closed list
+    entry: int | None  # of the ledger: the charge, or the release that answers it
+    is_free: bool  # answered from the store
+    attempts: int  # how often a worker took it up
     created: str
-    slot_end: str | None
+    slot_end: str | None  # when its outcome is recorded
     ended: str | None
-    body_sha256: str
+    body_sha256: str  # of the call that made it
 
 
 _COLUMNS = [column for column in requests.columns if column.name != "idempotency"]

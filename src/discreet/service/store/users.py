@@ -14,28 +14,12 @@ from discreet.service.store.schema import keys, members, projects, sessions, use
 
 @dataclass(frozen=True)
 class User:
-    """An account.
+    """An account."""
 
-    Parameters
-    ----------
-    name : str
-        What it signs in with.
-    role : Role
-        What it may do.
-    shown : str
-        The person's name.
-    subject : str or None
-        What single sign-on calls the person.
-    disabled : bool
-        Whether it may no longer sign in.
-    created : str
-        When.
-    """
-
-    name: str
+    name: str  # what it signs in with
     role: Role
-    shown: str
-    subject: str | None
+    shown: str  # the person's name
+    subject: str | None  # what single sign-on calls the person
     disabled: bool
     created: str
 

@@ -18,21 +18,13 @@ DEFAULT_PORT = "5432"
 
 @dataclass(frozen=True)
 class InFiles:
-    """A table in a file or a folder of files.
+    """A table in a file or a folder of files."""
 
-    Parameters
-    ----------
-    parts : tuple of str
-        Of its real path from the root of the file system, folded: names alike are taken for one.
-    table : str or None
-        Which table of a database file, folded; None for the only one.
-    files : frozenset of (int, int)
-        Device and number of each file, where this process may look: a hard link has another path.
-    """
-
-    parts: tuple[str, ...]
-    table: str | None
-    files: frozenset[tuple[int, int]]
+    parts: tuple[str, ...]  # of its real path from the root of the file system, folded
+    table: str | None  # of a database file, folded; None for the only one
+    files: frozenset[
+        tuple[int, int]
+    ]  # device and inode of each file that can be looked at: a hard link has another path
 
     def shares(self, other: "Identity") -> bool:
         """Tell whether another table may hold rows of this one: the same file, or one within a folder.
@@ -48,24 +40,12 @@ class InFiles:
 
 @dataclass(frozen=True)
 class InDatabase:
-    """A table on a PostgreSQL server.
+    """A table on a PostgreSQL server."""
 
-    Parameters
-    ----------
-    url : str
-        Of the root: not to be compared.
-    servers : frozenset of (str, str)
-        Hosts with their ports; empty when only the client's configuration says where it is.
-    database : str
-        Folded.
-    table : str
-        ``schema.table``, as it was registered.
-    """
-
-    url: str
-    servers: frozenset[tuple[str, str]]
-    database: str
-    table: str
+    url: str  # of the root: not to be compared
+    servers: frozenset[tuple[str, str]]  # hosts and ports; empty when only the client's configuration says where it is
+    database: str  # folded
+    table: str  # schema.table, as it was registered
 
     @property
     def relation(self) -> str:

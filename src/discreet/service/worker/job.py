@@ -50,13 +50,7 @@ START_S = 120.0
 
 
 class AtSlotEnd(workflow.Delivery):
-    """An outcome is recorded when its slot ends, and the request's row changes with the ledger's.
-
-    Parameters
-    ----------
-    request : Request
-        What is answered.
-    """
+    """Records an outcome when the request's slot ends, and changes its row with the ledger's."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
