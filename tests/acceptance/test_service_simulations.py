@@ -73,7 +73,7 @@ def asking(url, key, question):
 def expected(office, question=SMALL, **limits):
     """What a server with such limits answers."""
     context = office.context
-    limited = run.Simulations(run.Limits(**({"memory_mb": 3072, "cpu_s": 600} | limits)))
+    limited = run.Simulations(run.ResourceLimits(**({"memory_mb": 3072, "cpu_s": 600} | limits)))
     changed = type(context)(context.settings, context.ledger, context.database, limited)
     return plans.expect_record(changed, Principal("cora", Role.CURATOR), ExpectIn.model_validate(question))
 
@@ -134,7 +134,7 @@ def test_what_takes_too_much_is_refused(office, limits, words):
 
 def test_the_clock_runs_for_who_sleeps(office, monkeypatch):
     """A process that waits for something takes no processor, and is ended all the same."""
-    monkeypatch.setattr(run, "_SLOW", 0.01)
+    monkeypatch.setattr(run, "_CLOCK_FACTOR", 0.01)
     with pytest.raises(InvalidParameterError, match="may take 2 s"):
         expected(office, LONG, cpu_s=2)
     assert not simulations(os.environ["XDG_CACHE_HOME"])

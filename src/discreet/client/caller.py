@@ -1,4 +1,4 @@
-"""What every part of the client does alike: call, read JSON, turn pages."""
+"""What all parts of the client share: calls, JSON, pages of a list."""
 
 import json
 from collections.abc import Iterator, Mapping

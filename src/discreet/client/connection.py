@@ -1,4 +1,4 @@
-"""Calls to a service: over TLS, with a key, and again where a call can be repeated without asking twice."""
+"""Calls to a service: over TLS, with a key, and repeated where that cannot ask twice."""
 
 import time
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""A service's problems (RFC 9457) as the errors that they were there."""
+"""A service's problems (RFC 9457) as the errors that the service raised."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -39,7 +39,7 @@ KINDS: dict[str, type[DiscreetError]] = {
     "not-ready": UnreachableError,
     "too-many-requests": TooManyRequestsError,
 }
-"""Names of kinds, and what they are on this side."""
+"""The error of each kind of problem."""
 
 PREFIX = "urn:discreet:problem:"
 MOST_TEXT = 2000

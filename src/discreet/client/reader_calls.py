@@ -1,4 +1,4 @@
-"""What everybody reads who may: data sets, budgets, requests, releases."""
+"""Calls of all readers: data sets, budgets, requests, releases."""
 
 import time
 from collections.abc import Callable

@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from discreet.errors import TooManyRequestsError
 from discreet.service import api, pages, problems
 from discreet.service.access.guard import address_of, check_guarded
-from discreet.service.access.limits import Limits
+from discreet.service.access.limits import RateLimits
 from discreet.service.call_limits import limit_quick
 from discreet.service.context import Context, open_context
 from discreet.service.logs import log
@@ -21,7 +21,7 @@ from discreet.service.settings import Settings
 V1 = "/v1"
 
 MOST_BYTES = 1 << 20
-"""Of a call's body."""
+"""The largest body of a call."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -56,7 +56,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         openapi_url=f"{V1}/openapi.json",
     )
-    app.state.limits = Limits(settings.rate_per_minute)
+    app.state.limits = RateLimits(settings.rate_per_minute)
     described: dict[int | str, dict[str, Any]] = {
         status: {"model": Problem, "description": text} for status, text in _PROBLEMS.items()
     }

@@ -1,4 +1,4 @@
-"""How many calls are worked on at once: few, in the order in which they came, and slow ones apart from quick ones."""
+"""Limits on concurrent calls: few threads, first come first served, and separate ones for slow routes."""
 
 import asyncio
 import threading
@@ -92,4 +92,4 @@ simulations = SlowRoutes("simulations", 24)
 """Their threads wait for processes and turns: more of them than `simulation.run` lets wait."""
 reports = SlowRoutes("reports", 2)
 providers = SlowRoutes("providers", 2)
-"""Calls to another server, which may let one wait before anybody has signed in."""
+"""Calls to the sign-on provider, which may be slow."""

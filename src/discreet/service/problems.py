@@ -42,7 +42,7 @@ STATUS: tuple[tuple[type[DiscreetError], int, str], ...] = (
     (TooManyRequestsError, 429, "too-many-requests"),
     (DiscreetError, 500, "internal"),
 )
-"""The first type that fits counts."""
+"""The first type of which an error is an instance counts."""
 
 NOT_READY = "The service is not ready to answer. Nothing was half-done; try again, or ask who runs it."
 INTERNAL = "Something went wrong in the service. Nothing was half-done; try again, or ask who runs it."

@@ -19,7 +19,7 @@ from discreet.workflow import demo
 FILE_NAME = "service.yaml"
 DATABASE = "discreet.sqlite"
 SETUP = "setup"
-"""The actor of what is done before anybody can sign in."""
+"""The actor of the audit before anybody can sign in."""
 
 _FILE = f"""\
 schema: {SCHEMA}

@@ -12,7 +12,7 @@ from discreet import errors
 from discreet.cli import serve
 from discreet.service import clock
 from discreet.service.access.digests import hash_password, keyed_digest, same_secret, verify_password
-from discreet.service.access.limits import Limits
+from discreet.service.access.limits import RateLimits
 from discreet.service.logs import FIELDS, log
 from discreet.service.problems import status_of
 
@@ -78,7 +78,7 @@ def test_the_log_writes_listed_fields_alone(capsys):
 
 def test_calls_a_minute_are_counted_for_each_caller():
     """The call beyond the limit is refused; another caller's is not."""
-    limits = Limits(3)
+    limits = RateLimits(3)
     for _ in range(3):
         limits.check("one")
     with pytest.raises(errors.TooManyRequestsError):

@@ -1,4 +1,4 @@
-"""Who is asking: by a program's key, or by a browser's session."""
+"""Authentication: by a program's key, or by a browser's session."""
 
 from discreet import workflow
 from discreet.errors import NotSignedInError, TooManyRequestsError

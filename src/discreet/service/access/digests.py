@@ -1,4 +1,4 @@
-"""Digests of what must not stand in the database: a copy of it opens no door without the pepper."""
+"""Digests of secrets: a copy of the database is of no use without the pepper."""
 
 import hashlib
 import hmac

@@ -9,7 +9,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from discreet.errors import ForbiddenError, NotSignedInError
 from discreet.service.access import authentication
-from discreet.service.access.limits import Limits
+from discreet.service.access.limits import RateLimits
 from discreet.service.access.roles import Principal, Role
 from discreet.service.context import Context
 
@@ -32,7 +32,7 @@ class Guard:
         if credentials is None:
             raise NotSignedInError("A key is needed: send `Authorization: Bearer KEY`. Make one on the page Keys.")
         who = authentication.authenticate_key(context_of(request), credentials.credentials)
-        limits: Limits = request.app.state.limits
+        limits: RateLimits = request.app.state.limits
         limits.check(f"account {who.name}")
         request.state.actor = who.name
         return check_role(who, self.roles)

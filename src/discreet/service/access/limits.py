@@ -1,4 +1,4 @@
-"""How often somebody may call."""
+"""Rate limits."""
 
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
@@ -7,7 +7,7 @@ from limits.strategies import MovingWindowRateLimiter
 from discreet.errors import TooManyRequestsError
 
 
-class Limits:
+class RateLimits:
     """Calls a minute, of each account and from each address; each server process counts for itself."""
 
     def __init__(self, per_minute: int) -> None:

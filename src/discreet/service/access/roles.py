@@ -14,7 +14,7 @@ class Role(StrEnum):
 
 
 EVERYONE = frozenset(Role)
-"""Whoever is signed in."""
+"""All who are signed in."""
 
 READERS = frozenset({Role.ANALYST, Role.CURATOR, Role.AUDITOR})
 """Those who may see data sets' metadata, budgets and releases: not those who only keep the service running."""

@@ -29,7 +29,7 @@ from discreet.service.store import audit, users
 
 RETURN_PATH = "/sign-on/return"
 TIMEOUT_S = 600
-"""For signing in at the provider."""
+"""Seconds that a person has to sign in at the provider."""
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures by a key that the provider alone has: none, and what a client's secret signs, are not among them."""
@@ -39,7 +39,7 @@ _MOST_BYTES = 1 << 20
 _LEEWAY_S = 60
 _METADATA_AGE_S = 300.0
 _metadata_cache: dict[str, tuple[float, dict[str, Any]]] = {}
-"""By issuer: until when, and the metadata."""
+"""The provider's metadata, and until when they hold, by issuer."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What those need who keep the service running and honest: audit, verification, health, metrics."""
+"""Routes for operators and auditors: audit, verification, health, metrics."""
 
 from typing import Annotated
 

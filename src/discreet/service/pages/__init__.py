@@ -33,7 +33,7 @@ ROUTERS = (
     users.router,
     audit.router,
 )
-"""All of them, from / on."""
+"""All routes of the pages, below /."""
 
 
 def add_pages(app: FastAPI) -> None:

@@ -10,7 +10,7 @@ from discreet.service.schemas import AllotmentOut, BudgetOut, EntryOut
 from discreet.service.use_cases import datasets
 
 MOST_DRAWN = 5000
-"""Entries of the ledger that a picture is made of: the newest."""
+"""A picture shows at most so many entries of the ledger, the newest."""
 
 _CAPS = ("grant", "allot")
 

@@ -1,4 +1,4 @@
-"""The browser's session cookie."""
+"""The browser's cookies."""
 
 from fastapi import Response
 

@@ -22,7 +22,7 @@ Curator = Annotated[Visit, signed_in(Role.CURATOR)]
 
 ENTRIES = 100
 MOST_COLUMNS = 500
-"""Of a table's columns, those that a page lists."""
+"""A page lists at most so many columns of a table."""
 
 
 @router.get("/datasets")

@@ -1,4 +1,4 @@
-"""Errors as pages: the same status and words as the API's problems, for people."""
+"""Errors as pages, with the status and text of the API's problems."""
 
 import inspect
 import json

@@ -1,4 +1,4 @@
-"""What a page's form brings: texts, checked by the same models as the API's calls."""
+"""The fields of a page's form, validated by the models of the API."""
 
 import re
 from collections.abc import Mapping

@@ -58,7 +58,7 @@ APPLIES: Mapping[str, tuple[str, ...]] = {
     "selection": ("run",),
     "family": ("run",),
 }
-"""Field to the methods that have it; the form hides it for the others, and what stands in it is not sent."""
+"""The methods that have a field; the form hides it for the others, and does not send it."""
 
 
 def title_of(method: str) -> str:

@@ -1,4 +1,4 @@
-"""Where one may go from every page, and what a page says after a form was sent."""
+"""The navigation of every page, and the notices after a form was sent."""
 
 from discreet.service.access.roles import EVERYONE, READERS, Role
 
@@ -14,7 +14,7 @@ NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("/audit", "Audit", _OVERSEERS),
     ("/keys", "Keys", EVERYONE),
 )
-"""Address, name, and the roles that may."""
+"""Path, name, and the roles that may open it."""
 
 NOTICES = {
     "registered": "The data set is registered. It can be asked once it has a cap and a project has a part of it.",

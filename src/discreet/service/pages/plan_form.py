@@ -10,7 +10,7 @@ from discreet.service.pages.method_choices import APPLIES
 from discreet.service.schemas import PlanIn, RequestIn
 
 MOST_TICKED = 80
-"""Columns that are offered as boxes; of more, names are typed."""
+"""Up to so many columns are offered as boxes; of more, names are typed."""
 
 
 _OF_SELECTION = ("l1_radius", "max_size")

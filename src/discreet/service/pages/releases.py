@@ -27,7 +27,7 @@ FILES: tuple[tuple[str, releases.Form, str], ...] = (
     ("json", "json", "Release (JSON)"),
     ("md", "markdown", "Report (Markdown)"),
 )
-"""Ending, form and name of what can be kept."""
+"""Suffix, form and name of each file that can be downloaded."""
 
 _SENTENCES = ("answer", "question", "promise", "person", "delta", "noise")
 

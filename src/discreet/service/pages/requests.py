@@ -23,7 +23,7 @@ Analyst = Annotated[Visit, signed_in(Role.ANALYST)]
 
 STATES = get_args(State)
 OPEN = ("waiting", "approved", "running")
-"""States in which a request's page looks for news."""
+"""States in which a request's page polls for the next one."""
 
 _PAGE_SIZE = 50
 

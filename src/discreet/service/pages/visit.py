@@ -1,4 +1,4 @@
-"""Who looks at a page: the guard of every page, by the browser's session, and what a route answers with."""
+"""The guard of every page by the browser's session, and the responses of its route."""
 
 from dataclasses import dataclass
 from typing import Any

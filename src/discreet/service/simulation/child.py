@@ -16,9 +16,9 @@ from discreet import workflow
 from discreet.errors import DiscreetError, InvalidParameterError
 
 MEMORY, TIME = "memory", "time"
-"""Kinds of answers that are none, beside the names of errors."""
+"""Kinds of failure, beside the names of errors."""
 _NICE = 10
-"""Others, who wait for an answer of milliseconds, come first."""
+"""Calls of milliseconds come first."""
 
 
 def question_of(fields: dict[str, Any]) -> workflow.Question:

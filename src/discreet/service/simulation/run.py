@@ -1,4 +1,4 @@
-"""Has simulations done by processes of their own, and ends those that nobody waits for any more."""
+"""Simulations in processes of their own, which end when nobody waits for them any more."""
 
 import json
 import os
@@ -25,11 +25,11 @@ AT_ONCE = 2
 MOST_WAITING, MOST_WAITING_EACH = 16, 2
 MOST_CELLS = 1 << 24
 """Rows times columns of a simulated table: more take minutes, whatever a service allows."""
-_SLOW = 2
-"""Seconds of the clock for each of the processor, which others share."""
+_CLOCK_FACTOR = 2
+"""Seconds of the clock for each second of the processor, which others share."""
 _POLL_S = 0.05
 _REMEMBERED = 64
-"""Answers, of some 30 kilobytes each; all others are in the cache on disk."""
+"""Answers in memory, of some 30 kilobytes each; all others are in the cache on disk."""
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 _ON_YOUR_MACHINE = (
@@ -41,7 +41,7 @@ Gone = Callable[[], bool]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ResourceLimits:
     """What one simulation may take."""
 
     memory_mb: int  # of addresses; the program takes some 1,500 before it does anything
@@ -51,7 +51,7 @@ class Limits:
 class Simulations:
     """The simulations of one server, each within the same limits."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ResourceLimits) -> None:
         self._limits = limits
         self._turns = Turns(AT_ONCE, MOST_WAITING, MOST_WAITING_EACH)
         self._answers: OrderedDict[str, dict[str, Any]] = OrderedDict()
@@ -63,7 +63,7 @@ class Simulations:
         with self._lock:
             answer = self._answers.get(key)
         if answer is None:
-            with self._turns.turn(who, _SLOW * self._limits.cpu_s, is_gone):
+            with self._turns.turn(who, _CLOCK_FACTOR * self._limits.cpu_s, is_gone):
                 answer = _read(_simulate(question, self._limits, is_gone), self._limits)
             self._keep(key, answer)
         return workflow.Expectation.from_value(answer)
@@ -75,9 +75,9 @@ class Simulations:
                 self._answers.popitem(last=False)
 
 
-def _simulate(question: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str, Any]:
+def _simulate(question: dict[str, Any], limits: ResourceLimits, is_gone: Gone) -> dict[str, Any]:
     """Simulate in a process of its own, within the limits and while the caller waits."""
-    until = time.monotonic() + _SLOW * limits.cpu_s
+    until = time.monotonic() + _CLOCK_FACTOR * limits.cpu_s
     with tempfile.TemporaryFile() as out:  # a pipe would have to be emptied meanwhile
         process = subprocess.Popen(  # noqa: S603 - ours
             [sys.executable, "-m", child.__name__],
@@ -122,7 +122,7 @@ def _parse_answer(code: int, output: bytes) -> dict[str, Any]:
     return {"error": child.MEMORY if code < 0 else "", "text": ""}
 
 
-def _read(answer: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def _read(answer: dict[str, Any], limits: ResourceLimits) -> dict[str, Any]:
     if "value" in answer:
         value: dict[str, Any] = answer["value"]
         return value

@@ -1,4 +1,4 @@
-"""Whose turn it is: few at once, one of each person, and next whoever had a turn longest ago."""
+"""A fair queue: few at once, one of each person, and next whoever had a turn longest ago."""
 
 import itertools
 import threading
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from discreet.errors import ConflictError, TooManyRequestsError
 
 _POLL_S = 0.1
-"""How often whoever waits looks whether its caller is still there."""
+"""How often a waiting call checks whether its caller is still there."""
 
 
 @dataclass(frozen=True)

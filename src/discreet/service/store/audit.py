@@ -23,7 +23,7 @@ class AuditEntry:
 
 
 _MOST = 2000
-"""Characters of a detail."""
+"""The most characters of a detail."""
 
 
 def record(connection: Connection, actor: str, action: str, object_: str, **detail: Any) -> None:

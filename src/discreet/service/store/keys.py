@@ -1,4 +1,4 @@
-"""Keys of programs, and sessions of browsers: both stand here as digests."""
+"""Keys of programs, and sessions of browsers: both are stored as digests."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Key:
 
 
 MOST_KEYS = 50
-"""Of one account, valid at once."""
+"""The most keys of one account that are valid at once."""
 
 _SHOWN = (keys.c.id, keys.c.user, keys.c.label, keys.c.created, keys.c.expires, keys.c.revoked)
 

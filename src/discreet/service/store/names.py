@@ -1,4 +1,4 @@
-"""Names that people would take for one another, and transactions that decide on all names at once."""
+"""Comparison of names that look alike, and the lock of a table whose names must stay unique."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Requests: rows in, rows out, and the one conditional update of each step."""
+"""Requests, and the conditional update of each step."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What those need who keep the service running and honest."""
+"""Use cases of operators and auditors."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""What of the service somebody may see."""
+"""What a principal may see."""
 
 from sqlalchemy import Connection
 

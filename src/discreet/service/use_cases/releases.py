@@ -39,7 +39,7 @@ MEDIA: dict[Form, str] = {
 """Forms of a release."""
 
 _ENDINGS: dict[Form, str] = {"markdown": "md", "text": "txt"}
-_ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 """A report is a page by itself, with its own style and no script; no other page can frame it or be reached from it."""
 
 
@@ -50,5 +50,5 @@ def response(context: Context, who: Principal, id_: str, form: Form, audience: A
     shown = "inline" if form in ("html", "text", "json") else "attachment"
     reader = "" if audience == "board" else f"-{audience}"
     name = f"release-{id_}{reader}.{_ENDINGS.get(form, form)}"
-    headers = {"Content-Disposition": f'{shown}; filename="{name}"', "Content-Security-Policy": _ALONE}
+    headers = {"Content-Disposition": f'{shown}; filename="{name}"', "Content-Security-Policy": _REPORT_POLICY}
     return Response(content, media_type=MEDIA[form], headers=headers)

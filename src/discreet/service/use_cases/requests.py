@@ -105,7 +105,7 @@ def list_visible(
 
 
 MOST_WAITING = 100
-"""Requests of one account that may wait at once: somebody has to read them."""
+"""The most requests of one account that may wait at once: somebody has to read them."""
 
 _SHORT = ("method", "target")
 

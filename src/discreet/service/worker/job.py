@@ -43,7 +43,7 @@ from discreet.service.use_cases.requests import content_sha256
 from discreet.service.worker import codes
 
 WORKER = "worker"
-"""The actor of what nobody does."""
+"""The actor of the audit for what no person does."""
 
 START_S = 120.0
 """The most that a job may take until it can start: to load the program, and to check request and seal."""
@@ -118,7 +118,7 @@ class SharedTableError(DiscreetError):
 
 
 Begin = Callable[[Request], Request]
-"""Called when all is ready but no table was looked at: the request in the slot in which its rows may be opened."""
+"""Called when all but the table is ready; returns the request in the slot in which its rows may be read."""
 
 
 def run(context: Context, id_: str, begin: Begin = lambda request: request) -> None:

@@ -20,10 +20,10 @@ from discreet.service.worker import codes, job, queue
 
 POLL_S = 0.5
 REST_S = 2.0
-"""After a slot's end, before the next begins: a release takes a moment to record and a killed job none, and nobody may
-see from the next request which of them it was."""
+"""Seconds between a slot's end and the next slot: a release takes a moment to record and a killed job none, and nobody
+may see from the next request which of them it was."""
 _MARGIN_S = 5.0
-"""After the slot's end, for a job that was in time to record its outcome."""
+"""Seconds after the slot's end in which a job that was in time may record its outcome."""
 _RENEW_S = queue.GRACE_S / 2
 """While a job starts, its slot begins anew this often: no other worker takes this one for dead."""
 

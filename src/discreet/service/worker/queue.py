@@ -1,4 +1,4 @@
-"""The queue: the requests' rows themselves. A worker takes one up, and puts right what another left behind."""
+"""The queue: the requests' rows themselves. A worker takes one up, and settles those of workers that died."""
 
 from contextlib import suppress
 
@@ -14,7 +14,7 @@ from discreet.service.worker import codes
 
 MOST_ATTEMPTS = 3
 GRACE_S = 20.0
-"""After a slot's end, before its worker is taken for dead; a slow one then finds that it may record nothing."""
+"""Seconds after a slot's end until its worker is taken for dead; a slow one then may record nothing."""
 
 
 def take(context: Context) -> Request | None:
