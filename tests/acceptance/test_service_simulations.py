@@ -92,7 +92,7 @@ def test_the_server_does_not_compute(office, monkeypatch):
 def test_the_same_question_takes_no_process(office, monkeypatch):
     """What was answered is remembered: the picture beside the table of a page is drawn from it."""
     first = office.call("ann", "POST", "/expectations", json=SMALL)
-    monkeypatch.setattr(run, "_answered", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr(run, "_simulate", lambda *_: pytest.fail("asked again"))
     assert office.call("abe", "POST", "/expectations", json=SMALL).json() == first.json()
 
 
@@ -142,7 +142,7 @@ def test_the_clock_runs_for_who_sleeps(office, monkeypatch):
 
 def test_too_many_rows_are_refused_at_once(office, monkeypatch):
     """Ten million rows start no process: neither by the API nor on the page."""
-    monkeypatch.setattr(run, "_answered", lambda *_: pytest.fail("simulated"))
+    monkeypatch.setattr(run, "_simulate", lambda *_: pytest.fail("simulated"))
     refused = office.call("ann", "POST", "/expectations", json=SMALL | {"n_rows": 10_000_000})
     assert refused.status_code == 422
     assert refused.headers["content-type"] == "application/problem+json"

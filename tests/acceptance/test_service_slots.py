@@ -225,7 +225,7 @@ def worked(folder, monkeypatch, **changes):
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(SLOW_START)
     limits = []
-    usual = loop._begun
+    usual = loop._start_slot
 
     def begun(context, process, taken):
         started = usual(context, process, taken)  # the job waits to be told when its slot ends
@@ -235,7 +235,7 @@ def worked(folder, monkeypatch, **changes):
     with monkeypatch.context() as patch, open_office(folder, slot_s=SHORT_S, **changes) as office:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
         patch.setattr(loop, "REST_S", 0.0)
-        patch.setattr(loop, "_begun", begun)
+        patch.setattr(loop, "_start_slot", begun)
         request = office.ask()
         assert office.approve(request).status_code == 200
         loop.work(office.context, once=True)

@@ -161,7 +161,7 @@ def test_changed_after_approval(office, what, monkeypatch):
     before = row_of(office, id_)
     TAMPERED[what](office, id_)
     opened = []
-    monkeypatch.setattr(job, "_opened", lambda *_: opened.append(1))
+    monkeypatch.setattr(job, "_open_table", lambda *_: opened.append(1))
     assert office.work().id == id_
     found = office.call("cora", "GET", f"/requests/{id_}").json()
     assert (opened, found["state"], found["code"]) == ([], "failed", "changed_after_approval")
@@ -192,7 +192,7 @@ def test_a_forged_approval(office, monkeypatch):
         id=waiting.id,
     )
     change(office, "UPDATE requests SET seq = -1 WHERE id = :id", id=waiting.id)
-    monkeypatch.setattr(job, "_opened", lambda *_: pytest.fail("it was opened"))
+    monkeypatch.setattr(job, "_open_table", lambda *_: pytest.fail("it was opened"))
     assert office.work().id == waiting.id
     found = row_of(office, waiting.id)
     assert (found.state, found.code) == ("failed", "changed_after_approval")
