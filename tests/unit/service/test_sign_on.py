@@ -108,7 +108,7 @@ def here(there: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def provider(there: Provider) -> Provider:
     """The provider, as it should be."""
     there.claims, there.discovery, there.asked, there.signed = {}, {}, {}, signed_well
-    sign_on._known.clear()
+    sign_on._metadata_cache.clear()
     return there
 
 
