@@ -16,8 +16,8 @@ except ModuleNotFoundError:
 MOST_TRIES = 5
 TIMEOUT_S = 120.0
 LONGEST_PAUSE_S = 60.0
-_BUSY = 429
-_PASSING = frozenset({502, 503, 504})
+_TOO_MANY_REQUESTS = 429
+_GATEWAY_ERRORS = frozenset({502, 503, 504})
 """Answers of a proxy whose server is away: whether the call arrived is not known."""
 
 
@@ -85,7 +85,9 @@ class Connection:
                     raise self._unreachable(error) from None
             else:
                 status = response.status_code
-                if attempt == MOST_TRIES or not (status == _BUSY or (may_repeat and status in _PASSING)):
+                if attempt == MOST_TRIES or not (
+                    status == _TOO_MANY_REQUESTS or (may_repeat and status in _GATEWAY_ERRORS)
+                ):
                     return self._answer(response)
                 pause_s = _retry_after_s(response, pause_s)
             self._pause(pause_s)

@@ -131,13 +131,13 @@ class Settings(BaseModel):
 
     @field_validator("pepper")
     @classmethod
-    def _long_enough(cls, pepper: SecretBytes) -> SecretBytes:
+    def _check_pepper(cls, pepper: SecretBytes) -> SecretBytes:
         if len(pepper.get_secret_value()) < _LEAST_PEPPER:
             raise ValueError(f"must have at least {_LEAST_PEPPER} bytes")
         return pepper
 
     @model_validator(mode="after")
-    def _roots_apart(self) -> Self:
+    def _check_roots(self) -> Self:
         private = [root.resolve() for root in self.private.values() if isinstance(root, Path)]
         for path in (path.resolve() for path in self.public.values()):
             if any(path == folder or path.is_relative_to(folder) or folder.is_relative_to(path) for folder in private):
@@ -145,7 +145,7 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _cookies_safe(self) -> Self:
+    def _check_cookies(self) -> Self:
         is_local = (urlsplit(self.url).hostname or "") in ("127.0.0.1", "localhost", "::1")
         if not self.secure_cookies and not is_local:
             raise ValueError("secure_cookies may be false for a url on this machine alone")

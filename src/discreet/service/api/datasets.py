@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal, Role
-from discreet.service.api.paging import Cursor, Limit, cut, place_of
+from discreet.service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet.service.schemas import AllotmentIn, BudgetOut, CapIn, DatasetIn, DatasetOut, EntryPage, Name
 from discreet.service.use_cases import datasets, permissions
 
@@ -62,6 +62,6 @@ def allot_budget(request: Request, who: Curator, name: Name, project: Name, body
 @router.get("/datasets/{name}/history")
 def read_history(request: Request, who: Reader, name: Name, cursor: Cursor = None, limit: Limit = 50) -> EntryPage:
     """Read the ledger's entries of a data set, the newest first."""
-    entries = datasets.history(context_of(request), who, name, place_of(cursor), limit + 1)
-    items, following = cut(entries, [entry.seq for entry in entries], limit)
+    entries = datasets.history(context_of(request), who, name, parse_cursor(cursor), limit + 1)
+    items, following = split_page(entries, [entry.seq for entry in entries], limit)
     return EntryPage(items=items, next=following)

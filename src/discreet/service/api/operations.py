@@ -7,7 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from discreet.service.access.guard import allow, context_of, unguarded
 from discreet.service.access.roles import Principal, Role
-from discreet.service.api.paging import Cursor, Limit, cut, place_of
+from discreet.service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet.service.call_limits import reports
 from discreet.service.schemas import AuditPage, VerificationOut
 from discreet.service.use_cases import oversight
@@ -25,8 +25,8 @@ def read_audit(
     limit: Limit = 50,
 ) -> AuditPage:
     """Read who did what, the newest first."""
-    entries = oversight.audit_entries(context_of(request), who, place_of(cursor), limit + 1)
-    items, following = cut(entries, [entry.seq for entry in entries], limit)
+    entries = oversight.audit_entries(context_of(request), who, parse_cursor(cursor), limit + 1)
+    items, following = split_page(entries, [entry.seq for entry in entries], limit)
     return AuditPage(items=items, next=following)
 
 

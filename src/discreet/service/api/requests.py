@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from discreet.release import Release
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal, Role
-from discreet.service.api.paging import Cursor, Limit, cut, place_of
+from discreet.service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet.service.call_limits import reports
 from discreet.service.schemas import DecisionIn, Id, Name, RequestIn, RequestOut, RequestPage, State
 from discreet.service.use_cases import decisions, permissions, releases, requests
@@ -31,8 +31,10 @@ def list_requests(
 ) -> RequestPage:
     """List the requests that are open to you, the newest first."""
     context = context_of(request)
-    rows = requests.list_visible(context, who, dataset=dataset, state=state, before=place_of(cursor), limit=limit + 1)
-    items, following = cut(rows, [row.seq for row in rows], limit)
+    rows = requests.list_visible(
+        context, who, dataset=dataset, state=state, before=parse_cursor(cursor), limit=limit + 1
+    )
+    items, following = split_page(rows, [row.seq for row in rows], limit)
     return RequestPage(items=[requests.request_out(context, row, short=True) for row in items], next=following)
 
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from discreet.errors import VerificationError
 from discreet.service.access.roles import Role
-from discreet.service.api.paging import Cursor, cut, place_of
+from discreet.service.api.paging import Cursor, parse_cursor, split_page
 from discreet.service.call_limits import reports
 from discreet.service.pages.visit import Visit, signed_in
 from discreet.service.problems import status_of
@@ -22,8 +22,8 @@ def show_audit(
     visit: Annotated[Visit, signed_in(Role.AUDITOR, Role.CURATOR, Role.ADMIN)], cursor: Cursor = None
 ) -> Response:
     """Show who did what, the newest first."""
-    entries = oversight.audit_entries(visit.context, visit.who, place_of(cursor), _PAGE_SIZE + 1)
-    items, following = cut(entries, [entry.seq for entry in entries], _PAGE_SIZE)
+    entries = oversight.audit_entries(visit.context, visit.who, parse_cursor(cursor), _PAGE_SIZE + 1)
+    items, following = split_page(entries, [entry.seq for entry in entries], _PAGE_SIZE)
     return visit.page("audit", audit_entries=items, following=following)
 
 

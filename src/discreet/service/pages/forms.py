@@ -14,7 +14,7 @@ from discreet.errors import InvalidParameterError
 M = TypeVar("M", bound=BaseModel)
 
 _MOST_FIELDS = 2000
-_PLAINLY = {
+_MESSAGES = {
     "string_pattern_mismatch": "letters, digits and . _ @ - alone, a letter or digit first",
     "missing": "it is needed",
     "string_too_short": "it is too short",
@@ -94,7 +94,7 @@ def _place(loc: tuple[int | str, ...]) -> str:
 
 
 def _problem(error: Any) -> str:
-    text = str(_PLAINLY.get(error["type"], error["msg"]))
+    text = str(_MESSAGES.get(error["type"], error["msg"]))
     if error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"].startswith("^[^"):
         return "it must hold no control characters, nor such as turn a text's direction"
     limit = re.search(r"at (?:least|most) \d+ character", str(error["msg"]))

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
 from discreet.release import canonical_sha256
 from discreet.service.access.roles import READERS, Role
-from discreet.service.api.paging import Cursor, cut, place_of
+from discreet.service.api.paging import Cursor, parse_cursor, split_page
 from discreet.service.codes import MEANING
 from discreet.service.pages import plan_form
 from discreet.service.pages.budgets import remaining_budget
@@ -34,9 +34,9 @@ def list_requests(visit: Reader, state: Annotated[str, Query(max_length=20)] = "
     if state not in ("", *STATES):
         raise InvalidParameterError(f"state must be one of {', '.join(STATES)}. Leave it out for all.")
     rows = requests.list_visible(
-        visit.context, visit.who, state=state or None, before=place_of(cursor), limit=_PAGE_SIZE + 1
+        visit.context, visit.who, state=state or None, before=parse_cursor(cursor), limit=_PAGE_SIZE + 1
     )
-    items, following = cut(rows, [row.seq for row in rows], _PAGE_SIZE)
+    items, following = split_page(rows, [row.seq for row in rows], _PAGE_SIZE)
     return visit.page("requests", requests=items, state=state, states=STATES, following=following)
 
 

@@ -58,7 +58,7 @@ class Visit:
             if self.who.role in roles
         ]
 
-    def is_a(self, *roles: str) -> bool:
+    def has_role(self, *roles: str) -> bool:
         """Tell whether the person has one of some roles."""
         return self.who.role.value in roles
 

@@ -28,11 +28,11 @@ MOST_CELLS = 1 << 24
 _CLOCK_FACTOR = 2
 """Seconds of the clock for each second of the processor, which others share."""
 _POLL_S = 0.05
-_REMEMBERED = 64
+_MOST_ANSWERS = 64
 """Answers in memory, of some 30 kilobytes each; all others are in the cache on disk."""
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-_ON_YOUR_MACHINE = (
+_ADVICE = (
     "Ask for fewer rows, candidates or epsilons (more rows only do better), or use `discreet plan` on your machine: it "
     "needs the metadata alone."
 )
@@ -71,7 +71,7 @@ class Simulations:
     def _keep(self, key: str, value: dict[str, Any]) -> None:
         with self._lock:
             self._answers[key] = value
-            while len(self._answers) > _REMEMBERED:
+            while len(self._answers) > _MOST_ANSWERS:
                 self._answers.popitem(last=False)
 
 
@@ -129,9 +129,7 @@ def _read(answer: dict[str, Any], limits: ResourceLimits) -> dict[str, Any]:
     kind, text = str(answer["error"]), str(answer["text"])
     if kind in (child.TIME, child.MEMORY):
         most = f"{limits.cpu_s} s" if kind == child.TIME else f"{limits.memory_mb} MB"
-        raise InvalidParameterError(
-            f"A simulation may take {most} on this service, but this one takes more. {_ON_YOUR_MACHINE}"
-        )
+        raise InvalidParameterError(f"A simulation may take {most} on this service, but this one takes more. {_ADVICE}")
     cls = getattr(errors, kind, None)
     if isinstance(cls, type) and issubclass(cls, DiscreetError) and cls is not errors.BudgetExceededError:
         raise cls(text)
@@ -144,5 +142,5 @@ def check_cells(n_rows: int, n_columns: int) -> None:
     if n_rows * n_columns > MOST_CELLS:
         raise InvalidParameterError(
             f"A simulated table may have {MOST_CELLS} cells on this service, so {MOST_CELLS // n_columns} rows of "
-            f"{n_columns} columns, but n_rows={n_rows}. {_ON_YOUR_MACHINE}"
+            f"{n_columns} columns, but n_rows={n_rows}. {_ADVICE}"
         )

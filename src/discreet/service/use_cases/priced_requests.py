@@ -14,7 +14,7 @@ from discreet.service.store.datasets import Dataset
 
 Roots = Mapping[str, Path | str]
 
-WEIGHTED = ("hybrid", "public-subset")
+NEED_PUBLIC_TABLE = ("hybrid", "public-subset")
 """Methods that rest on the public table of a data set."""
 
 
@@ -68,7 +68,7 @@ def _parameters(
         raise InvalidParameterError(
             "The public table must be the one that the data set was registered with, but public is given. Leave it out."
         )
-    if content["method"] in WEIGHTED:
+    if content["method"] in NEED_PUBLIC_TABLE:
         place = dataset.source.get("public")
         if place is None:
             raise InvalidParameterError(

@@ -38,7 +38,7 @@ MEDIA: dict[Form, str] = {
 }
 """Forms of a release."""
 
-_ENDINGS: dict[Form, str] = {"markdown": "md", "text": "txt"}
+_SUFFIXES: dict[Form, str] = {"markdown": "md", "text": "txt"}
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 """A report is a page by itself, with its own style and no script; no other page can frame it or be reached from it."""
 
@@ -49,6 +49,6 @@ def response(context: Context, who: Principal, id_: str, form: Form, audience: A
     content = report.render_pdf(release, audience) if form == "pdf" else report.render(release, form, audience)
     shown = "inline" if form in ("html", "text", "json") else "attachment"
     reader = "" if audience == "board" else f"-{audience}"
-    name = f"release-{id_}{reader}.{_ENDINGS.get(form, form)}"
+    name = f"release-{id_}{reader}.{_SUFFIXES.get(form, form)}"
     headers = {"Content-Disposition": f'{shown}; filename="{name}"', "Content-Security-Policy": _REPORT_POLICY}
     return Response(content, media_type=MEDIA[form], headers=headers)
