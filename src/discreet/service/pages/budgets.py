@@ -17,15 +17,15 @@ _CAPS = ("grant", "allot")
 
 @dataclass(frozen=True)
 class RemainingBudget:
-    """What a request may spend: of the data set, and of the part of its project."""
+    """What a request may spend: of the data set, and of the allotment of its project."""
 
     budget: BudgetOut
-    part: AllotmentOut | None
+    allotment: AllotmentOut | None
 
     @property
     def left(self) -> float:
         """Epsilon that the request may still cost, in nats."""
-        amounts = [self.budget.epsilon_left] + ([] if self.part is None else [self.part.epsilon_left])
+        amounts = [self.budget.epsilon_left] + ([] if self.allotment is None else [self.allotment.epsilon_left])
         return min(amounts)
 
     def covers(self, epsilon: float) -> bool:
