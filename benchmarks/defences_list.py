@@ -39,16 +39,16 @@ OUTSIDERS = (
     ),
     Defence(
         "sign-in limits per address and name",
-        "service/access/entry.py",
-        "if any(tried[kind] >= most for kind, most in MOST_FAILURES.items()):",
-        'if tried["pair"] >= MOST_FAILURES["pair"]:',
+        "service/access/authentication.py",
+        "if any(failures[kind] >= most for kind, most in MOST_FAILURES.items()):",
+        'if failures["pair"] >= MOST_FAILURES["pair"]:',
         ("unit/service/test_access_limits.py::test_tries_are_counted_for_each_kind",),
     ),
     Defence(
         "a password hash for unknown names",
         "service/access/digests.py",
-        "return _hasher.verify(kept or _nobodys(), password) and kept is not None",
-        "return kept is not None and _hasher.verify(kept, password)",
+        "return _hasher.verify(stored_hash or _dummy_hash(), password) and stored_hash is not None",
+        "return stored_hash is not None and _hasher.verify(stored_hash, password)",
         ("unit/service/test_access_limits.py::test_a_name_that_is_not_there_takes_the_same_work",),
     ),
     Defence(
@@ -69,14 +69,14 @@ OUTSIDERS = (
     Defence(
         "four eyes at approval",
         "service/use_cases/decisions.py",
-        "if found.by == who.name:",
+        "if request.by == who.name:",
         "if False:",
         ("acceptance/test_service_requests.py::test_nobody_decides_on_a_request_of_their_own[sqlite]",),
     ),
     Defence(
         "approval bound to the exact text",
         "service/worker/job.py",
-        "if decision is None or content_sha256(found.content, found.version) != found.sha256:",
+        "if decision is None or content_sha256(request.content, request.version) != request.sha256:",
         "if decision is None:",
         ("acceptance/test_service_tampering.py::test_changed_after_approval[sqlite-a text that is none]",),
     ),
@@ -153,16 +153,16 @@ OUTSIDERS = (
     Defence(
         "forms bring their token",
         "service/pages/visit.py",
-        "if not same(brought, expected):",
+        "if not same_secret(sent_token, expected):",
         "if False:",
         ("unit/service/test_pages_access.py::test_no_form_without_its_token[ann]",),
     ),
     Defence(
         "no link leads out of a folder",
         "service/use_cases/priced_requests.py",
-        "if not found.is_relative_to(root):",
+        "if not path.is_relative_to(root):",
         "if False:",
-        ("unit/service/test_desk_inquiries.py::test_no_link_leads_out_of_its_folder",),
+        ("unit/service/test_priced_requests.py::test_no_link_leads_out_of_its_folder",),
     ),
     Defence(
         "quoted SQL identifiers",
@@ -271,14 +271,14 @@ SERVICE = (
     Defence(
         "requests of one's own projects",
         "service/use_cases/permissions.py",
-        "if own is None or found.project in own:",
+        "if own is None or request.project in own:",
         "if True:",
         ("acceptance/test_service_access.py::test_each_role_gets_its_code[GET /requests/R]",),
     ),
     Defence(
         "question as approved, for the worker",
         "service/worker/job.py",
-        "if inquiry.digest != request.question:",
+        "if priced.digest != request.question:",
         "if False:",
         ("acceptance/test_service_tampering.py::test_changed_after_approval[sqlite-where its table lies]",),
     ),
@@ -292,8 +292,8 @@ SERVICE = (
     Defence(
         "no text of an error in a failure",
         "service/worker/job.py",
-        'lines.append(f"{_kind_of(seen)}: ',
-        'lines.append(f"{seen!r}: ',
+        'lines.append(f"{_kind_of(cause)}: ',
+        'lines.append(f"{cause!r}: ',
         ("acceptance/test_service_canary.py::test_nothing_of_a_cell_leaves_with_an_error",),
     ),
     Defence(

@@ -301,7 +301,7 @@ def test_nothing_of_a_cell_leaves_with_an_error(office, monkeypatch, capfd):
 
     for name, failure in FAILURES.items():
         with monkeypatch.context() as patch:
-            target, method = (job, "_opened") if name == "the charge is refused" else (Design, "encode")
+            target, method = (job, "_open_table") if name == "the charge is refused" else (Design, "encode")
             patch.setattr(target, method, lambda *_, failure=failure, **__: fail(failure()))
             if target is job:
                 with pytest.raises(sqlite3.OperationalError):  # the process ends by it; nobody sees its words

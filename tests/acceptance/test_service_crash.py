@@ -35,11 +35,11 @@ DECIDE = "discreet.service.store.decisions:add"
 WITNESS = "discreet.ledger.witness:Witness.add"
 TAKE = "discreet.service.worker.queue:take"
 BEGIN = "discreet.service.worker.queue:begin"
-TELL = "discreet.service.worker.loop:_tell"
-HEARD = "discreet.service.worker.loop:_heard"
+TELL = "discreet.service.worker.loop:_send"
+HEARD = "discreet.service.worker.loop:_read_byte"
 SETTLE = "discreet.service.worker.queue:settle"
 RUN = "discreet.service.worker.job:run"
-OPENED = "discreet.service.worker.job:_opened"
+OPENED = "discreet.service.worker.job:_open_table"
 TOUCH = "discreet.ledger.reservation:Reservation.touch"
 COMPUTED = "discreet.workflow.request:_computed"
 WAIT = "discreet.service.worker.job:AtSlotEnd.wait"
@@ -161,7 +161,7 @@ def test_killed_at_a_step(played, death):
     folder = Path(scenario["log"]).parent
     settings = settings_of(folder, scenario["settings"]["database"], slot_s=SLOT_S)
     with own_machine(folder), open_context(settings) as context:
-        found = requests.listed(context, ANN)[0]
+        found = requests.list_visible(context, ANN)[0]
         assert (found.code or found.state) == expected
         _check_ledger(context.ledger, found, expected)
         if expected == "released":
@@ -222,7 +222,7 @@ def test_a_job_outlives_its_worker(tmp_path):
         assert worker.wait(PATIENCE_S) == (0 if number is signal.SIGINT else -number)
         wait_until(lambda settings=settings: states(settings) == ["released"])
         with open_context(settings) as context:
-            found = requests.listed(context, ANN)[0]
+            found = requests.list_visible(context, ANN)[0]
             assert (found.state, found.ended) == ("released", found.slot_end)
             context.ledger.verify()
 
@@ -272,7 +272,7 @@ def test_a_server_killed_among_approvals(kind, request, tmp_path):
         answered = [one.result() for one in tried]
     assert server.wait(PATIENCE_S) == -signal.SIGKILL
     with open_context(settings) as context:
-        rows = {one.id: one for one in requests.listed(context, ANN, limit=100)}
+        rows = {one.id: one for one in requests.list_visible(context, ANN, limit=100)}
         reserved = {one.facts["reference"]: one for one in context.ledger.history() if one.kind == "reserve"}
         assert {id_ for id_, row in rows.items() if row.state == "approved"} == set(reserved)
         assert {row.entry for row in rows.values() if row.entry} == {one.seq for one in reserved.values()}

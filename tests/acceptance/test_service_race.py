@@ -226,7 +226,7 @@ def test_answered_between_the_look_and_the_charge(tmp_path, monkeypatch):
         assert office.approve(first).status_code == 200
         office.answer()
         with monkeypatch.context() as patch:
-            patch.setattr(decisions, "answered", lambda *_: {})  # what it found a moment ago
+            patch.setattr(decisions, "stored_answer", lambda *_: {})  # what it found a moment ago
             late = office.approve(second)
         assert (late.status_code, "free now" in late.json()["detail"]) == (409, True)
         assert office.context.ledger.account("toy").epsilon_spent == exact(0.5, "epsilon")

@@ -73,9 +73,9 @@ def asking(url, key, question):
 def expected(office, question=SMALL, **limits):
     """What a server with such limits answers."""
     context = office.context
-    limited = run.Simulations(run.Limits(**({"memory_mb": 3072, "cpu_s": 600} | limits)))
+    limited = run.Simulations(run.ResourceLimits(**({"memory_mb": 3072, "cpu_s": 600} | limits)))
     changed = type(context)(context.settings, context.ledger, context.database, limited)
-    return plans.expected(changed, Principal("cora", Role.CURATOR), ExpectIn.model_validate(question))
+    return plans.expect_record(changed, Principal("cora", Role.CURATOR), ExpectIn.model_validate(question))
 
 
 def test_the_server_does_not_compute(office, monkeypatch):
@@ -92,7 +92,7 @@ def test_the_server_does_not_compute(office, monkeypatch):
 def test_the_same_question_takes_no_process(office, monkeypatch):
     """What was answered is remembered: the picture beside the table of a page is drawn from it."""
     first = office.call("ann", "POST", "/expectations", json=SMALL)
-    monkeypatch.setattr(run, "_answered", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr(run, "_simulate", lambda *_: pytest.fail("asked again"))
     assert office.call("abe", "POST", "/expectations", json=SMALL).json() == first.json()
 
 
@@ -134,7 +134,7 @@ def test_what_takes_too_much_is_refused(office, limits, words):
 
 def test_the_clock_runs_for_who_sleeps(office, monkeypatch):
     """A process that waits for something takes no processor, and is ended all the same."""
-    monkeypatch.setattr(run, "_SLOW", 0.01)
+    monkeypatch.setattr(run, "_CLOCK_FACTOR", 0.01)
     with pytest.raises(InvalidParameterError, match="may take 2 s"):
         expected(office, LONG, cpu_s=2)
     assert not simulations(os.environ["XDG_CACHE_HOME"])
@@ -142,7 +142,7 @@ def test_the_clock_runs_for_who_sleeps(office, monkeypatch):
 
 def test_too_many_rows_are_refused_at_once(office, monkeypatch):
     """Ten million rows start no process: neither by the API nor on the page."""
-    monkeypatch.setattr(run, "_answered", lambda *_: pytest.fail("simulated"))
+    monkeypatch.setattr(run, "_simulate", lambda *_: pytest.fail("simulated"))
     refused = office.call("ann", "POST", "/expectations", json=SMALL | {"n_rows": 10_000_000})
     assert refused.status_code == 422
     assert refused.headers["content-type"] == "application/problem+json"

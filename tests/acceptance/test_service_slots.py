@@ -54,7 +54,7 @@ def write_cell(folder: Path, cell: float) -> None:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """Every cause in an office of its own, with a request that waits behind: their rows, entries and deeds."""
+    """Every cause in an office of its own, with a request that waits behind: their rows, entries and audit entries."""
     first = tmp_path_factory.mktemp("first")
     changes = {"slot_s": SLOT_S, "tick_s": SLOT_S, "memory_mb": 4000}
     _, settings, _ = set_up(first, **changes)
@@ -81,12 +81,14 @@ def played(tmp_path_factory):
 
 def _seen(folder, changes):
     with own_machine(folder), open_context(settings_of(folder, **changes)) as context:
-        second, first = (requests.shown(context, one) for one in requests.listed(context, ANN))
+        second, first = (requests.request_out(context, one) for one in requests.list_visible(context, ANN))
         entries = [one for one in context.ledger.history() if one.reservation == first.entry]
         with context.database.read() as connection:
-            deeds = [one for one in audit.page(connection, None, 50) if (one.actor, one.object) == ("worker", first.id)]
+            audit_entries = [
+                one for one in audit.page(connection, None, 50) if (one.actor, one.object) == ("worker", first.id)
+            ]
         context.ledger.verify()
-        return first, second, entries, deeds, (folder / "office.sqlite").read_bytes()
+        return first, second, entries, audit_entries, (folder / "office.sqlite").read_bytes()
 
 
 def seconds(time):
@@ -113,8 +115,8 @@ def test_failures_look_alike(played):
     """Whatever went wrong with the rows open, what is shown is the same to the byte, but for id and times."""
     shown = {one[0].model_copy(update=_PUBLIC).model_dump_json() for one in _failed(played)}
     assert len(shown) == 1
-    deeds = {str(replace(one[3][0], seq=0, time="", object="")) for one in _failed(played)}
-    assert len(deeds) == 1
+    audit_entries = {str(replace(one[3][0], seq=0, time="", object="")) for one in _failed(played)}
+    assert len(audit_entries) == 1
     amounts = {(one.kind, one.epsilon, one.delta, str(one.facts)) for all_ in _failed(played) for one in all_[2]}
     assert amounts == {("touch", 0, 0, "{}"), ("lost", 0, 0, "{}")}
 
@@ -195,7 +197,7 @@ def test_a_worker_that_was_overtaken_settles_nothing(tmp_path, monkeypatch):
             again = queue.take(office.context)
         assert again.attempts == 2
         queue.settle(office.context, stale)
-        assert queue._queued_again(office.context, stale)
+        assert queue._requeue(office.context, stale)
         assert office.read(asked)["state"] == "running"
 
 
@@ -226,7 +228,7 @@ def worked(folder, monkeypatch, **changes):
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(SLOW_START)
     limits = []
-    usual = loop._begun
+    usual = loop._start_slot
 
     def begun(context, process, taken):
         started = usual(context, process, taken)  # the job waits to be told when its slot ends
@@ -236,7 +238,7 @@ def worked(folder, monkeypatch, **changes):
     with monkeypatch.context() as patch, open_office(folder, slot_s=SHORT_S, **changes) as office:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
         patch.setattr(loop, "REST_S", 0.0)
-        patch.setattr(loop, "_begun", begun)
+        patch.setattr(loop, "_start_slot", begun)
         request = office.ask()
         assert office.approve(request).status_code == 200
         loop.work(office.context, once=True)

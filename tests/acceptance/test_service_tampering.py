@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from discreet.cli.main import run
 from discreet.errors import BudgetError, VerificationError
-from discreet.service.access.digests import sealed
+from discreet.service.access.digests import keyed_digest
 from discreet.service.app import create_app
 from discreet.service.context import open_context
 from discreet.service.schemas import KeyIn
@@ -123,7 +123,7 @@ def _seal(office, id_):
     change(
         office,
         "UPDATE decisions SET seal = :seal WHERE request = :id",
-        seal=sealed(WRONG, "decision", *rest, str(found.entry)),
+        seal=keyed_digest(WRONG, "decision", *rest, str(found.entry)),
         id=id_,
     )
 
@@ -161,7 +161,7 @@ def test_changed_after_approval(office, what, monkeypatch):
     before = row_of(office, id_)
     TAMPERED[what](office, id_)
     opened = []
-    monkeypatch.setattr(job, "_opened", lambda *_: opened.append(1))
+    monkeypatch.setattr(job, "_open_table", lambda *_: opened.append(1))
     assert office.work().id == id_
     found = office.call("cora", "GET", f"/requests/{id_}").json()
     assert (opened, found["state"], found["code"]) == ([], "failed", "changed_after_approval")
@@ -192,7 +192,7 @@ def test_a_forged_approval(office, monkeypatch):
         id=waiting.id,
     )
     change(office, "UPDATE requests SET seq = -1 WHERE id = :id", id=waiting.id)
-    monkeypatch.setattr(job, "_opened", lambda *_: pytest.fail("it was opened"))
+    monkeypatch.setattr(job, "_open_table", lambda *_: pytest.fail("it was opened"))
     assert office.work().id == waiting.id
     found = row_of(office, waiting.id)
     assert (found.state, found.code) == ("failed", "changed_after_approval")

@@ -35,13 +35,13 @@ def login(
       discreet remote login https://statistics.example.org
     """
     client = importlib.import_module("discreet.client.remote")  # loads httpx2, which no other command waits for
-    kept = importlib.import_module("discreet.client.login_store")
+    logins = importlib.import_module("discreet.client.login_store")
     address = importlib.import_module("discreet.client.address")
     place = address.checked_url(url, insecure=insecure)
-    key = address.checked_key(_key(key_file, kept.KEY_ENVIRONMENT))
+    key = address.checked_key(_key(key_file, logins.KEY_ENVIRONMENT))
     with client.Remote(place, key, insecure=insecure) as remote:
         who = remote.me()
-    path = kept.keep(kept.Login(place, key, insecure))
+    path = logins.save(logins.Login(place, key, insecure))
     result(f"You are {who['name']} ({who['role']}) at {place}.")
     say(f"Address and key are kept in {path}, which nobody else may read. `discreet remote logout` forgets them.")
 

@@ -95,7 +95,7 @@ def hand_over(remote: "Remote", request: "RemoteRequest", how: How, *, wait: boo
     """Wait for a request's outcome, and print and write its release; without one, say how to go on."""
     try:
         with _looking(how.quiet) as told:
-            release = remote.wait(request.id, None if wait else 0.0, told=told)
+            release = remote.wait(request.id, None if wait else 0.0, progress=told)
     except (KeyboardInterrupt, WaitingError):
         _go_on(remote, request.id, how)
         raise typer.Exit(WAITING) from None

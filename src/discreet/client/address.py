@@ -22,7 +22,7 @@ def checked_url(url: str, *, insecure: bool = False) -> str:
     parts = _split(url)
     if parts.username is not None or parts.query or parts.fragment:
         raise InvalidParameterError("A service's address must be a host and a path alone. Leave out name, query and #.")
-    if parts.scheme == "http" and not is_here(parts.hostname or "") and not insecure:
+    if parts.scheme == "http" and not is_loopback(parts.hostname or "") and not insecure:
         raise InvalidParameterError(
             f"A key must be sent over HTTPS, but the address is http://{parts.hostname}. Give an https:// address, or "
             "insecure (--insecure), which shows the key and all releases to whoever is on the way."
@@ -30,11 +30,8 @@ def checked_url(url: str, *, insecure: bool = False) -> str:
     return url.strip().rstrip("/")
 
 
-def is_here(host: str) -> bool:
-    """Tell whether a host is this machine.
-
-    No name but localhost is trusted to be.
-    """
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine; of names, localhost alone is trusted to be."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -42,23 +39,20 @@ def is_here(host: str) -> bool:
 
 
 def checked_key(key: str) -> str:
-    """Return a key as it can be sent.
-
-    Without blanks around it.
-    """
-    found = key.strip()
-    if not _KEY.fullmatch(found):
+    """Return a key without blanks around it, if it can be sent."""
+    stripped = key.strip()
+    if not _KEY.fullmatch(stripped):
         raise InvalidParameterError("A key must be one word, as the service showed it, but this is none. Copy it anew.")
-    return found
+    return stripped
 
 
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url.strip())
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        good = False
-    if not good or not url.strip().isprintable() or " " in url.strip():
+        is_valid = False
+    if not is_valid or not url.strip().isprintable() or " " in url.strip():
         raise InvalidParameterError(
             f"A service's address must begin with https://, but url={url[:100]!r}. Ask who runs the service."
         )

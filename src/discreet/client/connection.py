@@ -1,10 +1,10 @@
-"""Calls to a service: over TLS, with a key, and again where a call can be repeated without asking twice."""
+"""Calls to a service: over TLS, with a key, and repeated where that cannot ask twice."""
 
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from discreet.client.address import checked_key, checked_url, is_here
+from discreet.client.address import checked_key, checked_url, is_loopback
 from discreet.client.problems import error_of
 from discreet.errors import InvalidParameterError, ServiceError
 
@@ -16,47 +16,22 @@ except ModuleNotFoundError:
 MOST_TRIES = 5
 TIMEOUT_S = 120.0
 LONGEST_PAUSE_S = 60.0
-_BUSY = 429
-_PASSING = frozenset({502, 503, 504})
+_TOO_MANY_REQUESTS = 429
+_GATEWAY_ERRORS = frozenset({502, 503, 504})
 """Answers of a proxy whose server is away: whether the call arrived is not known."""
 
 
 class Answer(NamedTuple):
-    """What a service answered.
-
-    Parameters
-    ----------
-    content : bytes
-        As it came.
-    media_type : str
-        Without its parameters.
-    """
+    """What a service answered."""
 
     content: bytes
-    media_type: str
+    media_type: str  # without its parameters
 
 
 class Connection:
-    """A way to a service.
+    """A connection to a service, with a key or with None for what is open to everybody.
 
-    Parameters
-    ----------
-    url : str
-        Of the service.
-    key : str or None
-        Whose key; None for what is open to everybody.
-    insecure : bool
-        Accept HTTP to another machine.
-    timeout_s : float
-        How long to wait for an answer, in seconds.
-    transport : httpx2.BaseTransport, optional
-        Instead of the network, for tests.
-    pause : callable
-        Sleeps so many seconds.
-
-    Notes
-    -----
-    Redirections are not followed: a key is for one address.
+    Redirections are not followed: a key is for one address. `transport` and `pause` are for tests.
     """
 
     def __init__(
@@ -71,12 +46,12 @@ class Connection:
     ) -> None:
         self.url = checked_url(url, insecure=insecure)
         headers = {} if key is None else {"Authorization": f"Bearer {checked_key(key)}"}
-        here = is_here(httpx2.URL(self.url).host)
+        is_local = is_loopback(httpx2.URL(self.url).host)
         self._client = httpx2.Client(
             base_url=f"{self.url}/v1/",
             headers=headers | {"User-Agent": "discreet"},
             timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
-            trust_env=not here,  # a proxy is for what is elsewhere
+            trust_env=not is_local,  # a proxy is for what is elsewhere
             transport=transport,
         )
         self._pause = pause
@@ -92,37 +67,39 @@ class Connection:
         *,
         body: Any = None,
         query: Mapping[str, Any] | None = None,
-        once: str | None = None,
+        idempotency_key: str | None = None,
         repeatable: bool | None = None,
     ) -> Answer:
         """Make a call, some times over if it does not get through."""
-        again = repeatable if repeatable is not None else method != "POST" or once is not None
-        request = self._request(method, path, body, query, once)
-        for tried in range(1, MOST_TRIES + 1):
-            pause_s = min(0.5 * 2.0 ** (tried - 1), LONGEST_PAUSE_S)
+        may_repeat = repeatable if repeatable is not None else method != "POST" or idempotency_key is not None
+        request = self._request(method, path, body, query, idempotency_key)
+        for attempt in range(1, MOST_TRIES + 1):
+            pause_s = min(0.5 * 2.0 ** (attempt - 1), LONGEST_PAUSE_S)
             try:
                 response = self._client.send(request)
             except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:  # nothing was sent
-                if tried == MOST_TRIES:
+                if attempt == MOST_TRIES:
                     raise self._unreachable(error) from None
             except httpx2.RequestError as error:
-                if tried == MOST_TRIES or not again:
+                if attempt == MOST_TRIES or not may_repeat:
                     raise self._unreachable(error) from None
             else:
                 status = response.status_code
-                if tried == MOST_TRIES or not (status == _BUSY or (again and status in _PASSING)):
+                if attempt == MOST_TRIES or not (
+                    status == _TOO_MANY_REQUESTS or (may_repeat and status in _GATEWAY_ERRORS)
+                ):
                     return self._answer(response)
-                pause_s = _asked_pause(response, pause_s)
+                pause_s = _retry_after_s(response, pause_s)
             self._pause(pause_s)
         raise AssertionError  # the last try returns or raises
 
     def _request(
-        self, method: str, path: str, body: Any, query: Mapping[str, Any] | None, once: str | None
+        self, method: str, path: str, body: Any, query: Mapping[str, Any] | None, idempotency_key: str | None
     ) -> httpx2.Request:
-        given = {name: value for name, value in (query or {}).items() if value is not None}
-        headers = {} if once is None else {"Idempotency-Key": once}
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         try:
-            return self._client.build_request(method, path, json=body, params=given or None, headers=headers)
+            return self._client.build_request(method, path, json=body, params=parameters or None, headers=headers)
         except (TypeError, ValueError) as error:
             raise InvalidParameterError(
                 f"A request must hold what JSON can, but {error}. Give numbers, words and lists."
@@ -155,7 +132,7 @@ def _json(response: httpx2.Response) -> Any:
         return None
 
 
-def _asked_pause(response: httpx2.Response, usual_s: float) -> float:
-    """How long the service asks to be left alone, within reason."""
-    asked = response.headers.get("retry-after", "")
-    return min(float(asked), LONGEST_PAUSE_S) if asked.isascii() and asked.isdigit() else usual_s
+def _retry_after_s(response: httpx2.Response, usual_s: float) -> float:
+    """Return the seconds that the service asks to wait (Retry-After), within reason."""
+    retry_after = response.headers.get("retry-after", "")
+    return min(float(retry_after), LONGEST_PAUSE_S) if retry_after.isascii() and retry_after.isdigit() else usual_s

@@ -12,42 +12,29 @@ from discreet.files import read_text
 
 SCHEMA = "discreet/login@1"
 URL_ENVIRONMENT, KEY_ENVIRONMENT = "DISCREET_URL", "DISCREET_KEY"
-"""Environment variables that come before what is kept."""
+"""Environment variables, which come before the stored login."""
 
 
 @dataclass(frozen=True)
 class Login:
-    """Where a service is, and who asks there.
-
-    Parameters
-    ----------
-    url : str
-        Of the service.
-    key : str
-        Of the person; it is not shown.
-    insecure : bool
-        Whether HTTP to another machine is accepted.
-    """
+    """Where a service is, and a person's key there; `insecure` accepts HTTP to another machine."""
 
     url: str
     key: str = field(repr=False)
     insecure: bool = False
 
 
-def keep(login: Login) -> Path:
-    """Keep a login, in the place of an earlier one.
-
-    The file, which its owner alone can read.
-    """
+def save(login: Login) -> Path:
+    """Write a login to a file that its owner alone can read, and return its path."""
     path = _file()
-    beside = path.with_name(f".{path.name}.new")
+    temporary = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside.unlink(missing_ok=True)
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        temporary.unlink(missing_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump({"schema": SCHEMA, **asdict(login)}, file)
-        beside.replace(path)
+        temporary.replace(path)
     except OSError as error:
         reason = (error.strerror or "it failed").lower()
         raise InvalidParameterError(
@@ -57,11 +44,8 @@ def keep(login: Login) -> Path:
     return path
 
 
-def kept() -> Login:
-    """Return the login that is kept, or that the environment names.
-
-    Address and key.
-    """
+def load() -> Login:
+    """Return the login of the environment, or else of the file."""
     url, key = os.environ.get(URL_ENVIRONMENT), os.environ.get(KEY_ENVIRONMENT)
     if url and key:
         return Login(url, key)
@@ -73,8 +57,8 @@ def kept() -> Login:
     if path.stat().st_mode & 0o077:
         raise InvalidParameterError(f"The file of a key must be closed to others, but {path} is not: chmod 600 {path}")
     try:
-        found = json.loads(read_text(path, "login"))
-        login = Login(str(found["url"]), str(found["key"]), found.get("insecure") is True)
+        fields = json.loads(read_text(path, "login"))
+        login = Login(str(fields["url"]), str(fields["key"]), fields.get("insecure") is True)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InvalidParameterError(
             f"The file of a login must be one that `discreet remote login` wrote, but {path} is not. Log in anew."
@@ -83,14 +67,11 @@ def kept() -> Login:
 
 
 def forget() -> bool:
-    """Forget the login that is kept.
-
-    Whether there was one.
-    """
+    """Delete the stored login, and tell whether there was one."""
     path = _file()
-    was = path.exists()
+    existed = path.exists()
     path.unlink(missing_ok=True)
-    return was
+    return existed
 
 
 def _file() -> Path:

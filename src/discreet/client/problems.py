@@ -1,4 +1,4 @@
-"""A service's problems (RFC 9457) as the errors that they were there."""
+"""A service's problems (RFC 9457) as the errors that the service raised."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -39,17 +39,14 @@ KINDS: dict[str, type[DiscreetError]] = {
     "not-ready": UnreachableError,
     "too-many-requests": TooManyRequestsError,
 }
-"""Names of kinds, and what they are on this side."""
+"""The error of each kind of problem."""
 
 PREFIX = "urn:discreet:problem:"
 MOST_TEXT = 2000
 
 
 def error_of(value: Any, status: int) -> DiscreetError:
-    """Return the error that a service answered with.
-
-    With the service's own text.
-    """
+    """Return the error that a service answered with, in the service's own text."""
     if not isinstance(value, Mapping) or not isinstance(value.get("detail"), str):
         return ServiceError(f"A service must say what is wrong, but it answered {status} without. Ask who runs it.")
     kind = str(value.get("type", "")).removeprefix(PREFIX)
@@ -60,11 +57,11 @@ def error_of(value: Any, status: int) -> DiscreetError:
 
 
 def _text(value: Mapping[str, Any]) -> str:
-    """The service's words, and where a body was wrong."""
-    found = value.get("errors")
-    places = [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-    told = "; ".join(f"{one.get('place')}: {one.get('problem')}" for one in places[:5])
-    return (str(value["detail"]) + (f" ({told})" if told else ""))[:MOST_TEXT]
+    """Return the service's text, with the fields that were wrong."""
+    errors = value.get("errors")
+    places = [place for place in errors if isinstance(place, Mapping)] if isinstance(errors, list) else []
+    details = "; ".join(f"{place.get('place')}: {place.get('problem')}" for place in places[:5])
+    return (str(value["detail"]) + (f" ({details})" if details else ""))[:MOST_TEXT]
 
 
 def _amount(value: Any) -> Fraction:

@@ -7,7 +7,7 @@ from discreet.client.admin_calls import AdminCalls
 from discreet.client.analyst_calls import AnalystCalls
 from discreet.client.connection import TIMEOUT_S, Connection
 from discreet.client.curator_calls import CuratorCalls
-from discreet.client.login_store import Login, kept
+from discreet.client.login_store import Login, load
 from discreet.errors import InvalidParameterError
 
 
@@ -51,7 +51,7 @@ class Remote(AnalystCalls, CuratorCalls, AdminCalls):
     ) -> None:
         if url is None and key is not None:
             raise InvalidParameterError("A key is for one service, so url must be given with it. Give both, or none.")
-        login = kept() if url is None or key is None else Login(url, key, insecure)
+        login = load() if url is None or key is None else Login(url, key, insecure)
         if url is not None and login.url != url.strip().rstrip("/"):  # never another service's key
             raise InvalidParameterError("A key must be given with the address of its service. Give url and key.")
         super().__init__(Connection(login.url, login.key, insecure=login.insecure or insecure, timeout_s=timeout_s))

@@ -139,10 +139,7 @@ _FAILURES: dict[str | None, tuple[type[DiscreetError], str]] = {
 
 
 def error_of_outcome(request: RemoteRequest) -> DiscreetError:
-    """Return why a request has no release.
-
-    WaitingError while one may still come.
-    """
+    """Return why a request has no release; WaitingError while one may still come."""
     if request.is_open:
         return WaitingError(f"A request must be released to be read, but id={request.id} is {request.state}.")
     if request.state == "failed" and request.code == "no_result":
@@ -150,10 +147,10 @@ def error_of_outcome(request: RemoteRequest) -> DiscreetError:
     if request.state == "failed":
         kind, text = _FAILURES.get(request.code, (ServiceError, f"The request failed: {request.code}."))
         return kind(text)
-    said = request.decision
-    if request.state == "rejected" and said is not None:
-        why = f": {said.comment}" if said.comment else ""
-        return PolicyError(f"A request must be approved, but {said.by} rejected id={request.id}{why}")
+    decision = request.decision
+    if request.state == "rejected" and decision is not None:
+        why = f": {decision.comment}" if decision.comment else ""
+        return PolicyError(f"A request must be approved, but {decision.by} rejected id={request.id}{why}")
     return ConflictError(f"A request must not be {request.state} to be answered, but id={request.id} is.")
 
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from discreet.errors import TooManyRequestsError
 from discreet.service import api, pages, problems
 from discreet.service.access.guard import address_of, check_guarded
-from discreet.service.access.limits import Limits
+from discreet.service.access.limits import RateLimits
 from discreet.service.call_limits import limit_quick
 from discreet.service.context import Context, open_context
 from discreet.service.logs import log
@@ -21,7 +21,7 @@ from discreet.service.settings import Settings
 V1 = "/v1"
 
 MOST_BYTES = 1 << 20
-"""Of a call's body."""
+"""The largest body of a call."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -46,10 +46,7 @@ _PROBLEMS = {
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return a server.
-
-    To be run by uvicorn.
-    """
+    """Return the server, which uvicorn runs."""
     app = FastAPI(
         title="Discreet",
         version=version("discreet"),
@@ -59,7 +56,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         openapi_url=f"{V1}/openapi.json",
     )
-    app.state.limits = Limits(settings.rate_per_minute)
+    app.state.limits = RateLimits(settings.rate_per_minute)
     described: dict[int | str, dict[str, Any]] = {
         status: {"model": Problem, "description": text} for status, text in _PROBLEMS.items()
     }
@@ -67,22 +64,22 @@ def create_app(settings: Settings) -> FastAPI:
     for router in api.ROUTERS:
         v1.include_router(router)
     app.include_router(v1)
-    app.openapi = _described(app.openapi)  # type: ignore[method-assign]
+    app.openapi = _with_problem_type(app.openapi)  # type: ignore[method-assign]
     problems.handle(app)
     pages.add_pages(app)
-    app.middleware("http")(_around)
+    app.middleware("http")(_middleware)
     check_guarded(app)
     return app
 
 
-def _described(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    """Say of which type problems are: FastAPI takes every model for plain JSON."""
+def _with_problem_type(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Give problems their media type in the OpenAPI description: FastAPI takes every model for plain JSON."""
 
-    def made() -> dict[str, Any]:
-        found = make()
+    def describe() -> dict[str, Any]:
+        description = make()
         answers = (
             answer
-            for methods in found["paths"].values()
+            for methods in description["paths"].values()
             for call in methods.values()
             for status, answer in call["responses"].items()
             if status >= "400"
@@ -90,9 +87,9 @@ def _described(make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any
         for answer in answers:
             if "application/json" in answer.get("content", {}):
                 answer["content"][problems.MEDIA_TYPE] = answer["content"].pop("application/json")
-        return found
+        return description
 
-    return made
+    return describe
 
 
 def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
@@ -109,35 +106,35 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
     return lifespan
 
 
-async def _around(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Refuse what is too large, answer what went wrong, add the headers, count and log."""
-    response = await _answered(request, call)
+async def _middleware(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Limit calls, turn errors into problems, add the headers, count and log."""
+    response = await _respond(request, call)
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
-    route = _template(request)
+    route = _route_template(request)
     count_call(request.method, route, response.status_code)
     actor = getattr(request.state, "actor", "-")
     log("call", method=request.method, route=route, status=response.status_code, actor=actor)
     return response
 
 
-async def _answered(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+async def _respond(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
     length = request.headers.get("content-length", "0")
     if request.headers.get("transfer-encoding") or not length.isdigit() or int(length) > MOST_BYTES:
-        told = f"A body must have a length of at most {MOST_BYTES}."
-        return pages.worded(request, problems.problem(413, "too-large", told))
+        detail = f"A body must have a length of at most {MOST_BYTES}."
+        return pages.problem_for(request, problems.problem(413, "too-large", detail))
     try:
         request.app.state.limits.check(f"address {address_of(request)}")
         return await call(request)
     except TooManyRequestsError as error:
-        return pages.worded(request, problems.problem(429, "too-many-requests", str(error)))
-    except Exception as error:  # its text could hold anything: only its kind is told
+        return pages.problem_for(request, problems.problem(429, "too-many-requests", str(error)))
+    except Exception as error:  # its text could hold anything: only its kind is logged
         log("error", kind=type(error).__name__)
-        return pages.worded(request, problems.problem(500, "internal", problems.INTERNAL))
+        return pages.problem_for(request, problems.problem(500, "internal", problems.INTERNAL))
 
 
-def _template(request: Request) -> str:
-    """The route without its arguments, which stand in no log."""
-    found = request.scope.get("route")
+def _route_template(request: Request) -> str:
+    """Return the route without its arguments, which stand in no log."""
+    route = request.scope.get("route")
     prefix = V1 if request.url.path.startswith(f"{V1}/") else ""
-    return "-" if found is None else f"{prefix}{found.path}"
+    return "-" if route is None else f"{prefix}{route.path}"

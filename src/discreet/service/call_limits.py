@@ -1,4 +1,4 @@
-"""How many calls are worked on at once: few, in the order in which they came, and slow ones apart from quick ones."""
+"""Limits on concurrent calls: few threads, first come first served, and separate ones for slow routes."""
 
 import asyncio
 import threading
@@ -28,20 +28,20 @@ _gone: ContextVar[threading.Event | None] = ContextVar("gone", default=None)
 
 
 def caller_is_gone() -> bool:
-    """Tell whether whoever made the call that is worked on here has left, where that is looked after."""
+    """Tell whether the caller of the route that runs has disconnected, where that is watched."""
     event = _gone.get()
     return event is not None and event.is_set()
 
 
 def _call_of(arguments: tuple[object, ...]) -> Request | None:
-    """Find the call among what a route is given: as itself, or as what a page was visited with."""
+    """Return the HTTP request among a route's arguments: itself, or that of a page's visit."""
     calls = (value if isinstance(value, Request) else getattr(value, "request", None) for value in arguments)
     return next((call for call in calls if isinstance(call, Request)), None)
 
 
 @asynccontextmanager
 async def _watched(call: Request | None) -> AsyncIterator[None]:
-    """Look whether the caller is still there, for threads to hear of it by `caller_is_gone`."""
+    """Watch whether the caller disconnects, which threads ask by `caller_is_gone`."""
     if call is None:
         yield
         return
@@ -57,50 +57,39 @@ async def _watched(call: Request | None) -> AsyncIterator[None]:
 
 
 async def _watch(call: Request, event: threading.Event) -> None:
-    # The body was read, so what comes next is the end. `is_disconnected` does not hear it behind a middleware.
+    # The body was read, so the next message is the end. `is_disconnected` misses it behind a middleware.
     while (await call.receive())["type"] != "http.disconnect":
         pass
     event.set()
 
 
-class Apart:
-    """Marks routes that take seconds: no quick call waits for them, and not too many are worked on at once.
-
-    Parameters
-    ----------
-    name : str
-        Of the kind of work; each kind has threads of its own.
-    threads : int
-        How many.
-    """
+class SlowRoutes:
+    """Marks routes that take seconds: they have threads of their own, so that no quick call waits for them."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._limiter: RunVar[CapacityLimiter] = RunVar(name)  # each event loop has one of its own
         self._threads = threads
 
     def __call__(self, route: Callable[P, R]) -> Callable[P, R]:
-        """Return a route that is worked on apart.
-
-        Async, with the same signature.
-        """
+        """Return an async route of the same signature that runs in these threads."""
 
         @wraps(route)
-        async def apart(*args: P.args, **kwargs: P.kwargs) -> R:
+        async def limited(*args: P.args, **kwargs: P.kwargs) -> R:
             async with _watched(_call_of((*args, *kwargs.values()))):
-                return await to_thread.run_sync(partial(route, *args, **kwargs), limiter=self._here())
+                return await to_thread.run_sync(partial(route, *args, **kwargs), limiter=self._loop_limiter())
 
-        return apart  # type: ignore[return-value]  # FastAPI awaits it
+        return limited  # type: ignore[return-value]  # FastAPI awaits it
 
-    def _here(self) -> CapacityLimiter:
-        found = self._limiter.get(None)
-        if found is None:
-            found = CapacityLimiter(self._threads)
-            self._limiter.set(found)
-        return found
+    def _loop_limiter(self) -> CapacityLimiter:
+        limiter = self._limiter.get(None)
+        if limiter is None:
+            limiter = CapacityLimiter(self._threads)
+            self._limiter.set(limiter)
+        return limiter
 
 
-simulations = Apart("simulations", 24)
-"""Whose threads wait for processes and turns: more than `simulation.run` lets wait."""
-reports = Apart("reports", 2)
-providers = Apart("providers", 2)
-"""Calls to another server, which may let one wait before anybody has signed in."""
+simulations = SlowRoutes("simulations", 24)
+"""Their threads wait for processes and turns: more of them than `simulation.run` lets wait."""
+reports = SlowRoutes("reports", 2)
+providers = SlowRoutes("providers", 2)
+"""Calls to the sign-on provider, which may be slow."""

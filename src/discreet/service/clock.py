@@ -5,27 +5,19 @@ from datetime import UTC, datetime, timedelta
 
 
 def now(after_s: float = 0.0) -> str:
-    """Return the time.
-
-    Such as "2026-01-31T09:30:00.000Z".
-    """
+    """Return the time, such as "2026-01-31T09:30:00.000Z"."""
     return _text(datetime.now(UTC) + timedelta(seconds=after_s))
 
 
 def slot_end(length_s: float, tick_s: float) -> str:
-    """Return the end of a slot that begins now: the first tick after its length.
-
-    A time that no row decides.
-    """
+    """Return the end of a slot that begins now: the first tick after its length, which no row decides."""
+    # ceil((now + length) / tick): the time shows the public tick alone, not how long anything took.
     ticks = math.ceil((datetime.now(UTC).timestamp() + length_s) / tick_s)
     return _text(datetime.fromtimestamp(ticks * tick_s, UTC))
 
 
 def seconds_until(time: str) -> float:
-    """Return how long it is until a time.
-
-    In seconds; negative when it is past.
-    """
+    """Return the seconds until a time; negative when it is past."""
     return (datetime.fromisoformat(time) - datetime.now(UTC)).total_seconds()
 
 

@@ -14,4 +14,4 @@ MEANING = {
     "Nothing was charged; ask its curator.",
     NOT_STARTED: "The computation could not begin. Nothing was charged; try again, or ask who runs the service.",
 }
-"""What people read."""
+"""The text that people read."""

@@ -1,4 +1,4 @@
-"""What every verb of the service works on: settings, the ledger, and the rows beside it."""
+"""What every use case works on: settings, the ledger, and the rows beside it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,40 +7,25 @@ from dataclasses import dataclass
 from discreet import workflow
 from discreet.database import Database
 from discreet.service.settings import Settings
-from discreet.service.simulation.run import Limits, Simulations
+from discreet.service.simulation.run import ResourceLimits, Simulations
 from discreet.service.store.revisions import open_database
 
 
 @dataclass(frozen=True)
 class Context:
-    """An open service.
-
-    Parameters
-    ----------
-    settings : Settings
-        How it is set up.
-    ledger : Ledger
-        The budget.
-    database : Database
-        The service's own rows, in the same database.
-    simulations : Simulations
-        Of accuracy; one server's.
-    """
+    """An open service."""
 
     settings: Settings
     ledger: workflow.Ledger
-    database: Database
+    database: Database  # the service's own rows, in the ledger's database
     simulations: Simulations
 
 
 @contextmanager
 def open_context(settings: Settings, *, pooled: bool = False) -> Iterator[Context]:
-    """Open the database of a service, and refuse a restored copy.
-
-    Until the end of the block.
-    """
+    """Open the database of a service until the end of the block, and refuse a restored copy."""
     with workflow.Ledger(settings.database, witness=settings.witness, pooled=pooled) as ledger:
-        limits = Limits(settings.simulation_mb, settings.simulation_s)
+        limits = ResourceLimits(settings.simulation_mb, settings.simulation_s)
         database = open_database(settings.database, pooled=pooled)
         try:
             yield Context(settings, ledger, database, Simulations(limits))

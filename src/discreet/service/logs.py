@@ -17,5 +17,5 @@ def log(event: str, **fields: Any) -> None:
     unlisted = fields.keys() - FIELDS
     if unlisted:
         raise KeyError(f"A log line must have listed fields alone, but {sorted(unlisted)} are not.")
-    told = {name: value if isinstance(value, int) else str(value)[:200] for name, value in fields.items()}
-    sys.stderr.write(json.dumps({"time": now(), "event": event, **told}) + "\n")
+    values = {name: value if isinstance(value, int) else str(value)[:200] for name, value in fields.items()}
+    sys.stderr.write(json.dumps({"time": now(), "event": event, **values}) + "\n")

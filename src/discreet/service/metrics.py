@@ -5,7 +5,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 REGISTRY = CollectorRegistry()
-"""Of this process alone: nothing of the machine, the memory or the processor."""
+"""Metrics of calls and requests alone: none of the machine, the memory or the processor."""
 
 _calls = Counter("discreet_calls", "Calls by route and status", ["method", "route", "status"], registry=REGISTRY)
 _requests = Gauge("discreet_requests", "Requests by state", ["state"], registry=REGISTRY)

@@ -42,7 +42,7 @@ STATUS: tuple[tuple[type[DiscreetError], int, str], ...] = (
     (TooManyRequestsError, 429, "too-many-requests"),
     (DiscreetError, 500, "internal"),
 )
-"""The first type that fits counts."""
+"""The first type of which an error is an instance counts."""
 
 NOT_READY = "The service is not ready to answer. Nothing was half-done; try again, or ask who runs it."
 INTERNAL = "Something went wrong in the service. Nothing was half-done; try again, or ask who runs it."
@@ -50,18 +50,12 @@ MEDIA_TYPE = "application/problem+json"
 
 
 def status_of(error: Exception) -> tuple[int, str]:
-    """Return the status of an error and the name of its kind.
-
-    500 for what is not ours.
-    """
+    """Return the status of an error and the name of its kind; 500 for what is not ours."""
     return next(((status, kind) for cls, status, kind in STATUS if isinstance(error, cls)), (500, "internal"))
 
 
-def told_of(error: Exception) -> str:
-    """Return what callers are told of an error.
-
-    Its own text where it is the caller's; a constant where it is the service's.
-    """
+def public_message(error: Exception) -> str:
+    """Return an error's own text where it is the caller's, and a constant where it is the service's."""
     status, _ = status_of(error)
     return str(error) if status < 500 else NOT_READY if status == 503 else INTERNAL
 
@@ -69,10 +63,7 @@ def told_of(error: Exception) -> str:
 def problem(
     status: int, kind: str, detail: str, errors: list[dict[str, str]] | None = None, **more: Any
 ) -> JSONResponse:
-    """Return a problem as a response.
-
-    Never with what was sent.
-    """
+    """Return a problem as a response, which never repeats what was sent."""
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:discreet:problem:{kind}", "title": title, "status": status, "detail": detail, **more}
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {"Retry-After": "60"} if status == 429 else {}
@@ -90,17 +81,17 @@ def handle(app: FastAPI) -> None:
             log("error", kind=type(error).__name__)
         amounts = ("requested", "remaining") if isinstance(error, BudgetExceededError) else ()
         more: dict[str, Any] = {name: float(getattr(error, name)) for name in amounts}
-        return problem(status, kind, told_of(error), **more)
+        return problem(status, kind, public_message(error), **more)
 
     @app.exception_handler(RequestValidationError)
     def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         # Messages alone: the input could be anything, of any size.
-        places = [{"place": ".".join(map(str, one["loc"])), "problem": one["msg"]} for one in error.errors()[:20]]
+        places = [{"place": ".".join(map(str, entry["loc"])), "problem": entry["msg"]} for entry in error.errors()[:20]]
         return problem(422, "invalid-request", "The call must follow the API's description; see errors.", places)
 
     @app.exception_handler(HTTPException)
     def _http(_: Request, error: HTTPException) -> JSONResponse:
         kind = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        found = problem(error.status_code, kind, str(error.detail))
-        found.headers.update(error.headers or {})
-        return found
+        response = problem(error.status_code, kind, str(error.detail))
+        response.headers.update(error.headers or {})
+        return response

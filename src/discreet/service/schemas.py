@@ -1,4 +1,4 @@
-"""What the API takes and gives, as it stands in its OpenAPI description."""
+"""The bodies of calls and responses, as the OpenAPI description has them."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from discreet.accounting.guarantee import MAX_EPSILON, MIN_EPSILON
 from discreet.service.access.roles import Role
 
 MOST_TEXT = 65_536
-"""Characters of JSON in a free part of a body; names of columns stand apart."""
+"""The most characters of JSON in a free-form part of a body; names of columns do not count."""
 
 
 def _plain(value: JsonValue) -> JsonValue:
@@ -32,19 +32,19 @@ def _short(value: JsonValue) -> JsonValue:
     return value
 
 
-_STEERING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
-"""Characters that steer terminals and databases, or turn the direction in which people read."""
+_CONTROL_CHARACTERS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+"""Characters that control terminals and databases, or the direction of a text."""
 
-Free = Annotated[dict[str, JsonValue], AfterValidator(_plain), AfterValidator(_short)]
+FreeForm = Annotated[dict[str, JsonValue], AfterValidator(_plain), AfterValidator(_short)]
 """Parameters and the like, whose names and meanings belong to a method."""
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$")]
-"""Of accounts, projects and data sets: nothing that a page, a path or a spreadsheet would take for something else."""
+"""The name of an account, project or data set: of no meaning to pages, paths and spreadsheets."""
 Column = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Line = Annotated[str, Field(max_length=200, pattern=rf"^[^\t\n\r{_STEERING}]*$")]
-Prose = Annotated[str, Field(max_length=1000, pattern=rf"^[^{_STEERING}]*$")]
+Line = Annotated[str, Field(max_length=200, pattern=rf"^[^\t\n\r{_CONTROL_CHARACTERS}]*$")]
+Prose = Annotated[str, Field(max_length=1000, pattern=rf"^[^{_CONTROL_CHARACTERS}]*$")]
 Amount = Annotated[float, Field(ge=float(MIN_EPSILON), le=MAX_EPSILON, allow_inf_nan=False, description="nats")]
 Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 State = Literal["waiting", "approved", "running", "released", "failed", "rejected", "withdrawn"]
@@ -55,7 +55,7 @@ MethodName = Literal[
 
 
 Id = Annotated[str, Field(pattern=r"^[a-z2-7]{8,32}$")]
-"""Of requests and keys, as `workflow.token` makes them."""
+"""The id of a request or key, as `workflow.token` makes it."""
 
 
 class _Body(BaseModel):
@@ -170,7 +170,7 @@ class PlanIn(_Body):
     target: Column
     candidates: Annotated[list[Column] | None, Field(max_length=100_000)] = None
     parameters: Annotated[
-        Free,
+        FreeForm,
         Field(
             description="of the method, such as epsilon", json_schema_extra={"properties": workflow.ranges_as_schema()}
         ),
@@ -196,7 +196,7 @@ class RequestIn(PlanIn):
 
     project: Name
     purpose: Annotated[Prose, Field(description="why, for who decides")] = ""
-    chosen: Annotated[Free | None, Field(description="how the method was chosen, from public facts")] = None
+    chosen: Annotated[FreeForm | None, Field(description="how the method was chosen, from public facts")] = None
 
 
 class DecisionIn(_Body):
@@ -312,7 +312,7 @@ class KeyOut(_Body):
     key: Annotated[str | None, Field(description="only once, when it was made")] = None
 
 
-class DeedOut(_Body):
+class AuditEntryOut(_Body):
     """One line of the audit."""
 
     seq: int
@@ -344,10 +344,10 @@ class RequestPage(Page):
     items: list[RequestOut]
 
 
-class DeedPage(Page):
+class AuditPage(Page):
     """Lines of the audit, the newest first."""
 
-    items: list[DeedOut]
+    items: list[AuditEntryOut]
 
 
 class EntryPage(Page):

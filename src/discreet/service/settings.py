@@ -52,7 +52,7 @@ class SignOn(BaseModel):
 
 
 def _root(value: object) -> object:
-    """A private folder, or the URL of a database, without the password that a web process must not know."""
+    """Return a private folder, or the URL of a database, without the password that a web process must not know."""
     if not isinstance(value, str) or "://" not in value:
         return Path(value) if isinstance(value, str) else value
     scheme, _, rest = value.partition("://")
@@ -131,23 +131,23 @@ class Settings(BaseModel):
 
     @field_validator("pepper")
     @classmethod
-    def _long_enough(cls, pepper: SecretBytes) -> SecretBytes:
+    def _check_pepper(cls, pepper: SecretBytes) -> SecretBytes:
         if len(pepper.get_secret_value()) < _LEAST_PEPPER:
             raise ValueError(f"must have at least {_LEAST_PEPPER} bytes")
         return pepper
 
     @model_validator(mode="after")
-    def _roots_apart(self) -> Self:
+    def _check_roots(self) -> Self:
         private = [root.resolve() for root in self.private.values() if isinstance(root, Path)]
         for path in (path.resolve() for path in self.public.values()):
-            if any(path == one or path.is_relative_to(one) or one.is_relative_to(path) for one in private):
+            if any(path == folder or path.is_relative_to(folder) or folder.is_relative_to(path) for folder in private):
                 raise ValueError("a public folder must lie apart from every private one")
         return self
 
     @model_validator(mode="after")
-    def _cookies_safe(self) -> Self:
-        here = (urlsplit(self.url).hostname or "") in ("127.0.0.1", "localhost", "::1")
-        if not self.secure_cookies and not here:
+    def _check_cookies(self) -> Self:
+        is_local = (urlsplit(self.url).hostname or "") in ("127.0.0.1", "localhost", "::1")
+        if not self.secure_cookies and not is_local:
             raise ValueError("secure_cookies may be false for a url on this machine alone")
         return self
 
@@ -158,42 +158,39 @@ class Settings(BaseModel):
 
 
 def read_settings(path: Path) -> Settings:
-    """Read the file that sets a service up.
-
-    Checked.
-    """
+    """Read and check the file that sets a service up."""
     try:
-        given = yaml.safe_load(read_text(path, "service"))
+        values = yaml.safe_load(read_text(path, "service"))
     except yaml.YAMLError:
         raise InvalidParameterError(f"The service file must be YAML, but {path} is not.") from None
-    if not isinstance(given, dict) or given.pop("schema", None) != SCHEMA:
+    if not isinstance(values, dict) or values.pop("schema", None) != SCHEMA:
         raise InvalidParameterError(f"The service file must begin with `schema: {SCHEMA}`, but {path} does not.")
     folder = path.absolute().parent
-    pepper = given.pop("pepper_file", None)
+    pepper = values.pop("pepper_file", None)
     if not isinstance(pepper, str):
         raise InvalidParameterError(f"The service file must name a pepper_file, but {path} does not.")
-    given["pepper"] = read_text(folder / pepper, "pepper").strip().encode()
+    values["pepper"] = read_text(folder / pepper, "pepper").strip().encode()
     if (folder / pepper).stat().st_mode & 0o007:
         raise InvalidParameterError(
             f"The pepper must be a secret, but everybody on this machine can read {pepper}. Do: chmod o-rwx {pepper}"
         )
-    sign_on = given.get("sign_on")
+    sign_on = values.get("sign_on")
     if isinstance(sign_on, dict) and isinstance(sign_on.get("client_secret_file"), str):
         secret = read_text(folder / sign_on.pop("client_secret_file"), "client's secret")
-        given["sign_on"] = sign_on | {"client_secret": secret.strip()}
+        values["sign_on"] = sign_on | {"client_secret": secret.strip()}
     for name in ("private", "public"):
-        if isinstance(given.get(name), dict):
-            given[name] = {key: _beside(folder, str(value)) for key, value in given[name].items()}
+        if isinstance(values.get(name), dict):
+            values[name] = {key: _relative_to(folder, str(value)) for key, value in values[name].items()}
     for name in ("witness", "database"):
-        if isinstance(given.get(name), str):
-            given[name] = _beside(folder, given[name])
+        if isinstance(values.get(name), str):
+            values[name] = _relative_to(folder, values[name])
     try:
-        return Settings.model_validate(given)
+        return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise InvalidParameterError(f"The service file {path} must be right, but {place}: {first['msg']}.") from None
 
 
-def _beside(folder: Path, place: str) -> str:
+def _relative_to(folder: Path, place: str) -> str:
     return place if re.match(r"[A-Za-z][A-Za-z0-9+]*://", place) else str(folder / place)

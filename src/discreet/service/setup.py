@@ -19,7 +19,7 @@ from discreet.workflow import demo
 FILE_NAME = "service.yaml"
 DATABASE = "discreet.sqlite"
 SETUP = "setup"
-"""The actor of what is done before anybody can sign in."""
+"""The actor of the audit before anybody can sign in."""
 
 _FILE = f"""\
 schema: {SCHEMA}
@@ -40,25 +40,14 @@ _DEMO = "demo: true                         # each start gives the accounts new 
 
 @dataclass(frozen=True)
 class SetUp:
-    """A service that was set up.
-
-    Parameters
-    ----------
-    file : Path
-        The service file.
-    passwords : dict of str to str
-        Of the accounts that were made, shown this once.
-    """
+    """The service file of a service that was set up, and the new passwords, which are shown this once."""
 
     file: Path
     passwords: dict[str, str]
 
 
 def set_up(folder: Path, *, slot_s: int = 60, is_demo: bool = False, database: str = DATABASE) -> SetUp:
-    """Write the service file and the pepper, make the folders, and the first admin.
-
-    With the admin's password.
-    """
+    """Write the service file and the pepper, make the folders, and the first admin with a password."""
     file = folder / FILE_NAME
     if file.exists():
         raise InvalidParameterError(f"A service must be set up once, but {file} exists. Give another folder.")
@@ -74,23 +63,20 @@ def set_up(folder: Path, *, slot_s: int = 60, is_demo: bool = False, database: s
         pepper.write(workflow.token(40) + "\n")
     place = database if database == DATABASE else json.dumps(database)
     values = {"DATABASE": place, "SECURE": str(not is_demo).lower(), "SLOT": str(slot_s)}
-    text = re.sub("|".join(values), lambda found: values[found[0]], _FILE)
+    text = re.sub("|".join(values), lambda match: values[match[0]], _FILE)
     write_whole(file, text + (_DEMO if is_demo else ""))
     file.chmod(0o600)  # the database's URL may hold a password
     return SetUp(file, _add(file, {"admin": Role.ADMIN}))
 
 
 def set_up_demo(folder: Path) -> SetUp:
-    """Set up a service to try out: one person of each role, a table, a cap, a project.
-
-    With the passwords, new ones for a demonstration that is used again.
-    """
+    """Set up a service to try out: one person of each role, a table, a cap, a project; passwords are new each time."""
     file = folder / FILE_NAME
     if file.exists() and not read_settings(file).demo:
         raise InvalidParameterError(f"A demonstration must have a folder of its own, but {folder} holds a service.")
     if file.exists():
         return SetUp(file, _renew(file))
-    made = set_up(folder, slot_s=10, is_demo=True)
+    service = set_up(folder, slot_s=10, is_demo=True)
     passwords = _add(file, {"analyst": Role.ANALYST, "curator": Role.CURATOR, "auditor": Role.AUDITOR})
     demo.write_demo(folder / "private")
     curator = Principal("curator", Role.CURATOR)
@@ -100,24 +86,24 @@ def set_up_demo(folder: Path) -> SetUp:
         datasets.register(context, curator, DatasetIn(metadata=metadata.to_dict(), source=Source(data=place)))
         datasets.grant(context, curator, metadata.dataset, CapIn(epsilon=demo.CAP, delta=demo.DELTA_CAP))
         people.set_members(context, curator, "demo", MembersIn(members=["analyst"]))
-        part = AllotmentIn(epsilon=demo.CAP * 2 / 3, delta=demo.DELTA_CAP)
-        datasets.allot(context, curator, metadata.dataset, "demo", part)
-    return SetUp(file, made.passwords | passwords)
+        allotment = AllotmentIn(epsilon=demo.CAP * 2 / 3, delta=demo.DELTA_CAP)
+        datasets.allot(context, curator, metadata.dataset, "demo", allotment)
+    return SetUp(file, service.passwords | passwords)
 
 
 def _add(file: Path, accounts: dict[str, Role]) -> dict[str, str]:
     with open_context(read_settings(file)) as context:
-        made = {
+        users = {
             name: people.add_account(context, SETUP, UserIn(name=name, role=role)) for name, role in accounts.items()
         }
-    return {name: user.password or "" for name, user in made.items()}
+    return {name: user.password or "" for name, user in users.items()}
 
 
 def _renew(file: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+    passwords: dict[str, str] = {}
     with open_context(read_settings(file)) as context:
         for user in people.accounts(context):
-            found[user.name] = workflow.token(10)
+            passwords[user.name] = workflow.token(10)
             who = Principal(SETUP, Role.ADMIN)
-            people.change_account(context, who, user.name, UserChange(password=found[user.name]))
-    return found
+            people.change_account(context, who, user.name, UserChange(password=passwords[user.name]))
+    return passwords

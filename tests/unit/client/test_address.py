@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.client.address import checked_key, checked_url, is_here
+from discreet.client.address import checked_key, checked_url, is_loopback
 from discreet.errors import InvalidParameterError
 
 GOOD = [
@@ -53,7 +53,7 @@ def test_addresses_that_are_not(url):
 def test_an_address_that_somebody_insists_on():
     """HTTP elsewhere must be asked for by name."""
     assert checked_url("http://10.0.0.1:8000", insecure=True) == "http://10.0.0.1:8000"
-    assert not is_here("10.0.0.1")
+    assert not is_loopback("10.0.0.1")
 
 
 @pytest.mark.parametrize("key", ["", " ", "two words", "a\nb", "caf\u00e9", "a" * 300])

@@ -52,7 +52,9 @@ GATEWAY = httpx2.Response(502, text="<html>", headers={"content-type": "text/htm
 def test_a_request_is_sent_again_with_the_same_key(trouble):
     """Whatever is in the way, a request that carries a key is repeated with that key until it is answered."""
     wire = Wire(trouble, trouble, {"id": "x"})
-    assert wire.connection().call("POST", "requests", body={"a": 1}, once="word-0001").content == b'{"id":"x"}'
+    assert (
+        wire.connection().call("POST", "requests", body={"a": 1}, idempotency_key="word-0001").content == b'{"id":"x"}'
+    )
     assert [call.headers["idempotency-key"] for call in wire.calls] == ["word-0001"] * 3
     assert {call.content for call in wire.calls} == {b'{"a":1}'}
     assert {call.headers["authorization"] for call in wire.calls} == {f"Bearer {KEY}"}

@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from tests.office import PASSWORD, open_office, settings_of
 
 from discreet.errors import NotSignedInError, TooManyRequestsError
-from discreet.service.access import digests, entry
+from discreet.service.access import authentication, digests
 from discreet.service.access.roles import Role
 from discreet.service.context import open_context
 from discreet.service.store import users
@@ -28,7 +28,7 @@ def context(tmp_path, monkeypatch):
     monkeypatch.setattr(digests, "_hasher", QUICK)
     for part in ("private", "public"):
         (tmp_path / part).mkdir()
-    digests._nobodys.cache_clear()
+    digests._dummy_hash.cache_clear()
     with open_context(settings_of(tmp_path)) as opened:
         with opened.database.write() as connection:
             for name, password in (("ann", PASSWORD), ("abe", PASSWORD), ("without", None), ("gone", PASSWORD)):
@@ -36,13 +36,13 @@ def context(tmp_path, monkeypatch):
                 users.add(connection, name, Role.ANALYST, name, hashed, None)
             users.change(connection, "gone", disabled=True)
         yield opened
-    digests._nobodys.cache_clear()
+    digests._dummy_hash.cache_clear()
 
 
 def outcome(context, name, address, password=PASSWORD):
     """How a try to sign in ends."""
     try:
-        return entry.prove(context, name, password, address) and "in"
+        return authentication.check_password(context, name, password, address) and "in"
     except TooManyRequestsError:
         return "too many"
     except NotSignedInError:
@@ -53,10 +53,10 @@ def outcome(context, name, address, password=PASSWORD):
 @pytest.mark.parametrize("is_limited", [True, False], ids=["limited", "control"])
 def test_tries_are_counted_for_each_kind(context, monkeypatch, kind, is_limited):
     """Each limit holds alone, and refuses the right password too; without it, which is the control, none is refused."""
-    assert set(entry.MOST_FAILURES) == set(TRIES)
-    assert max(entry.MOST_FAILURES.values()) <= 200
+    assert set(authentication.MOST_FAILURES) == set(TRIES)
+    assert max(authentication.MOST_FAILURES.values()) <= 200
     for name in TRIES:
-        monkeypatch.setitem(entry.MOST_FAILURES, name, 3 if is_limited and name == kind else NO_LIMIT)
+        monkeypatch.setitem(authentication.MOST_FAILURES, name, 3 if is_limited and name == kind else NO_LIMIT)
     before, refused, others = TRIES[kind]
     assert [outcome(context, *attempt, password="wrong") for attempt in before] == ["wrong"] * 3  # noqa: S106
     assert outcome(context, *refused) == ("too many" if is_limited else "in")
@@ -99,8 +99,10 @@ def test_a_name_that_is_not_there_takes_the_same_work(context, monkeypatch):
 
 def test_a_shortcut_for_unknown_names_is_flagged(context, monkeypatch):
     """Control: where a name without a hash is refused at once, the works differ."""
-    usual = digests.fits
-    monkeypatch.setattr(entry, "fits", lambda password, stored: stored is not None and usual(password, stored))
+    usual = digests.verify_password
+    monkeypatch.setattr(
+        authentication, "verify_password", lambda password, stored: stored is not None and usual(password, stored)
+    )
     works = [work_of(context, monkeypatch, name) for name in NAMES]
     assert [len(work) for work in works] == [1, 0, 0, 0]
 

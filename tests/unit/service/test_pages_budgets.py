@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.service.pages.budgets import Standing, timeline
+from discreet.service.pages.budgets import RemainingBudget, timeline
 from discreet.service.schemas import AllotmentOut, BudgetOut, EntryOut
 
 
@@ -27,12 +27,12 @@ def entry(seq, kind, epsilon=0.0, **changes):
 
 def test_what_is_left_is_the_smaller_of_cap_and_part():
     """A request may cost what both its data set and its project have left."""
-    assert Standing(account(epsilon_left=3), part(1)).left == 1
-    assert Standing(account(epsilon_left=0.5), part(1)).left == 0.5
-    assert Standing(account(epsilon_left=3), None).left == 3
-    assert Standing(account(epsilon_left=3), part(1)).fits(1)
-    assert not Standing(account(epsilon_left=3), part(1)).fits(1.0001)
-    assert Standing(account(epsilon_left=0, accounting="zcdp"), None).fits(5)
+    assert RemainingBudget(account(epsilon_left=3), part(1)).left == 1
+    assert RemainingBudget(account(epsilon_left=0.5), part(1)).left == 0.5
+    assert RemainingBudget(account(epsilon_left=3), None).left == 3
+    assert RemainingBudget(account(epsilon_left=3), part(1)).covers(1)
+    assert not RemainingBudget(account(epsilon_left=3), part(1)).covers(1.0001)
+    assert RemainingBudget(account(epsilon_left=0, accounting="zcdp"), None).covers(5)
 
 
 def test_the_line_rises_and_falls_as_the_ledger_says():

@@ -4,15 +4,15 @@ import pytest
 from markupsafe import Markup
 
 from discreet.errors import InvalidParameterError
-from discreet.service.pages.forms import filled
-from discreet.service.pages.views import html, shown
+from discreet.service.pages.forms import validated
+from discreet.service.pages.views import html, visible_text
 from discreet.service.schemas import CapIn, DecisionIn, KeyIn, Place, UserIn
 
 
 def test_empty_fields_are_left_out():
     """An empty field keeps its default, as in a call that does not name it."""
-    assert filled(CapIn, epsilon="0.5", delta="", accounting=None) == CapIn(epsilon=0.5)
-    assert filled(KeyIn, label="a", days="").days == 90
+    assert validated(CapIn, epsilon="0.5", delta="", accounting=None) == CapIn(epsilon=0.5)
+    assert validated(KeyIn, label="a", days="").days == 90
 
 
 @pytest.mark.parametrize(
@@ -29,22 +29,22 @@ def test_empty_fields_are_left_out():
 def test_what_is_wrong_is_named(model, values, told):
     """The field and its mistake are told in words, and what was typed is not repeated."""
     with pytest.raises(InvalidParameterError) as found:
-        filled(model, **values)
+        validated(model, **values)
     assert told in str(found.value)
     assert "x" * 50 not in str(found.value)
 
 
 def test_what_cannot_be_seen_is_written_out():
     """Marks that turn a text's direction or cannot be seen are told; lines stay, and our markup is not touched."""
-    assert shown("a\u202eb\x00c\nd") == "a\\u202eb\\x00c\nd"
-    assert shown(Markup("<b>")) == Markup("<b>")
-    assert shown(1.5) == 1.5
+    assert visible_text("a\u202eb\x00c\nd") == "a\\u202eb\\x00c\nd"
+    assert visible_text(Markup("<b>")) == Markup("<b>")
+    assert visible_text(1.5) == 1.5
 
 
 def test_texts_are_escaped():
     """Whatever is put into a page is text, also between quotes."""
     text = "<script>alert(1)</script>\"'&"
-    page = html("problem", 404, visit=None, problem=text, title=text, told=text)
+    page = html("problem", 404, visit=None, problem=text, title=text, message=text)
     body = bytes(page.body).decode()
     assert "<script>" not in body
     assert body.count("&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&amp;") == 4

@@ -11,8 +11,8 @@ import pytest
 from discreet import errors
 from discreet.cli import serve
 from discreet.service import clock
-from discreet.service.access.digests import fits, hash_password, same, sealed
-from discreet.service.access.limits import Limits
+from discreet.service.access.digests import hash_password, keyed_digest, same_secret, verify_password
+from discreet.service.access.limits import RateLimits
 from discreet.service.logs import FIELDS, log
 from discreet.service.problems import status_of
 
@@ -39,17 +39,17 @@ def test_a_seal_depends_on_pepper_purpose_and_the_cut_between_parts():
     """No two things have one seal: neither another secret, nor another use, nor the same letters cut elsewhere."""
     pepper = b"a pepper of twenty bytes"
     made = [
-        sealed(pepper, "key", "ab", "c"),
-        sealed(pepper, "key", "a", "bc"),
-        sealed(pepper, "key", "abc"),
-        sealed(pepper, "session", "ab", "c"),
-        sealed(pepper + b"!", "key", "ab", "c"),
-        sealed(pepper, "key", "ab", "c", ""),
-        sealed(pepper, "key2:ab", "c"),
+        keyed_digest(pepper, "key", "ab", "c"),
+        keyed_digest(pepper, "key", "a", "bc"),
+        keyed_digest(pepper, "key", "abc"),
+        keyed_digest(pepper, "session", "ab", "c"),
+        keyed_digest(pepper + b"!", "key", "ab", "c"),
+        keyed_digest(pepper, "key", "ab", "c", ""),
+        keyed_digest(pepper, "key2:ab", "c"),
     ]
     assert len(set(made)) == len(made)
-    assert same(made[0], sealed(pepper, "key", "ab", "c"))
-    assert not same(made[0], made[1])
+    assert same_secret(made[0], keyed_digest(pepper, "key", "ab", "c"))
+    assert not same_secret(made[0], made[1])
 
 
 @pytest.mark.slow
@@ -58,11 +58,11 @@ def test_a_password_is_kept_as_argon2id_and_nothing_fits_an_account_without_one(
     kept = hash_password("correct horse")
     assert kept.startswith("$argon2id$")
     assert kept != hash_password("correct horse")
-    assert fits("correct horse", kept)
-    assert not fits("wrong horse", kept)
-    assert not fits("", None)
-    assert not fits("anything", None)
-    assert not fits("anything", "no hash")
+    assert verify_password("correct horse", kept)
+    assert not verify_password("wrong horse", kept)
+    assert not verify_password("", None)
+    assert not verify_password("anything", None)
+    assert not verify_password("anything", "no hash")
 
 
 def test_the_log_writes_listed_fields_alone(capsys):
@@ -79,7 +79,7 @@ def test_the_log_writes_listed_fields_alone(capsys):
 
 def test_calls_a_minute_are_counted_for_each_caller():
     """The call beyond the limit is refused; another caller's is not."""
-    limits = Limits(3)
+    limits = RateLimits(3)
     for _ in range(3):
         limits.check("one")
     with pytest.raises(errors.TooManyRequestsError):

@@ -63,10 +63,10 @@ def test_what_was_decided_stays(place, name):
         _furnish(connection)
         connection.execute(schema.requests.insert().values(_request("waiting")))
         connection.execute(table.insert().values(ROWS[name]))
-    deeds = [table.update().values({next(iter(table.columns)).name: table.columns[0]}), table.delete()]
-    for deed in deeds:
+    statements = [table.update().values({next(iter(table.columns)).name: table.columns[0]}), table.delete()]
+    for statement in statements:
         with pytest.raises(UnreachableError, match="append-only"), database.write() as connection:
-            connection.execute(deed)
+            connection.execute(statement)
     with database.read() as connection:
         assert len(connection.execute(table.select()).all()) == 1
     database.close()

@@ -108,7 +108,7 @@ def here(there: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def provider(there: Provider) -> Provider:
     """The provider, as it should be."""
     there.claims, there.discovery, there.asked, there.signed = {}, {}, {}, signed_well
-    sign_on._known.clear()
+    sign_on._metadata_cache.clear()
     return there
 
 
@@ -281,7 +281,7 @@ def test_an_attempt_that_took_too_long(office, provider, monkeypatch):
     kept = office.client.cookies["discreet-sign-on"]
     office.client.cookies.clear()
     office.client.cookies.set("discreet-sign-on", kept)  # whatever the browser thinks of its age
-    later = time.time() + sign_on.PATIENCE_S + 1
+    later = time.time() + sign_on.TIMEOUT_S + 1
     monkeypatch.setattr("discreet.service.access.sign_on.time.time", lambda: later)
     answer = come_back(office, query)
     assert answer.status_code == 403

@@ -122,8 +122,8 @@ def test_who_has_left_waits_no_more():
     """Its place in the queue is free, and its turn is another's; so it is with who waits too long."""
     with crowd(1, 1, 1) as people:
         people.come("ann")
-        for patience_s, is_gone, error in ((PATIENCE_S, lambda: True, ConflictError), (0, here, TooManyRequestsError)):
-            with pytest.raises(error), people.turns.turn("abe", patience_s, is_gone):
+        for timeout_s, is_gone, error in ((PATIENCE_S, lambda: True, ConflictError), (0, here, TooManyRequestsError)):
+            with pytest.raises(error), people.turns.turn("abe", timeout_s, is_gone):
                 pytest.fail("its turn came")
         people.come("eve")
         people.end("ann", 2)

@@ -36,6 +36,6 @@ def test_tables_of_database_files(monkeypatch, tmp_path):
     monkeypatch.setattr(workflow, "open_table", lambda *given: seen.append(given))
     context = SimpleNamespace(settings=SimpleNamespace(private={"tables": tmp_path}))
     places = [{"root": "tables", "path": "people.duckdb", "table": name} for name in ("values", "targets")]
-    job._opened(context, SimpleNamespace(metadata=None), {"data": places[0], "targets": places[1]})
+    job._open_table(context, SimpleNamespace(metadata=None), {"data": places[0], "targets": places[1]})
     path = Path(tmp_path / "people.duckdb").resolve()
     assert seen == [(path, None, "values", path, "targets")]

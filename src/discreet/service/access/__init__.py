@@ -1,1 +1,1 @@
-"""Who is asking, and whether they may: keys, passwords, sessions, roles, limits."""
+"""Authentication and authorization: keys, passwords, sessions, roles, limits."""

@@ -1,4 +1,4 @@
-"""How often somebody may call."""
+"""Rate limits."""
 
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
@@ -7,24 +7,14 @@ from limits.strategies import MovingWindowRateLimiter
 from discreet.errors import TooManyRequestsError
 
 
-class Limits:
-    """Calls a minute, of each account and from each address.
-
-    Parameters
-    ----------
-    per_minute : int
-        The most.
-
-    Notes
-    -----
-    Kept in memory: each server process counts for itself.
-    """
+class RateLimits:
+    """Calls a minute, of each account and from each address; each server process counts for itself."""
 
     def __init__(self, per_minute: int) -> None:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._most = RateLimitItemPerMinute(per_minute)
 
-    def check(self, whom: str) -> None:
+    def check(self, caller: str) -> None:
         """Count a call."""
-        if not self._limiter.hit(self._most, whom):
+        if not self._limiter.hit(self._most, caller):
             raise TooManyRequestsError(f"There may be {self._most.amount} calls a minute. Try again in a minute.")

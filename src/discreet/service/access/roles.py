@@ -14,7 +14,7 @@ class Role(StrEnum):
 
 
 EVERYONE = frozenset(Role)
-"""Whoever is signed in."""
+"""All who are signed in."""
 
 READERS = frozenset({Role.ANALYST, Role.CURATOR, Role.AUDITOR})
 """Those who may see data sets' metadata, budgets and releases: not those who only keep the service running."""
@@ -22,21 +22,11 @@ READERS = frozenset({Role.ANALYST, Role.CURATOR, Role.AUDITOR})
 
 @dataclass(frozen=True)
 class Principal:
-    """Who is asking.
-
-    Parameters
-    ----------
-    name : str
-        The account.
-    role : Role
-        What it may do.
-    until : str or None
-        When the key ends that was shown; None for a session.
-    """
+    """Who is asking: an account and its role."""
 
     name: str
     role: Role
-    until: str | None = None
+    until: str | None = None  # when the key ends that was sent; None for a session
 
     @property
     def sees_all(self) -> bool:

@@ -20,16 +20,16 @@ from joserfc.jwk import KeySet
 
 from discreet import workflow
 from discreet.errors import ForbiddenError
-from discreet.service.access import entry
-from discreet.service.access.digests import same, sealed
+from discreet.service.access import authentication
+from discreet.service.access.digests import keyed_digest, same_secret
 from discreet.service.context import Context
 from discreet.service.logs import log
 from discreet.service.settings import SignOn
 from discreet.service.store import audit, users
 
 RETURN_PATH = "/sign-on/return"
-PATIENCE_S = 600
-"""How long somebody may take at the provider."""
+TIMEOUT_S = 600
+"""Seconds that a person has to sign in at the provider."""
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures by a key that the provider alone has: none, and what a client's secret signs, are not among them."""
@@ -37,76 +37,62 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 _SCOPES = {"email": "openid email", "preferred_username": "openid profile"}
 _MOST_BYTES = 1 << 20
 _LEEWAY_S = 60
-_KNOWN_S = 300.0
-_known: dict[str, tuple[float, dict[str, Any]]] = {}
-"""Where providers have their doors, for a few minutes."""
+_METADATA_AGE_S = 300.0
+_metadata_cache: dict[str, tuple[float, dict[str, Any]]] = {}
+"""The provider's metadata, and until when they hold, by issuer."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """Somebody who was sent to the provider and is to come back; a cookie of their browser holds it, sealed.
+    """A sign-in at the provider; a cookie of the browser holds it, sealed."""
 
-    Parameters
-    ----------
-    state, nonce, verifier : str
-        What nobody can guess: that the answer is to this browser, the token for this answer, the code for this server.
-    next : str
-        Where the browser wanted to go.
-    until : int
-        When it is over, in seconds since 1970.
-    """
-
-    state: str
-    nonce: str
-    verifier: str
-    next: str
-    until: int
+    state: str  # that the answer is to this browser
+    nonce: str  # that the token is for this answer
+    verifier: str  # that the code is for this server (PKCE)
+    next: str  # where the browser wanted to go
+    until: int  # seconds since 1970
 
 
 def begin(context: Context, next_: str) -> tuple[str, str]:
-    """Return where the provider signs people in, and the cookie to come back with.
-
-    An address of the provider, and the cookie's text.
-    """
-    asked = _settings(context)
-    attempt = Attempt(workflow.token(), workflow.token(), workflow.token(40), next_, int(time.time()) + PATIENCE_S)
+    """Return the address at which the provider signs people in, and the text of the cookie to come back with."""
+    provider = _settings(context)
+    attempt = Attempt(workflow.token(), workflow.token(), workflow.token(40), next_, int(time.time()) + TIMEOUT_S)
     query = {
         "response_type": "code",
-        "client_id": asked.client_id,
+        "client_id": provider.client_id,
         "redirect_uri": _return_address(context),
-        "scope": _SCOPES.get(asked.claim, "openid"),
+        "scope": _SCOPES.get(provider.claim, "openid"),
         "state": attempt.state,
         "nonce": attempt.nonce,
         "code_challenge": _base64(hashlib.sha256(attempt.verifier.encode()).digest()),
         "code_challenge_method": "S256",
     }
-    door = _address(_doors(asked), "authorization_endpoint")
-    return f"{door}{'&' if '?' in door else '?'}{urlencode(query)}", _closed(context, attempt)
+    endpoint = _address(_provider_metadata(provider), "authorization_endpoint")
+    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}", _seal_attempt(context, attempt)
 
 
 def finish(context: Context, cookie: str, answer: Mapping[str, str]) -> tuple[str, str]:
-    """Check what the provider says, and open a session for the account that is meant.
-
-    The session's token, and where the browser wanted to go.
-    """
-    asked = _settings(context)
-    attempt = _opened(context, cookie)
-    if attempt is None or not same(answer.get("state", ""), attempt.state):
-        raise _refused("state", "This sign-in was not begun in this browser, or too long ago. Begin again.")
-    if answer.get("iss", asked.issuer) != asked.issuer:
-        raise _refused("issuer")
+    """Check the provider's answer, open a session for its account, and return the token and where to go next."""
+    provider = _settings(context)
+    attempt = _unseal_attempt(context, cookie)
+    if attempt is None or not same_secret(answer.get("state", ""), attempt.state):
+        raise _refusal("state", "This sign-in was not begun in this browser, or too long ago. Begin again.")
+    if answer.get("iss", provider.issuer) != provider.issuer:
+        raise _refusal("issuer")
     if "error" in answer or not answer.get("code"):
-        raise _refused("declined", "Your organization did not sign you in. Begin again, or ask there.")
-    doors = _doors(asked)
-    token = _exchanged(context, asked, doors, answer["code"], attempt)
-    subject = _subject(asked, _claims(asked, doors, token, attempt.nonce))
+        raise _refusal("declined", "Your organization did not sign you in. Begin again, or ask there.")
+    metadata = _provider_metadata(provider)
+    token = _exchange_code(context, provider, metadata, answer["code"], attempt)
+    subject = _subject(provider, _claims(provider, metadata, token, attempt.nonce))
     with context.database.read() as connection:
-        user = users.of_subject(connection, subject)
+        user = users.find_by_subject(connection, subject)
     if user is None:
         with context.database.write() as connection:
-            audit.note(connection, "-", "sign-in failed", sealed(context.settings.secret, "subject", subject)[:16])
-        raise _refused("account", f"No account here is yours. Ask an admin for one, with the subject {subject}.")
-    return entry.open_session(context, user.name), attempt.next
+            audit.record(
+                connection, "-", "sign-in failed", keyed_digest(context.settings.secret, "subject", subject)[:16]
+            )
+        raise _refusal("account", f"No account here is yours. Ask an admin for one, with the subject {subject}.")
+    return authentication.open_session(context, user.name), attempt.next
 
 
 def _settings(context: Context) -> SignOn:
@@ -115,8 +101,8 @@ def _settings(context: Context) -> SignOn:
     return context.settings.sign_on
 
 
-def _refused(kind: str, text: str = "Your organization's answer does not fit. Begin again, or ask an admin.") -> Any:
-    """The log says which check failed, for who runs the service; whoever signs in need not know."""
+def _refusal(kind: str, text: str = "Your organization's answer does not fit. Begin again, or ask an admin.") -> Any:
+    """Return an error and log its kind: who runs the service reads which check failed, who signs in need not know."""
     log("sign-on refused", kind=kind)
     return ForbiddenError(text)
 
@@ -128,14 +114,14 @@ def _return_address(context: Context) -> str:
 # ---- the cookie
 
 
-def _closed(context: Context, attempt: Attempt) -> str:
+def _seal_attempt(context: Context, attempt: Attempt) -> str:
     text = _base64(json.dumps(asdict(attempt)).encode())
-    return f"{text}.{sealed(context.settings.secret, 'sign on', text)}"
+    return f"{text}.{keyed_digest(context.settings.secret, 'sign on', text)}"
 
 
-def _opened(context: Context, cookie: str) -> Attempt | None:
+def _unseal_attempt(context: Context, cookie: str) -> Attempt | None:
     text, _, seal = cookie.partition(".")
-    if not same(seal, sealed(context.settings.secret, "sign on", text)):
+    if not same_secret(seal, keyed_digest(context.settings.secret, "sign on", text)):
         return None
     attempt = Attempt(**json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))))
     return attempt if attempt.until >= time.time() else None
@@ -148,46 +134,47 @@ def _base64(value: bytes) -> str:
 # ---- the provider
 
 
-def _doors(asked: SignOn) -> dict[str, Any]:
-    """What the provider says of itself."""
-    until, found = _known.get(asked.issuer, (0.0, {}))
+def _provider_metadata(provider: SignOn) -> dict[str, Any]:
+    """Return the provider metadata (OpenID Connect Discovery), cached for a few minutes."""
+    until, metadata = _metadata_cache.get(provider.issuer, (0.0, {}))
     if until < time.monotonic():
-        address = _safe(f"{asked.issuer.rstrip('/')}/.well-known/openid-configuration")
-        found = _json(lambda client: client.get(address))
-        if found.get("issuer") != asked.issuer:
-            raise _refused("discovery")
-        _known[asked.issuer] = (time.monotonic() + _KNOWN_S, found)
-    return found
+        address = _safe(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+        metadata = _json(lambda client: client.get(address))
+        if metadata.get("issuer") != provider.issuer:
+            raise _refusal("discovery")
+        _metadata_cache[provider.issuer] = (time.monotonic() + _METADATA_AGE_S, metadata)
+    return metadata
 
 
-def _exchanged(context: Context, asked: SignOn, doors: Mapping[str, Any], code: str, attempt: Attempt) -> str:
-    """The token for the code, which only this server can ask for."""
-    secret = asked.client_secret.get_secret_value()
+def _exchange_code(context: Context, provider: SignOn, metadata: Mapping[str, Any], code: str, attempt: Attempt) -> str:
+    """Exchange the code for the id token, which only this server can."""
+    secret = provider.client_secret.get_secret_value()
     form = {
         "grant_type": "authorization_code",
         "code": code,
         "redirect_uri": _return_address(context),
         "code_verifier": attempt.verifier,
     }
-    ways = doors.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-    login: tuple[str, str] | None = (quote(asked.client_id, safe=""), quote(secret, safe=""))
-    if "client_secret_basic" not in ways:
-        form, login = {**form, "client_id": asked.client_id, "client_secret": secret}, None
-    door = _address(doors, "token_endpoint")
-    found = _json(lambda client: client.post(door, data=form, auth=login or httpx2.USE_CLIENT_DEFAULT))
-    if not isinstance(found.get("id_token"), str):
-        raise _refused("token")
-    return str(found["id_token"])
+    auth_methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    # RFC 6749, 2.3.1: id and secret are form-encoded before they go into the Basic header.
+    login: tuple[str, str] | None = (quote(provider.client_id, safe=""), quote(secret, safe=""))
+    if "client_secret_basic" not in auth_methods:
+        form, login = {**form, "client_id": provider.client_id, "client_secret": secret}, None
+    endpoint = _address(metadata, "token_endpoint")
+    tokens = _json(lambda client: client.post(endpoint, data=form, auth=login or httpx2.USE_CLIENT_DEFAULT))
+    if not isinstance(tokens.get("id_token"), str):
+        raise _refusal("token")
+    return str(tokens["id_token"])
 
 
-def _claims(asked: SignOn, doors: Mapping[str, Any], token: str, nonce: str) -> dict[str, Any]:
-    """What the token says, once its signature, issuer, audience, time and nonce fit."""
-    address = _address(doors, "jwks_uri")
+def _claims(provider: SignOn, metadata: Mapping[str, Any], token: str, nonce: str) -> dict[str, Any]:
+    """Return the claims of a token whose signature, issuer, audience, time and nonce are valid."""
+    address = _address(metadata, "jwks_uri")
     keys = _json(lambda client: client.get(address))
     registry = jwt.JWTClaimsRegistry(
         leeway=_LEEWAY_S,
-        iss={"essential": True, "value": asked.issuer},
-        aud={"essential": True, "value": asked.client_id},
+        iss={"essential": True, "value": provider.issuer},
+        aud={"essential": True, "value": provider.client_id},
         exp={"essential": True},
         iat={"essential": True},
         nonce={"essential": True, "value": nonce},
@@ -197,47 +184,48 @@ def _claims(asked: SignOn, doors: Mapping[str, Any], token: str, nonce: str) -> 
         claims = dict(jwt.decode(token, KeySet.import_key_set(keys), algorithms=ALGORITHMS).claims)  # type: ignore[arg-type]
         registry.validate(claims)
     except (JoseError, ValueError, TypeError, KeyError) as error:
-        raise _refused(type(error).__name__) from None
+        raise _refusal(type(error).__name__) from None
+    # OpenID Connect Core 3.1.3.7, 4 and 5: a token for several clients must name this one in azp.
     audience = claims["aud"]
     is_shared = isinstance(audience, list) and len(audience) > 1
-    if claims.get("azp", None if is_shared else asked.client_id) != asked.client_id:
-        raise _refused("azp")
+    if claims.get("azp", None if is_shared else provider.client_id) != provider.client_id:
+        raise _refusal("azp")
     return claims
 
 
-def _subject(asked: SignOn, claims: Mapping[str, Any]) -> str:
-    found = claims.get(asked.claim)
-    if not isinstance(found, str) or not 0 < len(found) <= 200 or not found.isprintable():
-        raise _refused("claim")
-    if asked.claim == "email" and claims.get("email_verified") is not True:
-        raise _refused("email", "Your organization must have verified your e-mail address, but it has not.")
-    return found
+def _subject(provider: SignOn, claims: Mapping[str, Any]) -> str:
+    subject = claims.get(provider.claim)
+    if not isinstance(subject, str) or not 0 < len(subject) <= 200 or not subject.isprintable():
+        raise _refusal("claim")
+    if provider.claim == "email" and claims.get("email_verified") is not True:
+        raise _refusal("email", "Your organization must have verified your e-mail address, but it has not.")
+    return subject
 
 
 def _json(call: Any) -> dict[str, Any]:
-    """The provider's answer."""
+    """Return the JSON object that the provider answers with."""
     try:
         with httpx2.Client(timeout=10.0, follow_redirects=False) as client:
             response = call(client)
-        found = response.json() if response.is_success and len(response.content) <= _MOST_BYTES else None
+        document = response.json() if response.is_success and len(response.content) <= _MOST_BYTES else None
     except (httpx2.HTTPError, ValueError):
-        found = None
-    if not isinstance(found, dict):
-        raise _refused("provider", "Your organization's sign-in does not answer. Try again later.")
-    return found
+        document = None
+    if not isinstance(document, dict):
+        raise _refusal("provider", "Your organization's sign-in does not answer. Try again later.")
+    return document
 
 
-def _address(doors: Mapping[str, Any], name: str) -> str:
-    return _safe(str(doors.get(name, "")))
+def _address(metadata: Mapping[str, Any], name: str) -> str:
+    return _safe(str(metadata.get(name, "")))
 
 
 def _safe(address: str) -> str:
-    """Refuse what others could read or change on the way."""
+    """Return an address of HTTPS, or of this machine; refuse any that others could read or change."""
     parts = urlsplit(address)
     try:
-        is_here = ipaddress.ip_address(parts.hostname or "").is_loopback
+        is_loopback = ipaddress.ip_address(parts.hostname or "").is_loopback
     except ValueError:
-        is_here = parts.hostname == "localhost"
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_here):
-        raise _refused("address", "Single sign-on must be over HTTPS, but it is not. Ask who runs the service.")
+        is_loopback = parts.hostname == "localhost"
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback):
+        raise _refusal("address", "Single sign-on must be over HTTPS, but it is not. Ask who runs the service.")
     return address

@@ -3,4 +3,4 @@
 from discreet.service.api import datasets, operations, people, plans, requests
 
 ROUTERS = (datasets.router, plans.router, requests.router, people.router, operations.router)
-"""All of it, below /v1."""
+"""All routes of the API, below /v1."""

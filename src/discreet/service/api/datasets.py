@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal, Role
-from discreet.service.api.paging import Cursor, Limit, cut, place_of
+from discreet.service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet.service.schemas import AllotmentIn, BudgetOut, CapIn, DatasetIn, DatasetOut, EntryPage, Name
 from discreet.service.use_cases import datasets, permissions
 
@@ -19,7 +19,7 @@ Curator = Annotated[Principal, allow(Role.CURATOR)]
 @router.get("/datasets")
 def list_datasets(request: Request, who: Reader) -> list[DatasetOut]:
     """List the data sets that are open to you: the newest version of each."""
-    return [datasets.shown(one, who) for one in permissions.open_datasets(context_of(request), who)]
+    return [datasets.dataset_out(dataset, who) for dataset in permissions.open_datasets(context_of(request), who)]
 
 
 @router.post("/datasets", status_code=201)
@@ -31,7 +31,7 @@ def register_dataset(request: Request, who: Curator, body: DatasetIn) -> Dataset
 @router.get("/datasets/{name}")
 def read_dataset(request: Request, who: Reader, name: Name) -> DatasetOut:
     """Read the metadata of a data set."""
-    return datasets.shown(permissions.open_dataset(context_of(request), who, name), who)
+    return datasets.dataset_out(permissions.open_dataset(context_of(request), who, name), who)
 
 
 @router.post("/datasets/{name}/versions", status_code=201)
@@ -62,6 +62,6 @@ def allot_budget(request: Request, who: Curator, name: Name, project: Name, body
 @router.get("/datasets/{name}/history")
 def read_history(request: Request, who: Reader, name: Name, cursor: Cursor = None, limit: Limit = 50) -> EntryPage:
     """Read the ledger's entries of a data set, the newest first."""
-    found = datasets.history(context_of(request), who, name, place_of(cursor), limit + 1)
-    items, following = cut(found, [one.seq for one in found], limit)
+    entries = datasets.history(context_of(request), who, name, parse_cursor(cursor), limit + 1)
+    items, following = split_page(entries, [entry.seq for entry in entries], limit)
     return EntryPage(items=items, next=following)

@@ -1,4 +1,4 @@
-"""What those need who keep the service running and honest: audit, verification, health, metrics."""
+"""Routes for operators and auditors: audit, verification, health, metrics."""
 
 from typing import Annotated
 
@@ -7,9 +7,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from discreet.service.access.guard import allow, context_of, unguarded
 from discreet.service.access.roles import Principal, Role
-from discreet.service.api.paging import Cursor, Limit, cut, place_of
+from discreet.service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet.service.call_limits import reports
-from discreet.service.schemas import DeedPage, VerificationOut
+from discreet.service.schemas import AuditPage, VerificationOut
 from discreet.service.use_cases import oversight
 
 router = APIRouter(tags=["operations"])
@@ -23,11 +23,11 @@ def read_audit(
     who: Annotated[Principal, allow(Role.AUDITOR, Role.CURATOR, Role.ADMIN)],
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> DeedPage:
+) -> AuditPage:
     """Read who did what, the newest first."""
-    found = oversight.deeds(context_of(request), who, place_of(cursor), limit + 1)
-    items, following = cut(found, [one.seq for one in found], limit)
-    return DeedPage(items=items, next=following)
+    entries = oversight.audit_entries(context_of(request), who, parse_cursor(cursor), limit + 1)
+    items, following = split_page(entries, [entry.seq for entry in entries], limit)
+    return AuditPage(items=items, next=following)
 
 
 @router.post("/verification")

@@ -1,4 +1,4 @@
-"""Pages of a list: the newest first, each page continues below the last place of the one before."""
+"""Pages of a list, the newest first; each continues below the last item of the one before."""
 
 from typing import Annotated, TypeVar
 
@@ -10,17 +10,11 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 T = TypeVar("T")
 
 
-def place_of(cursor: str | None) -> int | None:
-    """Return the place that a cursor stands for.
-
-    None for the first page.
-    """
+def parse_cursor(cursor: str | None) -> int | None:
+    """Return the position that a cursor stands for; None for the first page."""
     return None if cursor is None else int(cursor)
 
 
-def cut(found: list[T], places: list[int], limit: int) -> tuple[list[T], str | None]:
-    """Split what was found into a page and the cursor of the next.
-
-    The page, and where the next begins.
-    """
-    return (found, None) if len(found) <= limit else (found[:limit], str(places[limit - 1]))
+def split_page(items: list[T], places: list[int], limit: int) -> tuple[list[T], str | None]:
+    """Return the items of a page, and the cursor of the next one."""
+    return (items, None) if len(items) <= limit else (items[:limit], str(places[limit - 1]))

@@ -68,7 +68,7 @@ def set_members(request: Request, who: Curator, name: Name, body: MembersIn) -> 
 @router.get("/keys")
 def list_keys(request: Request, who: Anyone) -> list[KeyOut]:
     """List your keys; an admin sees everybody's."""
-    return people.listed_keys(context_of(request), who)
+    return people.list_keys(context_of(request), who)
 
 
 @router.post("/keys", status_code=201)

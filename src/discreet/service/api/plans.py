@@ -25,4 +25,4 @@ def plan_request(request: Request, who: Reader, body: PlanIn) -> dict[str, Any]:
 @simulations
 def expect_accuracy(request: Request, who: Reader, body: ExpectIn) -> dict[str, Any]:
     """Simulate how well selections can be expected to do (schema discreet/expectation@1). Takes seconds."""
-    return plans.expected(context_of(request), who, body)
+    return plans.expect_record(context_of(request), who, body)

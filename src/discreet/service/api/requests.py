@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from discreet.release import Release
 from discreet.service.access.guard import allow, context_of
 from discreet.service.access.roles import READERS, Principal, Role
-from discreet.service.api.paging import Cursor, Limit, cut, place_of
+from discreet.service.api.paging import Cursor, Limit, parse_cursor, split_page
 from discreet.service.call_limits import reports
 from discreet.service.schemas import DecisionIn, Id, Name, RequestIn, RequestOut, RequestPage, State
 from discreet.service.use_cases import decisions, permissions, releases, requests
@@ -31,49 +31,51 @@ def list_requests(
 ) -> RequestPage:
     """List the requests that are open to you, the newest first."""
     context = context_of(request)
-    found = requests.listed(context, who, dataset=dataset, state=state, before=place_of(cursor), limit=limit + 1)
-    items, following = cut(found, [one.seq for one in found], limit)
-    return RequestPage(items=[requests.shown(context, one, short=True) for one in items], next=following)
+    rows = requests.list_visible(
+        context, who, dataset=dataset, state=state, before=parse_cursor(cursor), limit=limit + 1
+    )
+    items, following = split_page(rows, [row.seq for row in rows], limit)
+    return RequestPage(items=[requests.request_out(context, row, short=True) for row in items], next=following)
 
 
 @router.post("/requests", status_code=201, responses={200: {"description": "Made before, with the same key"}})
 def make_request(request: Request, response: Response, who: Analyst, body: RequestIn, key: Key) -> RequestOut:
     """Make a request; the same Idempotency-Key makes it once. A question answered before is released at once."""
-    made, is_new = requests.submit(context_of(request), who, body, key)
+    created, is_new = requests.submit(context_of(request), who, body, key)
     response.status_code = 201 if is_new else 200
-    return requests.shown(context_of(request), made)
+    return requests.request_out(context_of(request), created)
 
 
 @router.get("/requests/{id}")
 def read_request(request: Request, who: Reader, id: Id) -> RequestOut:
     """Read a request."""
-    return requests.shown(context_of(request), permissions.open_request(context_of(request), who, id))
+    return requests.request_out(context_of(request), permissions.open_request(context_of(request), who, id))
 
 
 @router.put("/requests/{id}")
 def revise_request(request: Request, who: Analyst, id: Id, body: RequestIn) -> RequestOut:
     """Change a request of yours that waits: whoever approves must read it again."""
-    return requests.shown(context_of(request), requests.revise(context_of(request), who, id, body))
+    return requests.request_out(context_of(request), requests.revise(context_of(request), who, id, body))
 
 
 @router.post("/requests/{id}/withdrawal")
 def withdraw_request(request: Request, who: Analyst, id: Id) -> RequestOut:
     """Take back a request of yours that does not run yet; nothing stays charged."""
-    return requests.shown(context_of(request), requests.withdraw(context_of(request), who, id))
+    return requests.request_out(context_of(request), requests.withdraw(context_of(request), who, id))
 
 
 @router.post("/requests/{id}/approval")
 def approve_request(request: Request, who: Curator, id: Id, body: DecisionIn) -> RequestOut:
     """Approve the exact text of a request: its cost is reserved, and it is queued."""
-    done = decisions.approve(context_of(request), who, id, body.sha256, body.comment)
-    return requests.shown(context_of(request), done)
+    approved = decisions.approve(context_of(request), who, id, body.sha256, body.comment)
+    return requests.request_out(context_of(request), approved)
 
 
 @router.post("/requests/{id}/rejection")
 def reject_request(request: Request, who: Curator, id: Id, body: DecisionIn) -> RequestOut:
     """Reject a request; nothing is charged."""
-    done = decisions.reject(context_of(request), who, id, body.sha256, body.comment)
-    return requests.shown(context_of(request), done)
+    rejected = decisions.reject(context_of(request), who, id, body.sha256, body.comment)
+    return requests.request_out(context_of(request), rejected)
 
 
 @router.get("/requests/{id}/failure")

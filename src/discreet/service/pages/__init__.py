@@ -17,7 +17,7 @@ from discreet.service.pages import (
     sign_on,
     users,
 )
-from discreet.service.pages.errors import worded as worded
+from discreet.service.pages.errors import problem_for as problem_for
 
 ROUTERS = (
     assets.router,
@@ -33,7 +33,7 @@ ROUTERS = (
     users.router,
     audit.router,
 )
-"""All of them, from / on."""
+"""All routes of the pages, below /."""
 
 
 def add_pages(app: FastAPI) -> None:

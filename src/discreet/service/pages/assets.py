@@ -19,10 +19,7 @@ _DIGESTS = {name: hashlib.sha256(content).hexdigest()[:16] for name, content in 
 
 
 def asset(name: str) -> str:
-    """Return where a file is served.
-
-    A path that changes with the file's content.
-    """
+    """Return the path of a file, which changes with the file's content."""
     return f"/static/{_DIGESTS[name]}/{name}"
 
 

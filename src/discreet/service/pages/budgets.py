@@ -10,95 +10,68 @@ from discreet.service.schemas import AllotmentOut, BudgetOut, EntryOut
 from discreet.service.use_cases import datasets
 
 MOST_DRAWN = 5000
-"""Entries of the ledger that a picture is made of: the newest."""
+"""A picture shows at most so many entries of the ledger, the newest."""
 
 _CAPS = ("grant", "allot")
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What a request may spend.
-
-    Parameters
-    ----------
-    budget : BudgetOut
-        The data set's account.
-    part : AllotmentOut or None
-        The part of the project that asks.
-    """
+class RemainingBudget:
+    """What a request may spend: of the data set, and of the allotment of its project."""
 
     budget: BudgetOut
-    part: AllotmentOut | None
+    allotment: AllotmentOut | None
 
     @property
     def left(self) -> float:
         """Epsilon that the request may still cost, in nats."""
-        lefts = [self.budget.epsilon_left] + ([] if self.part is None else [self.part.epsilon_left])
-        return min(lefts)
+        amounts = [self.budget.epsilon_left] + ([] if self.allotment is None else [self.allotment.epsilon_left])
+        return min(amounts)
 
-    def fits(self, epsilon: float) -> bool:
-        """Tell whether a cost is within what is left.
-
-        True under zCDP, where the ledger alone can tell.
-        """
+    def covers(self, epsilon: float) -> bool:
+        """Tell whether a cost is within what is left; True under zCDP, where the ledger alone can tell."""
+        # Both are doubles of exact fractions: equality may miss by a rounding, and the ledger decides exactly.
         return self.budget.accounting != "basic" or epsilon <= self.left * (1 + 1e-12)
 
 
 def budget_of(visit: Visit, dataset: str) -> BudgetOut | None:
-    """Return a data set's account.
-
-    None when it has no cap yet, or is not open to them any more.
-    """
+    """Return a data set's account; None when it has no cap yet, or is not open to them any more."""
     try:
         return datasets.budget(visit.context, visit.who, dataset)
     except (BudgetError, NotFoundError):
         return None
 
 
-def standing(visit: Visit, dataset: str, project: str) -> Standing | None:
-    """Return what a request of a project may spend.
-
-    None when the data set has no cap yet.
-    """
+def remaining_budget(visit: Visit, dataset: str, project: str) -> RemainingBudget | None:
+    """Return what a request of a project may spend; None when the data set has no cap yet."""
     budget = budget_of(visit, dataset)
     if budget is None:
         return None
-    return Standing(budget, next((one for one in budget.allotments if one.project == project), None))
+    return RemainingBudget(
+        budget, next((allotment for allotment in budget.allotments if allotment.project == project), None)
+    )
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """What was spent over time, as a picture 1000 wide and 100 high.
+    """What was spent over time, as a picture 1000 wide and 100 high."""
 
-    Parameters
-    ----------
-    spent, filled : str
-        Points of the line, and of the area below it.
-    currency : str
-        "epsilon" or "rho".
-    total, cap : float
-        What the line ends at, and the picture's top.
-    first, last : str
-        Times of its ends.
-    """
-
-    spent: str
-    filled: str
-    currency: str
-    total: float
-    cap: float
-    first: str
-    last: str
+    spent: str  # points of the line
+    filled: str  # points of the area below it
+    currency: str  # "epsilon" or "rho"
+    total: float  # where the line ends
+    cap: float  # the picture's top
+    first: str  # time of the left end
+    last: str  # time of the right end
 
 
 def timeline(budget: BudgetOut, entries: Sequence[EntryOut], until: str) -> Timeline | None:
-    """Return a picture of what was spent of a cap over time.
-
-    None when nothing was ever spent.
-    """
+    """Return a picture of what was spent of a cap over time; None when nothing was ever spent."""
     is_rho = budget.accounting != "basic"
     spent, cap = (budget.rho_spent, budget.rho_cap) if is_rho else (budget.epsilon_spent, budget.epsilon_cap)
-    steps = [(one.time, (one.rho or 0.0) if is_rho else one.epsilon) for one in entries if one.kind not in _CAPS]
+    steps = [
+        (entry.time, (entry.rho or 0.0) if is_rho else entry.epsilon) for entry in entries if entry.kind not in _CAPS
+    ]
     if not any(amount for _, amount in steps) or cap <= 0:
         return None
     first, last = entries[-1].time, max(until, entries[0].time)
@@ -114,5 +87,5 @@ def timeline(budget: BudgetOut, entries: Sequence[EntryOut], until: str) -> Time
 
 
 def _share(first: str, time: str, last: str) -> float:
-    start, at, end = (datetime.fromisoformat(one).timestamp() for one in (first, time, last))
+    start, at, end = (datetime.fromisoformat(moment).timestamp() for moment in (first, time, last))
     return (at - start) / (end - start) if end > start else 1.0

@@ -1,4 +1,4 @@
-"""The browser's session cookie."""
+"""The browser's cookies."""
 
 from fastapi import Response
 
@@ -6,18 +6,12 @@ from discreet.service.settings import Settings
 
 
 def session_cookie(settings: Settings) -> str:
-    """Return the cookie's name.
-
-    Over HTTPS one that browsers keep for this host and path alone.
-    """
+    """Return the session cookie's name; over HTTPS browsers keep it for this host and path alone."""
     return _name(settings, "discreet")
 
 
 def form_cookie(settings: Settings) -> str:
-    """Return the name of the cookie that stands for a session before anybody has signed in.
-
-    Another one than the session's.
-    """
+    """Return the name of the cookie that stands for a session before anybody has signed in."""
     return _name(settings, "discreet-form")
 
 
@@ -30,7 +24,7 @@ def _name(settings: Settings, name: str) -> str:
     return f"__Host-{name}" if settings.secure_cookies else name
 
 
-def keep(response: Response, settings: Settings, name: str, token: str, max_age_s: float) -> None:
+def set_cookie(response: Response, settings: Settings, name: str, token: str, max_age_s: float) -> None:
     """Have the browser keep a token, out of reach of scripts and of other sites.
 
     SameSite is Strict, but Lax where single sign-on sends people here from its provider's site.
@@ -46,12 +40,12 @@ def keep(response: Response, settings: Settings, name: str, token: str, max_age_
     )
 
 
-def seat(response: Response, settings: Settings, token: str) -> None:
+def set_session(response: Response, settings: Settings, token: str) -> None:
     """Have the browser keep a session that was just opened; what stood for it before goes."""
-    keep(response, settings, session_cookie(settings), token, settings.session_h * 3600)
-    drop(response, settings, form_cookie(settings))
+    set_cookie(response, settings, session_cookie(settings), token, settings.session_h * 3600)
+    delete_cookie(response, settings, form_cookie(settings))
 
 
-def drop(response: Response, settings: Settings, name: str) -> None:
+def delete_cookie(response: Response, settings: Settings, name: str) -> None:
     """Have the browser forget a cookie."""
     response.delete_cookie(name, path="/", secure=settings.secure_cookies, httponly=True, samesite="strict")

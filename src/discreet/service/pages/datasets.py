@@ -9,20 +9,20 @@ from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.service.access.roles import READERS, Role
 from discreet.service.clock import now
 from discreet.service.pages.budgets import MOST_DRAWN, budget_of, timeline
-from discreet.service.pages.forms import Form, filled
+from discreet.service.pages.forms import Form, validated
 from discreet.service.pages.home import with_budgets
-from discreet.service.pages.visit import Visit, anyone, go, seated
+from discreet.service.pages.visit import Visit, redirect, signed_in
 from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, DatasetOut, Place, Source
 from discreet.service.use_cases import datasets, people, permissions
 
 router = APIRouter()
 
-Reader = Annotated[Visit, anyone(READERS)]
-Curator = Annotated[Visit, seated(Role.CURATOR)]
+Reader = Annotated[Visit, signed_in(*READERS)]
+Curator = Annotated[Visit, signed_in(Role.CURATOR)]
 
 ENTRIES = 100
 MOST_COLUMNS = 500
-"""Of a table's columns, those that a page lists."""
+"""A page lists at most so many columns of a table."""
 
 
 @router.get("/datasets")
@@ -47,28 +47,28 @@ def show_register(visit: Curator) -> Response:
 def register(visit: Curator) -> Response:
     """Register a data set; no private table is opened."""
     try:
-        made = datasets.register(visit.context, visit.who, _dataset_in(visit.form))
+        registered = datasets.register(visit.context, visit.who, _dataset_in(visit.form))
     except DiscreetError as error:
-        return visit.again(error, "register", **_registration(visit, visit.form, None))
-    return go(f"/datasets/{made.name}", said="registered")
+        return visit.page_with_error(error, "register", **_registration(visit, visit.form, None))
+    return redirect(f"/datasets/{registered.name}", said="registered")
 
 
 @router.get("/datasets/{name}/version")
 def show_version(visit: Curator, name: str) -> Response:
     """Show the form that registers a further version, filled in with the newest."""
-    found = _shown(visit, name)
-    return visit.page("register", **_registration(visit, _form_of(found), found))
+    dataset = _dataset_out(visit, name)
+    return visit.page("register", **_registration(visit, _form_of(dataset), dataset))
 
 
 @router.post("/datasets/{name}/version")
 def add_version(visit: Curator, name: str) -> Response:
     """Register a further version: earlier ones stay, the budget is the same."""
-    found = _shown(visit, name)
+    dataset = _dataset_out(visit, name)
     try:
         datasets.register(visit.context, visit.who, _dataset_in(visit.form), name)
     except DiscreetError as error:
-        return visit.again(error, "register", **_registration(visit, visit.form, found))
-    return go(f"/datasets/{name}", said="version")
+        return visit.page_with_error(error, "register", **_registration(visit, visit.form, dataset))
+    return redirect(f"/datasets/{name}", said="version")
 
 
 @router.get("/datasets/{name}/cap")
@@ -82,14 +82,14 @@ def set_cap(visit: Curator, name: str) -> Response:
     """Say what a cap means, and set it when that was confirmed."""
     facts, form = _cap_facts(visit, name), visit.form
     try:
-        given = {key: form.get(key) for key in ("epsilon", "delta", "accounting")}
-        cap = filled(CapIn, **given)
+        fields = {key: form.get(key) for key in ("epsilon", "delta", "accounting")}
+        cap = validated(CapIn, **fields)
         if "confirmed" not in form:
             return visit.page("cap", **facts, cap=cap)
         datasets.grant(visit.context, visit.who, name, cap)
     except DiscreetError as error:
-        return visit.again(error, "cap", **facts, cap=None)
-    return go(f"/datasets/{name}", said="granted")
+        return visit.page_with_error(error, "cap", **facts, cap=None)
+    return redirect(f"/datasets/{name}", said="granted")
 
 
 @router.post("/datasets/{name}/allotments")
@@ -99,23 +99,23 @@ def allot(visit: Curator, name: str) -> Response:
     try:
         if not form.get("project"):
             raise InvalidParameterError("A project must be chosen, but none is. Make one on the page Projects.")
-        part = filled(AllotmentIn, epsilon=form.get("epsilon"), delta=form.get("delta"))
+        part = validated(AllotmentIn, epsilon=form.get("epsilon"), delta=form.get("delta"))
         datasets.allot(visit.context, visit.who, name, form.get("project"), part)
     except DiscreetError as error:
-        return visit.again(error, "dataset", **_facts(visit, name))
-    return go(f"/datasets/{name}", said="allotted")
+        return visit.page_with_error(error, "dataset", **_facts(visit, name))
+    return redirect(f"/datasets/{name}", said="allotted")
 
 
-def _shown(visit: Visit, name: str) -> DatasetOut:
-    return datasets.shown(permissions.open_dataset(visit.context, visit.who, name), visit.who)
+def _dataset_out(visit: Visit, name: str) -> DatasetOut:
+    return datasets.dataset_out(permissions.open_dataset(visit.context, visit.who, name), visit.who)
 
 
 def _facts(visit: Visit, name: str) -> dict[str, Any]:
-    found, budget = _shown(visit, name), budget_of(visit, name)
+    dataset, budget = _dataset_out(visit, name), budget_of(visit, name)
     entries = datasets.history(visit.context, visit.who, name, limit=MOST_DRAWN)
-    columns = list(found.metadata["columns"].items())
+    columns = list(dataset.metadata["columns"].items())
     return {
-        "dataset": found,
+        "dataset": dataset,
         "columns": columns[:MOST_COLUMNS],
         "n_unlisted": len(columns[MOST_COLUMNS:]),
         "budget": budget,
@@ -130,7 +130,7 @@ def _cap_facts(visit: Visit, name: str) -> dict[str, Any]:
     budget, form = budget_of(visit, name), visit.form
     if budget is not None and not form.values:
         form = Form({"epsilon": (repr(budget.epsilon_cap),), "delta": (repr(budget.delta_cap),)})
-    return {"dataset": _shown(visit, name), "budget": budget, "form": form}
+    return {"dataset": _dataset_out(visit, name), "budget": budget, "form": form}
 
 
 def _registration(visit: Visit, form: Form, dataset: DatasetOut | None) -> dict[str, Any]:
@@ -147,20 +147,20 @@ def _dataset_in(form: Form) -> DatasetIn:
     places = {kind: _place(form, kind) for kind in ("data", "targets", "public")}
     if places["data"] is None:
         raise InvalidParameterError("The path of the private table must be given, but it is empty.")
-    return filled(DatasetIn, metadata=metadata, source=filled(Source, **places), slot_s=form.get("slot_s"))
+    return validated(DatasetIn, metadata=metadata, source=validated(Source, **places), slot_s=form.get("slot_s"))
 
 
 def _place(form: Form, kind: str) -> Place | None:
     path = form.get(f"{kind}_path")
     if not path:
         return None
-    return filled(Place, root=form.get(f"{kind}_root"), path=path, table=form.get(f"{kind}_table"))
+    return validated(Place, root=form.get(f"{kind}_root"), path=path, table=form.get(f"{kind}_table"))
 
 
-def _form_of(found: DatasetOut) -> Form:
-    values = {"metadata": workflow.Metadata.from_value(found.metadata).to_yaml(), "slot_s": str(found.slot_s)}
+def _form_of(dataset: DatasetOut) -> Form:
+    values = {"metadata": workflow.Metadata.from_value(dataset.metadata).to_yaml(), "slot_s": str(dataset.slot_s)}
     for kind in ("data", "targets", "public"):
-        place = None if found.source is None else getattr(found.source, kind)
+        place = None if dataset.source is None else getattr(dataset.source, kind)
         if place is not None:
             values |= {f"{kind}_{name}": getattr(place, name) or "" for name in ("root", "path", "table")}
     return Form({name: (value,) for name, value in values.items()})

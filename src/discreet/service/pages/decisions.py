@@ -7,24 +7,26 @@ from fastapi import APIRouter, Response
 
 from discreet.errors import DiscreetError, NotFoundError
 from discreet.service.access.roles import Role
-from discreet.service.pages.budgets import standing
-from discreet.service.pages.forms import filled
+from discreet.service.pages.budgets import remaining_budget
+from discreet.service.pages.forms import validated
 from discreet.service.pages.home import MOST_WAITING
 from discreet.service.pages.requests import request_facts
-from discreet.service.pages.visit import Visit, go, seated
+from discreet.service.pages.visit import Visit, redirect, signed_in
 from discreet.service.schemas import DecisionIn
 from discreet.service.use_cases import decisions, requests
 
 router = APIRouter()
 
-Curator = Annotated[Visit, seated(Role.CURATOR)]
+Curator = Annotated[Visit, signed_in(Role.CURATOR)]
 
 
 @router.get("/inbox")
 def show_inbox(visit: Curator) -> Response:
     """Show the requests that wait, the oldest first, with what is left for each."""
-    found = requests.listed(visit.context, visit.who, state="waiting", limit=MOST_WAITING, oldest_first=True)
-    waiting = [{"asked": one, "standing": standing(visit, one.dataset, one.project)} for one in found]
+    rows = requests.list_visible(visit.context, visit.who, state="waiting", limit=MOST_WAITING, oldest_first=True)
+    waiting = [
+        {"request": request, "remaining": remaining_budget(visit, request.dataset, request.project)} for request in rows
+    ]
     return visit.page("inbox", waiting=waiting)
 
 
@@ -40,12 +42,12 @@ def reject_request(visit: Curator, id: str) -> Response:
     return _decide(visit, id, decisions.reject, "rejected")
 
 
-def _decide(visit: Visit, id_: str, verb: Callable[..., Any], said: str) -> Response:
+def _decide(visit: Visit, id_: str, decide: Callable[..., Any], outcome: str) -> Response:
     try:
-        given = filled(DecisionIn, sha256=visit.form.get("sha256"), comment=visit.form.get("comment"))
-        verb(visit.context, visit.who, id_, given.sha256, given.comment)
+        decision = validated(DecisionIn, sha256=visit.form.get("sha256"), comment=visit.form.get("comment"))
+        decide(visit.context, visit.who, id_, decision.sha256, decision.comment)
     except NotFoundError:
         raise
     except DiscreetError as error:
-        return visit.again(error, "request", **request_facts(visit, id_))
-    return go(f"/requests/{id_}", said=said)
+        return visit.page_with_error(error, "request", **request_facts(visit, id_))
+    return redirect(f"/requests/{id_}", said=outcome)

@@ -1,4 +1,4 @@
-"""What a page's form brings: texts, checked by the same models as the API's calls."""
+"""The fields of a page's form, validated by the models of the API."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from discreet.errors import InvalidParameterError
 M = TypeVar("M", bound=BaseModel)
 
 _MOST_FIELDS = 2000
-_PLAINLY = {
+_MESSAGES = {
     "string_pattern_mismatch": "letters, digits and . _ @ - alone, a letter or digit first",
     "missing": "it is needed",
     "string_too_short": "it is too short",
@@ -26,47 +26,32 @@ _PLAINLY = {
 
 @dataclass(frozen=True)
 class Form:
-    """The fields of a form.
-
-    Parameters
-    ----------
-    values : dict of str to tuple of str
-        By name; a name may come several times.
-    """
+    """The fields of a form by name; a field may have several values."""
 
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __contains__(self, name: object) -> bool:
-        """Whether a field came."""
+        """Tell whether a field was sent."""
         return name in self.values
 
     def get(self, name: str, default: str = "") -> str:
-        """Return a field.
-
-        Without blanks around it.
-        """
-        found = self.values.get(name)
-        return found[-1].strip() if found else default
+        """Return a field without blanks around it."""
+        texts = self.values.get(name)
+        return texts[-1].strip() if texts else default
 
     def every(self, name: str) -> list[str]:
-        """Return all of a field that came several times, such as boxes that were ticked.
-
-        In their order.
-        """
+        """Return all values of a field, such as boxes that were ticked, in their order."""
         return list(self.values.get(name, ()))
 
 
 async def read_form(request: Request) -> Form:
-    """Read what a form brings; files are texts.
-
-    Lines end as they do everywhere else.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    async with request.form(max_fields=_MOST_FIELDS) as given:
-        for name, value in given.multi_items():
+    """Return the fields of a form; files are texts, and lines end in a line feed."""
+    values: dict[str, tuple[str, ...]] = {}
+    async with request.form(max_fields=_MOST_FIELDS) as fields:
+        for name, value in fields.multi_items():
             text = await _text(value) if isinstance(value, UploadFile) else value
-            found[name] = (*found.get(name, ()), _plain(text.replace("\r\n", "\n")))
-    return Form(found)
+            values[name] = (*values.get(name, ()), _plain(text.replace("\r\n", "\n")))
+    return Form(values)
 
 
 def _plain(text: str) -> str:
@@ -83,27 +68,23 @@ async def _text(file: UploadFile) -> str:
 
 
 def query_form(request: Request) -> Form:
-    """Return the query of a page's address as a form, to fill one in.
-
-    The same as a form that brings these fields.
-    """
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the query of a page's address as a form."""
+    values: dict[str, tuple[str, ...]] = {}
     for name, value in request.query_params.multi_items():
-        found[name] = (*found.get(name, ()), _plain(value))
-    return Form(found)
+        values[name] = (*values.get(name, ()), _plain(value))
+    return Form(values)
 
 
-def filled(model: type[M], **values: Any) -> M:
-    """Return what a form was filled in with, as the API would take it.
-
-    Checked.
-    """
+def validated(model: type[M], **values: Any) -> M:
+    """Return a form's values as the API's model, or refuse them in one line."""
     try:
         return model.model_validate({name: value for name, value in values.items() if value not in (None, "")})
     except ValidationError as error:
-        told = "; ".join(dict.fromkeys(f"{_place(one['loc'])}: {_problem(one)}" for one in error.errors()[:5]))
+        problems = "; ".join(
+            dict.fromkeys(f"{_place(detail['loc'])}: {_problem(detail)}" for detail in error.errors()[:5])
+        )
         raise InvalidParameterError(
-            f"The form must be filled in rightly, but {told}. Correct it and send it."
+            f"The form must be filled in rightly, but {problems}. Correct it and send it."
         ) from None
 
 
@@ -113,8 +94,8 @@ def _place(loc: tuple[int | str, ...]) -> str:
 
 
 def _problem(error: Any) -> str:
-    found = str(_PLAINLY.get(error["type"], error["msg"]))
+    text = str(_MESSAGES.get(error["type"], error["msg"]))
     if error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"].startswith("^[^"):
         return "it must hold no control characters, nor such as turn a text's direction"
     limit = re.search(r"at (?:least|most) \d+ character", str(error["msg"]))
-    return f"it must have {limit[0]}s" if limit else found[:1].lower() + found[1:]
+    return f"it must have {limit[0]}s" if limit else text[:1].lower() + text[1:]

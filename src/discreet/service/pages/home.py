@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 
 from discreet.errors import DiscreetError
-from discreet.service.access.roles import READERS, Role
+from discreet.service.access.roles import EVERYONE, READERS, Role
 from discreet.service.pages.budgets import budget_of
-from discreet.service.pages.visit import Visit, anyone
+from discreet.service.pages.visit import Visit, signed_in
 from discreet.service.use_cases import datasets, oversight, people, permissions, requests
 
 router = APIRouter()
@@ -17,18 +17,25 @@ MOST_WAITING = 200
 
 
 @router.get("/")
-def show_home(visit: Annotated[Visit, anyone()]) -> Response:
+def show_home(visit: Annotated[Visit, signed_in(*EVERYONE)]) -> Response:
     """Show what each role looks for first."""
     context, who = visit.context, visit.who
-    facts: dict[str, Any] = {"datasets": [], "requests": [], "n_waiting": 0, "deeds": [], "head": "", "users": []}
+    facts: dict[str, Any] = {
+        "datasets": [],
+        "requests": [],
+        "n_waiting": 0,
+        "audit_entries": [],
+        "head": "",
+        "users": [],
+    }
     facts |= {"me": people.me(context, who), "health": None}
     if who.role in READERS:
         facts["datasets"] = with_budgets(visit)
-        facts["requests"] = requests.listed(context, who, limit=LATEST)
+        facts["requests"] = requests.list_visible(context, who, limit=LATEST)
     if who.role is Role.CURATOR:
-        facts["n_waiting"] = len(requests.listed(context, who, state="waiting", limit=MOST_WAITING))
+        facts["n_waiting"] = len(requests.list_visible(context, who, state="waiting", limit=MOST_WAITING))
     if who.role in (Role.AUDITOR, Role.ADMIN):
-        facts["deeds"] = oversight.deeds(context, visit.who, None, LATEST)
+        facts["audit_entries"] = oversight.audit_entries(context, visit.who, None, LATEST)
     if who.role is Role.AUDITOR:
         facts["head"] = oversight.head(context)
     if who.role is Role.ADMIN:
@@ -37,13 +44,10 @@ def show_home(visit: Annotated[Visit, anyone()]) -> Response:
 
 
 def with_budgets(visit: Visit) -> list[dict[str, Any]]:
-    """Return the data sets that somebody sees, each with its account.
-
-    `dataset` and `budget`, which is None where there is no cap yet.
-    """
+    """Return the data sets that somebody sees, each with its `budget`, None where there is no cap yet."""
     return [
-        {"dataset": datasets.shown(one, visit.who), "budget": budget_of(visit, one.name)}
-        for one in permissions.open_datasets(visit.context, visit.who)
+        {"dataset": datasets.dataset_out(dataset, visit.who), "budget": budget_of(visit, dataset.name)}
+        for dataset in permissions.open_datasets(visit.context, visit.who)
     ]
 
 

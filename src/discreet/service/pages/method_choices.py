@@ -8,21 +8,11 @@ _SELECTS, _SCREENS, _FITS = ("pcls", "pcpl"), ("sis", "two-stage"), ("linear", "
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """A method as a form offers it.
+    """A method as a form offers it."""
 
-    Parameters
-    ----------
-    name : str
-        Such as "pcls".
-    title : str
-        What it is called.
-    told : str
-        What it is for, in a line.
-    """
-
-    name: str
+    name: str  # such as "pcls"
     title: str
-    told: str
+    summary: str  # what it is for, in a line
 
 
 METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (
@@ -68,12 +58,9 @@ APPLIES: Mapping[str, tuple[str, ...]] = {
     "selection": ("run",),
     "family": ("run",),
 }
-"""Field to the methods that have it; the form hides it for the others, and what stands in it is not sent."""
+"""The methods that have a field; the form hides it for the others, and does not send it."""
 
 
 def title_of(method: str) -> str:
-    """Return what a method is called on pages.
-
-    Such as "Constrained least squares".
-    """
-    return next((one.title for _, choices in METHODS for one in choices if one.name == method), method)
+    """Return what pages call a method, such as "Constrained least squares"."""
+    return next((choice.title for _, choices in METHODS for choice in choices if choice.name == method), method)

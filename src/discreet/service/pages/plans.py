@@ -9,17 +9,17 @@ from discreet.errors import DiscreetError
 from discreet.service.access.roles import Role
 from discreet.service.call_limits import simulations
 from discreet.service.pages import plan_form
-from discreet.service.pages.budgets import budget_of, standing
-from discreet.service.pages.forms import Form, filled, query_form
+from discreet.service.pages.budgets import budget_of, remaining_budget
+from discreet.service.pages.forms import Form, query_form, validated
 from discreet.service.pages.home import with_budgets
 from discreet.service.pages.method_choices import APPLIES, METHODS
-from discreet.service.pages.visit import Visit, seated
+from discreet.service.pages.visit import Visit, signed_in
 from discreet.service.schemas import ExpectIn
 from discreet.service.use_cases import datasets, people, permissions, plans
 
 router = APIRouter()
 
-Analyst = Annotated[Visit, seated(Role.ANALYST)]
+Analyst = Annotated[Visit, signed_in(Role.ANALYST)]
 
 DEFAULTS = {"method": "pcls", "epsilon": "1"}
 
@@ -52,27 +52,24 @@ def show_cost(visit: Analyst) -> Response:
 @simulations
 def show_accuracy(visit: Analyst) -> Response:
     """Show what to expect of the form's question, as a part of its page."""
-    found = _accuracy(visit, visit.form)
-    return visit.page("part_accuracy", 422 if found["error"] else 200, accuracy=found)
+    accuracy = _accuracy(visit, visit.form)
+    return visit.page("part_accuracy", 422 if accuracy["error"] else 200, accuracy=accuracy)
 
 
 @router.get("/plan/accuracy.svg")
 @simulations
 def draw_accuracy(visit: Analyst, request: Request) -> Response:
     """Draw the accuracy that can be expected, against epsilon."""
-    _, found = plans.expect(visit.context, visit.who, _question(query_form(request)))
-    return Response(workflow.accuracy_picture(found), media_type="image/svg+xml")
+    _, expectation = plans.expect(visit.context, visit.who, _question(query_form(request)))
+    return Response(workflow.accuracy_picture(expectation), media_type="image/svg+xml")
 
 
 def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revises: str = "") -> Response:
-    """Return the page of a plan.
-
-    With the cost; 404 when the data set is not open.
-    """
-    dataset = datasets.shown(permissions.open_dataset(visit.context, visit.who, form.get("dataset")), visit.who)
+    """Return the page of a plan with its cost; 404 when the data set is not open."""
+    dataset = datasets.dataset_out(permissions.open_dataset(visit.context, visit.who, form.get("dataset")), visit.who)
     columns = dataset.metadata["columns"]
     projects = _projects(visit, dataset.name)
-    form = _completed(form, dataset.metadata, projects)
+    form = _with_defaults(form, dataset.metadata, projects)
     facts: dict[str, Any] = {
         "dataset": dataset,
         "columns": columns,
@@ -87,7 +84,7 @@ def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revi
         "cost": _cost(visit, form),
         "accuracy": _accuracy(visit, form) if form.get("show") == "accuracy" else None,
     }
-    return visit.page("plan", **facts) if error is None else visit.again(error, "plan", **facts)
+    return visit.page("plan", **facts) if error is None else visit.page_with_error(error, "plan", **facts)
 
 
 def _are_ticked(metadata: dict[str, Any]) -> bool:
@@ -95,14 +92,14 @@ def _are_ticked(metadata: dict[str, Any]) -> bool:
 
 
 def _projects(visit: Visit, dataset: str) -> list[str]:
-    """One's own projects that may ask, and first of all those."""
+    """Return one's own projects that are allotted a part, or else all of one's own."""
     budget = budget_of(visit, dataset)
-    allotted = [] if budget is None else [one.project for one in budget.allotments]
+    allotted = [] if budget is None else [allotment.project for allotment in budget.allotments]
     return allotted or people.me(visit.context, visit.who).projects
 
 
-def _completed(form: Form, metadata: dict[str, Any], projects: list[str]) -> Form:
-    """A form that was not filled in yet: usual values, and all columns that can be used."""
+def _with_defaults(form: Form, metadata: dict[str, Any], projects: list[str]) -> Form:
+    """Fill in the defaults of fields that were not sent, and all columns that can be used."""
     values = {name: (value,) for name, value in DEFAULTS.items()} | dict(form.values)
     usable = [name for name, column in metadata["columns"].items() if is_usable(column)]
     values.setdefault("project", tuple(projects[:1]))
@@ -114,10 +111,7 @@ def _completed(form: Form, metadata: dict[str, Any], projects: list[str]) -> For
 
 
 def is_usable(column: dict[str, Any]) -> bool:
-    """Tell whether a column has what a method needs.
-
-    With levels, both bounds, or a wish to buy them.
-    """
+    """Tell whether a column has what a method needs: levels, both bounds, or private bounds."""
     bounds = column.get("lower") is not None and column.get("upper") is not None
     return bool(column.get("levels")) or bounds or column.get("bounds") == "private"
 
@@ -129,22 +123,22 @@ def _cost(visit: Visit, form: Form) -> dict[str, Any]:
         plan = plans.plan(visit.context, visit.who, plan_form.plan_in(form))
     except DiscreetError as error:
         return {"error": str(error), "is_early": False}
-    found = standing(visit, form.get("dataset"), form.get("project"))
-    return {"error": None, "is_early": False, "plan": plan, "standing": found, "project": form.get("project")}
+    remaining = remaining_budget(visit, form.get("dataset"), form.get("project"))
+    return {"error": None, "is_early": False, "plan": plan, "remaining": remaining, "project": form.get("project")}
 
 
 def _question(form: Form) -> ExpectIn:
-    given = {"dataset": form.get("dataset"), "target": form.get("target"), "delta": form.get("delta")}
-    return filled(ExpectIn, **given, candidates=plan_form.candidates_of(form))
+    fields = {"dataset": form.get("dataset"), "target": form.get("target"), "delta": form.get("delta")}
+    return validated(ExpectIn, **fields, candidates=plan_form.candidates_of(form))
 
 
 def _accuracy(visit: Visit, form: Form) -> dict[str, Any]:
     try:
-        asked = _question(form)
-        question, found = plans.expect(visit.context, visit.who, asked)
+        body = _question(form)
+        question, expectation = plans.expect(visit.context, visit.who, body)
     except DiscreetError as error:
         return {"error": str(error)}
-    record = found.record(question)
-    query = [("dataset", asked.dataset), ("target", asked.target), ("delta", str(asked.delta))]
-    query += [("candidates", name) for name in asked.candidates or ()]
-    return {"error": None, "record": record, "rows": found.rows, "query": query, "epsilons": question.epsilons}
+    record = expectation.record(question)
+    query = [("dataset", body.dataset), ("target", body.target), ("delta", str(body.delta))]
+    query += [("candidates", name) for name in body.candidates or ()]
+    return {"error": None, "record": record, "rows": expectation.rows, "query": query, "epsilons": question.epsilons}

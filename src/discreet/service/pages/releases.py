@@ -13,12 +13,12 @@ from discreet.report.facts import gather
 from discreet.report.render import environment
 from discreet.service.access.roles import READERS
 from discreet.service.call_limits import reports
-from discreet.service.pages.visit import Visit, anyone
+from discreet.service.pages.visit import Visit, signed_in
 from discreet.service.use_cases import permissions, releases, requests
 
 router = APIRouter()
 
-Reader = Annotated[Visit, anyone(READERS)]
+Reader = Annotated[Visit, signed_in(*READERS)]
 
 FILES: tuple[tuple[str, releases.Form, str], ...] = (
     ("html", "html", "Report (HTML)"),
@@ -27,7 +27,7 @@ FILES: tuple[tuple[str, releases.Form, str], ...] = (
     ("json", "json", "Release (JSON)"),
     ("md", "markdown", "Report (Markdown)"),
 )
-"""Ending, form and name of what can be kept."""
+"""Suffix, form and name of each file that can be downloaded."""
 
 _SENTENCES = ("answer", "question", "promise", "person", "delta", "noise")
 
@@ -37,17 +37,17 @@ _SENTENCES = ("answer", "question", "promise", "person", "delta", "noise")
 def show_release(visit: Reader, id: str) -> Response:
     """Show the release of a request."""
     release = releases.release_of(visit.context, visit.who, id)
-    asked = requests.shown(visit.context, permissions.open_request(visit.context, visit.who, id))
-    return visit.page("release", asked=asked, files=FILES, **_facts(release))
+    request = requests.request_out(visit.context, permissions.open_request(visit.context, visit.who, id))
+    return visit.page("release", request=request, files=FILES, **_facts(release))
 
 
 @router.get("/requests/{id}/release.{ending}")
 @reports
-def keep_release(visit: Reader, id: str, ending: str, audience: str = "board") -> Response:
+def download_release(visit: Reader, id: str, ending: str, audience: str = "board") -> Response:
     """Read the release of a request as a file."""
-    form = next((form for known, form, _ in FILES if known == ending), None)
+    form = next((form for suffix, form, _ in FILES if suffix == ending), None)
     if form is None or audience not in ("board", "analyst", "participant"):
-        raise NotFoundError(f"A release must be asked for as one of {', '.join(end for end, _, _ in FILES)}.")
+        raise NotFoundError(f"A release must be asked for as one of {', '.join(suffix for suffix, _, _ in FILES)}.")
     return releases.response(visit.context, visit.who, id, form, cast(Any, audience))
 
 
@@ -55,20 +55,20 @@ def keep_release(visit: Reader, id: str, ending: str, audience: str = "board") -
 @reports
 def show_picture(visit: Reader, id: str, name: str) -> Response:
     """Read a picture of a release."""
-    found = _pictures(releases.release_of(visit.context, visit.who, id).to_json()).get(name)
-    if found is None:
+    picture = _pictures(releases.release_of(visit.context, visit.who, id).to_json()).get(name)
+    if picture is None:
         raise NotFoundError("A picture of a release must be one that its page shows, but this one is not.")
-    return Response(found.svg, media_type="image/svg+xml")
+    return Response(picture.svg, media_type="image/svg+xml")
 
 
 def _facts(release: Release) -> dict[str, Any]:
     facts = gather(release, "analyst", None)
-    words = environment("text").get_template("sentences.j2").make_module({"facts": facts})
-    said = {name: str(flow(getattr(words, name)())) for name in _SENTENCES} if facts.promise else {}
+    sentences = environment("text").get_template("sentences.j2").make_module({"facts": facts})
+    texts = {name: str(flow(getattr(sentences, name)())) for name in _SENTENCES} if facts.promise else {}
     return {
         "release": release,
         "facts": facts,
-        "say": {"answer": str(flow(words.answer()))} | said,  # type: ignore[attr-defined]
+        "say": {"answer": str(flow(sentences.answer()))} | texts,  # type: ignore[attr-defined]
         "pictures": _pictures(release.to_json()),
         "columns": list(release.selected),
     }
@@ -76,5 +76,5 @@ def _facts(release: Release) -> dict[str, Any]:
 
 @lru_cache(maxsize=32)
 def _pictures(text: str) -> dict[str, report.Picture]:
-    """A page shows several: they are drawn once."""
+    """Draw the pictures of a release once for all that its page shows."""
     return report.pictures_of(Release.from_json(text))

@@ -7,25 +7,25 @@ from fastapi import APIRouter, Query, Response
 from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
 from discreet.release import canonical_sha256
 from discreet.service.access.roles import READERS, Role
-from discreet.service.api.paging import Cursor, cut, place_of
+from discreet.service.api.paging import Cursor, parse_cursor, split_page
 from discreet.service.codes import MEANING
 from discreet.service.pages import plan_form
-from discreet.service.pages.budgets import standing
+from discreet.service.pages.budgets import remaining_budget
 from discreet.service.pages.plans import plan_page
-from discreet.service.pages.visit import Visit, anyone, go, seated
+from discreet.service.pages.visit import Visit, redirect, signed_in
 from discreet.service.schemas import RequestOut, State
 from discreet.service.use_cases import permissions, requests
 
 router = APIRouter()
 
-Reader = Annotated[Visit, anyone(READERS)]
-Analyst = Annotated[Visit, seated(Role.ANALYST)]
+Reader = Annotated[Visit, signed_in(*READERS)]
+Analyst = Annotated[Visit, signed_in(Role.ANALYST)]
 
 STATES = get_args(State)
 OPEN = ("waiting", "approved", "running")
-"""States in which a request's page looks for news."""
+"""States in which a request's page polls for the next one."""
 
-_LISTED = 50
+_PAGE_SIZE = 50
 
 
 @router.get("/requests")
@@ -33,8 +33,10 @@ def list_requests(visit: Reader, state: Annotated[str, Query(max_length=20)] = "
     """List the requests that are open, the newest first."""
     if state not in ("", *STATES):
         raise InvalidParameterError(f"state must be one of {', '.join(STATES)}. Leave it out for all.")
-    found = requests.listed(visit.context, visit.who, state=state or None, before=place_of(cursor), limit=_LISTED + 1)
-    items, following = cut(found, [one.seq for one in found], _LISTED)
+    rows = requests.list_visible(
+        visit.context, visit.who, state=state or None, before=parse_cursor(cursor), limit=_PAGE_SIZE + 1
+    )
+    items, following = split_page(rows, [row.seq for row in rows], _PAGE_SIZE)
     return visit.page("requests", requests=items, state=state, states=STATES, following=following)
 
 
@@ -42,15 +44,15 @@ def list_requests(visit: Reader, state: Annotated[str, Query(max_length=20)] = "
 def make_request(visit: Analyst) -> Response:
     """Make the request that a plan has become; the same form sent twice makes it once."""
     try:
-        asked = plan_form.request_in(visit.form)
+        body = plan_form.request_in(visit.form)
         # One form stands for one request a text: sent twice it makes one, changed and sent again another.
-        key = canonical_sha256([visit.form.get("nonce"), asked.model_dump(mode="json")])
-        made, _ = requests.submit(visit.context, visit.who, asked, key)
+        key = canonical_sha256([visit.form.get("nonce"), body.model_dump(mode="json")])
+        created, _ = requests.submit(visit.context, visit.who, body, key)
     except NotFoundError:
         raise
     except DiscreetError as error:
         return plan_page(visit, visit.form, error)
-    return go(f"/requests/{made.id}", said="asked")
+    return redirect(f"/requests/{created.id}", said="asked")
 
 
 @router.get("/requests/{id}")
@@ -60,10 +62,12 @@ def show_request(visit: Reader, id: str) -> Response:
 
 
 @router.get("/requests/{id}/state")
-def follow_request(visit: Reader, id: str, seen: Annotated[str, Query(max_length=20)] = "") -> Response:
+def poll_request(
+    visit: Reader, id: str, shown_state: Annotated[str, Query(alias="seen", max_length=20)] = ""
+) -> Response:
     """Tell a page that is open whether it is still what it shows."""
-    found = permissions.open_request(visit.context, visit.who, id)
-    return Response(status_code=204) if found.state == seen else Response(headers={"HX-Refresh": "true"})
+    request = permissions.open_request(visit.context, visit.who, id)
+    return Response(status_code=204) if request.state == shown_state else Response(headers={"HX-Refresh": "true"})
 
 
 @router.post("/requests/{id}/withdrawal")
@@ -74,15 +78,15 @@ def withdraw_request(visit: Analyst, id: str) -> Response:
     except NotFoundError:
         raise
     except DiscreetError as error:
-        return visit.again(error, "request", **request_facts(visit, id))
-    return go(f"/requests/{id}", said="withdrawn")
+        return visit.page_with_error(error, "request", **request_facts(visit, id))
+    return redirect(f"/requests/{id}", said="withdrawn")
 
 
 @router.get("/requests/{id}/revision")
 def show_revision(visit: Analyst, id: str) -> Response:
     """Show the plan of a request, to change it."""
-    found = permissions.open_request(visit.context, visit.who, id)
-    return plan_page(visit, plan_form.form_of(found.content), revises=id)
+    request = permissions.open_request(visit.context, visit.who, id)
+    return plan_page(visit, plan_form.form_of(request.content), revises=id)
 
 
 @router.post("/requests/{id}/revision")
@@ -94,33 +98,30 @@ def revise_request(visit: Analyst, id: str) -> Response:
         raise
     except DiscreetError as error:
         return plan_page(visit, visit.form, error, revises=id)
-    return go(f"/requests/{id}", said="revised")
+    return redirect(f"/requests/{id}", said="revised")
 
 
 def request_facts(visit: Visit, id_: str) -> dict[str, Any]:
-    """Return what the page of a request shows.
-
-    For the template `request`.
-    """
-    found = requests.shown(visit.context, permissions.open_request(visit.context, visit.who, id_))
+    """Return the variables of the template `request`."""
+    request = requests.request_out(visit.context, permissions.open_request(visit.context, visit.who, id_))
     is_curator = visit.who.role is Role.CURATOR
     return {
-        "asked": found,
-        "text": plan_form.json_text(found.content),
-        "is_open": found.state in OPEN,
-        "is_own": found.by == visit.who.name,
-        "decides": is_curator and found.state == "waiting" and found.by != visit.who.name,
-        "meaning": MEANING.get(found.code or "", ""),
-        "detail": _detail(visit, found) if is_curator and found.state == "failed" else None,
-        "standing": standing(visit, found.dataset, found.project),
-        "slot_s": _slot_s(visit, found.dataset),
+        "request": request,
+        "text": plan_form.json_text(request.content),
+        "is_open": request.state in OPEN,
+        "is_own": request.by == visit.who.name,
+        "decides": is_curator and request.state == "waiting" and request.by != visit.who.name,
+        "meaning": MEANING.get(request.code or "", ""),
+        "detail": _detail(visit, request) if is_curator and request.state == "failed" else None,
+        "remaining": remaining_budget(visit, request.dataset, request.project),
+        "slot_s": _slot_s(visit, request.dataset),
         "form": visit.form,
     }
 
 
-def _detail(visit: Visit, found: RequestOut) -> str | None:
+def _detail(visit: Visit, request: RequestOut) -> str | None:
     try:
-        return requests.detail(visit.context, found.id)
+        return requests.detail(visit.context, request.id)
     except NotFoundError:
         return None
 
@@ -128,5 +129,5 @@ def _detail(visit: Visit, found: RequestOut) -> str | None:
 def _slot_s(visit: Visit, dataset: str) -> int | None:
     try:
         return permissions.open_dataset(visit.context, visit.who, dataset).slot_s
-    except NotFoundError:  # not open any more to who asked then
+    except NotFoundError:  # no longer open to its analyst
         return None

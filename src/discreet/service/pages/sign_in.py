@@ -7,28 +7,26 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from discreet import workflow
 from discreet.errors import DiscreetError, ForbiddenError, NotSignedInError, TooManyRequestsError
-from discreet.service.access import entry
+from discreet.service.access import authentication
 from discreet.service.access.guard import address_of, context_of, unguarded
+from discreet.service.access.roles import EVERYONE
 from discreet.service.pages import cookies
 from discreet.service.pages.forms import Form, read_form
 from discreet.service.pages.views import html
-from discreet.service.pages.visit import Visit, anyone, check_token, go
+from discreet.service.pages.visit import Visit, check_token, redirect, signed_in
 from discreet.service.problems import status_of
 from discreet.service.use_cases import account, people
 
 router = APIRouter()
 
-Anyone = Annotated[Visit, anyone()]
+Anyone = Annotated[Visit, signed_in(*EVERYONE)]
 
 _LOCAL = re.compile(r"/(?:[A-Za-z0-9._~%@?=&+-][A-Za-z0-9._~%@?=&+/-]*)?")
 _FORM_AGE_S = 3600.0
 
 
 def local(path: str) -> str:
-    """Return a path on this server: no address leads anywhere else.
-
-    The same, or the start.
-    """
+    """Return a path on this server, or "/" for any other address."""
     return path if len(path) <= 2000 and _LOCAL.fullmatch(path) else "/"
 
 
@@ -46,25 +44,22 @@ def sign_in(request: Request, form: Annotated[Form, Depends(read_form)]) -> Resp
     context = context_of(request)
     before = request.cookies.get(cookies.form_cookie(context.settings), "")
     try:
-        check_token(request, form, entry.form_token(context, f"sign in {before}") if before else "-")
+        check_token(request, form, authentication.form_token(context, f"sign in {before}") if before else "-")
         password = form.values.get("password", ("",))[-1]
-        token = entry.sign_in(context, form.get("name"), password, address_of(request))
+        token = authentication.sign_in(context, form.get("name"), password, address_of(request))
     except ForbiddenError:  # the page stood open for long, or the browser keeps no cookies
-        told = "This page was open for too long, or the browser keeps no cookies. Try again."
-        return _form(request, form, told, 403)
+        problem = "This page was open for too long, or the browser keeps no cookies. Try again."
+        return _form(request, form, problem, 403)
     except (NotSignedInError, TooManyRequestsError) as error:
         return _form(request, form, str(error), status_of(error)[0])
     response = go_back(form.get("next"))
-    cookies.seat(response, context.settings, token)
+    cookies.set_session(response, context.settings, token)
     end_earlier(request)
     return response
 
 
 def go_back(path: str) -> Response:
-    """Send the browser where it wanted to go before it was asked to sign in.
-
-    See Other, on this server.
-    """
+    """Send the browser to a path of this server that it wanted before signing in."""
     response = Response(status_code=303)
     response.headers["Location"] = local(path)
     return response
@@ -73,9 +68,9 @@ def go_back(path: str) -> Response:
 @router.post("/sign-out")
 def sign_out(visit: Anyone) -> Response:
     """End the session."""
-    entry.sign_out(visit.context, visit.token)
-    response = go("/sign-in")
-    cookies.drop(response, visit.context.settings, cookies.session_cookie(visit.context.settings))
+    authentication.sign_out(visit.context, visit.token)
+    response = redirect("/sign-in")
+    cookies.delete_cookie(response, visit.context.settings, cookies.session_cookie(visit.context.settings))
     return response
 
 
@@ -92,27 +87,27 @@ def change_password(visit: Anyone) -> Response:
     try:
         token = account.change_password(visit.context, visit.who, old, new, repeated, address_of(visit.request))
     except DiscreetError as error:
-        return visit.again(error, "account", me=people.me(visit.context, visit.who))
-    response = go("/account", said="password")
-    cookies.seat(response, visit.context.settings, token)
+        return visit.page_with_error(error, "account", me=people.me(visit.context, visit.who))
+    response = redirect("/account", said="password")
+    cookies.set_session(response, visit.context.settings, token)
     return response
 
 
-def _form(request: Request, form: Form, told: str | None = None, status: int = 200) -> Response:
+def _form(request: Request, form: Form, message: str | None = None, status: int = 200) -> Response:
     context = context_of(request)
     name = cookies.form_cookie(context.settings)
     before = request.cookies.get(name) or workflow.token(30)
     facts = {
         "visit": None,
         "problem": None,
-        "told": told,
-        "form_token": entry.form_token(context, f"sign in {before}"),
+        "message": message,
+        "form_token": authentication.form_token(context, f"sign in {before}"),
         "name": form.get("name"),
         "next": local(form.get("next", "/")),
         "sign_on": None if context.settings.sign_on is None else context.settings.sign_on.label,
     }
     response = html("sign_in", status, **facts)
-    cookies.keep(response, context.settings, name, before, _FORM_AGE_S)
+    cookies.set_cookie(response, context.settings, name, before, _FORM_AGE_S)
     if status == 429:
         response.headers["Retry-After"] = "900"
     return response
@@ -123,4 +118,4 @@ def end_earlier(request: Request) -> None:
     context = context_of(request)
     before = request.cookies.get(cookies.session_cookie(context.settings))
     if before:
-        entry.sign_out(context, before)
+        authentication.sign_out(context, before)

@@ -21,21 +21,21 @@ def go_to_provider(request: Request, next: str = "/") -> Response:
     context = context_of(request)
     address, cookie = sign_on.begin(context, local(next))
     response = RedirectResponse(address, 303)
-    cookies.keep(response, context.settings, cookies.sign_on_cookie(context.settings), cookie, sign_on.PATIENCE_S)
+    cookies.set_cookie(response, context.settings, cookies.sign_on_cookie(context.settings), cookie, sign_on.TIMEOUT_S)
     return response
 
 
 @router.get(sign_on.RETURN_PATH)
 @unguarded
 @providers
-def come_back(request: Request) -> Response:
+def return_from_provider(request: Request) -> Response:
     """Check what the organization says, and open a session with a new token."""
     request.app.state.limits.check(f"address {address_of(request)}")
     context = context_of(request)
     name = cookies.sign_on_cookie(context.settings)
     token, place = sign_on.finish(context, request.cookies.get(name, ""), request.query_params)
     response = go_back(place)
-    cookies.seat(response, context.settings, token)
-    cookies.drop(response, context.settings, name)
+    cookies.set_session(response, context.settings, token)
+    cookies.delete_cookie(response, context.settings, name)
     end_earlier(request)
     return response

@@ -7,14 +7,14 @@ from fastapi import APIRouter, Response
 from discreet import workflow
 from discreet.errors import DiscreetError, InvalidParameterError, NotFoundError
 from discreet.service.access.roles import Role
-from discreet.service.pages.forms import filled
-from discreet.service.pages.visit import Visit, go, seated
+from discreet.service.pages.forms import validated
+from discreet.service.pages.visit import Visit, redirect, signed_in
 from discreet.service.schemas import UserChange, UserIn, UserOut
 from discreet.service.use_cases import people
 
 router = APIRouter()
 
-Admin = Annotated[Visit, seated(Role.ADMIN)]
+Admin = Annotated[Visit, signed_in(Role.ADMIN)]
 
 
 @router.get("/users")
@@ -27,11 +27,11 @@ def list_users(visit: Admin) -> Response:
 def add_user(visit: Admin) -> Response:
     """Make an account; its password is shown this once."""
     try:
-        given = {name: visit.form.get(name) for name in ("name", "role", "shown", "subject")}
-        made = people.add_account(visit.context, visit.who.name, filled(UserIn, **given))
+        fields = {name: visit.form.get(name) for name in ("name", "role", "shown", "subject")}
+        account = people.add_account(visit.context, visit.who.name, validated(UserIn, **fields))
     except DiscreetError as error:
-        return visit.again(error, "users", **_facts(visit))
-    return visit.page("users", 201, **_facts(visit, made))
+        return visit.page_with_error(error, "users", **_facts(visit))
+    return visit.page("users", 201, **_facts(visit, account))
 
 
 @router.post("/users/{name}")
@@ -43,30 +43,30 @@ def change_user(visit: Admin, name: str) -> Response:
     except NotFoundError:
         raise
     except DiscreetError as error:
-        return visit.again(error, "users", **_facts(visit))
+        return visit.page_with_error(error, "users", **_facts(visit))
     if change.password is None:
-        return go("/users", said="changed")
+        return redirect("/users", said="changed")
     return visit.page("users", **_facts(visit, changed.model_copy(update={"password": change.password})))
 
 
 def _change(visit: Visit) -> UserChange:
-    asked = visit.form.get("change")
-    if asked == "role":
-        return filled(UserChange, role=visit.form.get("role"))
+    action = visit.form.get("change")
+    if action == "role":
+        return validated(UserChange, role=visit.form.get("role"))
     changes: dict[str, dict[str, Any]] = {
         "disable": {"disabled": True},
         "enable": {"disabled": False},
         "password": {"password": workflow.token()},
     }
-    if asked not in changes:
+    if action not in changes:
         raise InvalidParameterError(f"change must be role or one of {', '.join(changes)}, but it is another.")
-    return filled(UserChange, **changes[asked])
+    return validated(UserChange, **changes[action])
 
 
-def _facts(visit: Visit, made: UserOut | None = None) -> dict[str, Any]:
+def _facts(visit: Visit, new_user: UserOut | None = None) -> dict[str, Any]:
     return {
         "users": people.accounts(visit.context),
         "roles": [role.value for role in Role],
-        "made": made,
+        "new_user": new_user,
         "form": visit.form,
     }

@@ -26,11 +26,8 @@ POLICY = "; ".join(
 """Content security policy of every page: no script, style or picture that is not a file of this server."""
 
 
-def shown(value: Any) -> Any:
-    """Write out the characters of a text that cannot be seen, or turn its direction; lines stay lines.
-
-    A number as it is, a text to be escaped, and markup of our own templates.
-    """
+def visible_text(value: Any) -> Any:
+    """Escape the characters of a text that cannot be seen, or turn its direction; other values stay."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return "\n".join(visible(line) for line in value.split("\n"))
@@ -41,7 +38,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("discreet", "service/pages/templates"),
         autoescape=True,
-        finalize=shown,
+        finalize=visible_text,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -59,9 +56,6 @@ def _environment() -> Environment:
 
 
 def html(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
-    """Return a page.
-
-    With the policy that nothing but files of this server runs.
-    """
+    """Return a page under the policy that nothing but files of this server runs."""
     text = _environment().get_template(f"{template}.html.j2").render(**facts)
     return HTMLResponse(text, status, {"Content-Security-Policy": POLICY})

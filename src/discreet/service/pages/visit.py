@@ -1,6 +1,5 @@
-"""Who looks at a page: the guard of every page, by the browser's session, and what a route answers with."""
+"""The guard of every page by the browser's session, and the responses of its route."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -10,14 +9,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from discreet.errors import ForbiddenError, NotFoundError, NotSignedInError
-from discreet.service.access import entry
-from discreet.service.access.digests import same
-from discreet.service.access.guard import Guard, admitted, context_of
-from discreet.service.access.roles import EVERYONE, Principal, Role
+from discreet.service.access import authentication
+from discreet.service.access.digests import same_secret
+from discreet.service.access.guard import Guard, check_role, context_of
+from discreet.service.access.roles import Principal, Role
 from discreet.service.context import Context
 from discreet.service.pages.cookies import session_cookie
 from discreet.service.pages.forms import Form, read_form
-from discreet.service.pages.places import PLACES, SAID
+from discreet.service.pages.navigation import NAVIGATION, NOTICES
 from discreet.service.pages.views import html
 from discreet.service.problems import status_of
 
@@ -27,24 +26,12 @@ FIELD, HEADER = "form_token", "X-Form-Token"
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody signed in, looking at a page.
-
-    Parameters
-    ----------
-    request : Request
-        The call.
-    who : Principal
-        Who looks.
-    token : str
-        Of the session.
-    form : Form
-        What was sent; empty unless something was.
-    """
+    """A call of a page by somebody who is signed in."""
 
     request: Request
     who: Principal
-    token: str
-    form: Form
+    token: str  # of the session
+    form: Form  # empty unless the call sends one
 
     @property
     def context(self) -> Context:
@@ -52,76 +39,56 @@ class Visit:
         return context_of(self.request)
 
     @property
-    def is_live(self) -> bool:
-        """Whether a script of the page asks for a part of it."""
-        return "HX-Request" in self.request.headers
-
-    @property
-    def said(self) -> str | None:
+    def notice(self) -> str | None:
         """What is said of a form that was sent before."""
-        return SAID.get(self.request.query_params.get("said", ""))
+        return NOTICES.get(self.request.query_params.get("said", ""))
 
     @property
     def form_token(self) -> str:
         """What every form brings back."""
-        return entry.form_token(self.context, self.token)
+        return authentication.form_token(self.context, self.token)
 
     @property
-    def places(self) -> list[tuple[str, str, bool]]:
+    def navigation(self) -> list[tuple[str, str, bool]]:
         """Addresses and names of the pages for this role, and whether this page is below one."""
         path = self.request.url.path
         return [
             (place, name, path == place or (place != "/" and path.startswith(f"{place}/")))
-            for place, name, roles in PLACES
+            for place, name, roles in NAVIGATION
             if self.who.role in roles
         ]
 
-    def is_a(self, *roles: str) -> bool:
-        """Tell whether this is one of some roles.
-
-        Whether it is.
-        """
+    def has_role(self, *roles: str) -> bool:
+        """Tell whether the person has one of some roles."""
         return self.who.role.value in roles
 
     def page(self, template: str, status: int = 200, **facts: Any) -> HTMLResponse:
-        """Return a page.
-
-        With a place for a problem.
-        """
+        """Return a page without a problem."""
         return html(template, status, **({"visit": self, "problem": None} | facts))
 
-    def again(self, error: Exception, template: str, **facts: Any) -> HTMLResponse:
-        """Return the page of a form that was refused, with what was typed.
-
-        With the status that the API answers.
-        """
+    def page_with_error(self, error: Exception, template: str, **facts: Any) -> HTMLResponse:
+        """Return the page of a form that was refused, with what was typed and the status of the API."""
         return self.page(template, status_of(error)[0], problem=str(error), **facts)
 
 
 class PageGuard(Guard):
-    """A dependency that lets some roles through, by their session; what they send must bring its form's token.
-
-    Parameters
-    ----------
-    roles : iterable of Role
-        Who may.
-    """
+    """A dependency that lets some roles through, by their session; what they send must bring its form's token."""
 
     async def __call__(self, request: Request) -> Visit:  # type: ignore[override] # FastAPI reads the arguments
-        """Return the visit."""
+        """Return the visit, or refuse."""
         if "\0" in request.url.path:
             raise NotFoundError("A page must exist, but there is none of this address.")
         limits = request.app.state.limits
         context = context_of(request)
         token = request.cookies.get(session_cookie(context.settings), "")
-        who = await run_in_threadpool(entry.of_session, context, token) if token else None
+        who = await run_in_threadpool(authentication.authenticate_session, context, token) if token else None
         if who is None:
             raise NotSignedInError("One must be signed in. Sign in, and come back.")
         limits.check(f"account {who.name}")
         request.state.actor = who.name
         form = await read_form(request) if request.method == "POST" else Form()
         request.state.visit = visit = Visit(request, who, token, form)
-        admitted(who, self.roles)
+        check_role(who, self.roles)
         if request.method != "GET":
             check_token(request, form, visit.form_token)
         return visit
@@ -129,27 +96,19 @@ class PageGuard(Guard):
 
 def check_token(request: Request, form: Form, expected: str) -> None:
     """Refuse a form that another site may have sent."""
-    brought = request.headers.get(HEADER) or form.get(FIELD)
-    if not same(brought, expected):
+    sent_token = request.headers.get(HEADER) or form.get(FIELD)
+    if not same_secret(sent_token, expected):
         raise ForbiddenError(
             "A form must be sent from a page of this session, but this one was not. Go back, reload the page and send "
             "it again."
         )
 
 
-def seated(*roles: Role) -> Any:
+def signed_in(*roles: Role) -> Any:
     """Return a guard to annotate the visit of a page's route with."""
     return Depends(PageGuard(roles))
 
 
-def anyone(roles: Iterable[Role] = EVERYONE) -> Any:
-    """Return a guard for whoever has one of many roles."""
-    return Depends(PageGuard(roles))
-
-
-def go(path: str, **query: str) -> Response:
-    """Send the browser to another page, after a form.
-
-    See Other.
-    """
+def redirect(path: str, **query: str) -> Response:
+    """Send the browser to another page after a form (303 See Other)."""
     return RedirectResponse(quote(path) + (f"?{urlencode(query)}" if query else ""), 303)

@@ -1,4 +1,4 @@
-"""One simulation in a process of its own, which may take no more time and memory than it is told.
+"""One simulation in a process of its own, which may take no more time and memory than its limits say.
 
 Run as ``python -m discreet.service.simulation.child`` with the question as JSON in the first line of standard input;
 the answer is JSON on standard output. It ends when standard input does: when whoever asked is gone.
@@ -16,16 +16,13 @@ from discreet import workflow
 from discreet.errors import DiscreetError, InvalidParameterError
 
 MEMORY, TIME = "memory", "time"
-"""Kinds of answers that are none, beside the names of errors."""
+"""Kinds of failure, beside the names of errors."""
 _NICE = 10
-"""Others, who wait for an answer of milliseconds, come first."""
+"""Calls of milliseconds come first."""
 
 
 def question_of(fields: dict[str, Any]) -> workflow.Question:
-    """Return a question from its JSON.
-
-    With its metadata read.
-    """
+    """Return a question from its JSON."""
     listed = {name: tuple(fields[name]) for name in ("epsilons", "n_rows")}
     candidates = None if fields["candidates"] is None else tuple(fields["candidates"])
     metadata = workflow.Metadata.from_value(fields["metadata"])
@@ -33,10 +30,7 @@ def question_of(fields: dict[str, Any]) -> workflow.Question:
 
 
 def answer(fields: dict[str, Any]) -> dict[str, Any]:
-    """Simulate, and word what came of it.
-
-    `value`, or the `error` and its `text`: all of it from public facts.
-    """
+    """Simulate, and return `value`, or `error` and `text`: all of it from public facts."""
     try:
         return {"value": asdict(workflow.expect(question_of(fields)))}
     except DiscreetError as error:
@@ -54,7 +48,7 @@ def _limit(memory_mb: int, cpu_s: int) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _follow() -> None:
+def _exit_with_parent() -> None:
     sys.stdin.read()
     os._exit(1)
 
@@ -62,7 +56,7 @@ def _follow() -> None:
 def main() -> None:
     """Read the question, answer it."""
     task = json.loads(sys.stdin.readline())
-    threading.Thread(target=_follow, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     _limit(**task["limits"])
     print(json.dumps(answer(task["question"])))
 

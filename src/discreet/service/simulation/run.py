@@ -1,4 +1,4 @@
-"""Has simulations done by processes of their own, and ends those that nobody waits for any more."""
+"""Simulations in processes of their own, which end when nobody waits for them any more."""
 
 import json
 import os
@@ -25,14 +25,14 @@ AT_ONCE = 2
 MOST_WAITING, MOST_WAITING_EACH = 16, 2
 MOST_CELLS = 1 << 24
 """Rows times columns of a simulated table: more take minutes, whatever a service allows."""
-_SLOW = 2
-"""Seconds of the clock for each of the processor, which others share."""
-_LOOK_S = 0.05
-_REMEMBERED = 64
-"""Answers, of some 30 kilobytes each; all others are in the cache on disk."""
+_CLOCK_FACTOR = 2
+"""Seconds of the clock for each second of the processor, which others share."""
+_POLL_S = 0.05
+_MOST_ANSWERS = 64
+"""Answers in memory, of some 30 kilobytes each; all others are in the cache on disk."""
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-_ON_YOUR_MACHINE = (
+_ADVICE = (
     "Ask for fewer rows, candidates or epsilons (more rows only do better), or use `discreet plan` on your machine: it "
     "needs the metadata alone."
 )
@@ -41,60 +41,43 @@ Gone = Callable[[], bool]
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What one simulation may take.
+class ResourceLimits:
+    """What one simulation may take."""
 
-    Parameters
-    ----------
-    memory_mb : int
-        Of addresses, some 1,500 of which the program takes before it does anything.
-    cpu_s : int
-        Of a processor.
-    """
-
-    memory_mb: int
-    cpu_s: int
+    memory_mb: int  # of addresses; the program takes some 1,500 before it does anything
+    cpu_s: int  # of a processor
 
 
 class Simulations:
-    """Simulations of one server.
+    """The simulations of one server, each within the same limits."""
 
-    Parameters
-    ----------
-    limits : Limits
-        Of each.
-    """
-
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ResourceLimits) -> None:
         self._limits = limits
         self._turns = Turns(AT_ONCE, MOST_WAITING, MOST_WAITING_EACH)
         self._answers: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
 
     def expect(self, who: str, question: dict[str, Any], is_gone: Gone) -> workflow.Expectation:
-        """Simulate how well selections do, or remember it.
-
-        From public facts alone.
-        """
+        """Simulate how well selections do, from public facts alone, or return the remembered answer."""
         key = canonical_sha256(question)
         with self._lock:
             answer = self._answers.get(key)
         if answer is None:
-            with self._turns.turn(who, _SLOW * self._limits.cpu_s, is_gone):
-                answer = _read(_answered(question, self._limits, is_gone), self._limits)
+            with self._turns.turn(who, _CLOCK_FACTOR * self._limits.cpu_s, is_gone):
+                answer = _read(_simulate(question, self._limits, is_gone), self._limits)
             self._keep(key, answer)
         return workflow.Expectation.from_value(answer)
 
     def _keep(self, key: str, value: dict[str, Any]) -> None:
         with self._lock:
             self._answers[key] = value
-            while len(self._answers) > _REMEMBERED:
+            while len(self._answers) > _MOST_ANSWERS:
                 self._answers.popitem(last=False)
 
 
-def _answered(question: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[str, Any]:
-    """What a process says to a question, before it takes too long or nobody listens."""
-    until = time.monotonic() + _SLOW * limits.cpu_s
+def _simulate(question: dict[str, Any], limits: ResourceLimits, is_gone: Gone) -> dict[str, Any]:
+    """Simulate in a process of its own, within the limits and while the caller waits."""
+    until = time.monotonic() + _CLOCK_FACTOR * limits.cpu_s
     with tempfile.TemporaryFile() as out:  # a pipe would have to be emptied meanwhile
         process = subprocess.Popen(  # noqa: S603 - ours
             [sys.executable, "-m", child.__name__],
@@ -106,21 +89,21 @@ def _answered(question: dict[str, Any], limits: Limits, is_gone: Gone) -> dict[s
         )
         with process:
             try:
-                _tell(process, {"question": question, "limits": vars(limits)})
+                _send(process, {"question": question, "limits": vars(limits)})
                 while process.poll() is None:
                     if is_gone():
                         raise ConflictError("A simulation must be waited for, but its caller has left.")
                     if time.monotonic() > until:
                         return {"error": child.TIME, "text": ""}
                     with suppress(subprocess.TimeoutExpired):
-                        process.wait(_LOOK_S)
+                        process.wait(_POLL_S)
             finally:
                 process.kill()
         out.seek(0)
-        return _worded(process.returncode, out.read())
+        return _parse_answer(process.returncode, out.read())
 
 
-def _tell(process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
+def _send(process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
     """Send the question; the pipe stays open until the answer is there, as a sign of life."""
     if process.stdin is not None:
         with suppress(BrokenPipeError):  # it ended before it read
@@ -128,27 +111,25 @@ def _tell(process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
             process.stdin.flush()
 
 
-def _worded(code: int, said: bytes) -> dict[str, Any]:
+def _parse_answer(code: int, output: bytes) -> dict[str, Any]:
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"error": child.TIME, "text": ""}
     with suppress(ValueError):
-        answer = json.loads(said)
+        answer = json.loads(output)
         if isinstance(answer, dict):
             return answer
     # A library that gets no memory may end the process as it likes.
     return {"error": child.MEMORY if code < 0 else "", "text": ""}
 
 
-def _read(answer: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def _read(answer: dict[str, Any], limits: ResourceLimits) -> dict[str, Any]:
     if "value" in answer:
         value: dict[str, Any] = answer["value"]
         return value
     kind, text = str(answer["error"]), str(answer["text"])
     if kind in (child.TIME, child.MEMORY):
         most = f"{limits.cpu_s} s" if kind == child.TIME else f"{limits.memory_mb} MB"
-        raise InvalidParameterError(
-            f"A simulation may take {most} on this service, but this one takes more. {_ON_YOUR_MACHINE}"
-        )
+        raise InvalidParameterError(f"A simulation may take {most} on this service, but this one takes more. {_ADVICE}")
     cls = getattr(errors, kind, None)
     if isinstance(cls, type) and issubclass(cls, DiscreetError) and cls is not errors.BudgetExceededError:
         raise cls(text)
@@ -161,5 +142,5 @@ def check_cells(n_rows: int, n_columns: int) -> None:
     if n_rows * n_columns > MOST_CELLS:
         raise InvalidParameterError(
             f"A simulated table may have {MOST_CELLS} cells on this service, so {MOST_CELLS // n_columns} rows of "
-            f"{n_columns} columns, but n_rows={n_rows}. {_ON_YOUR_MACHINE}"
+            f"{n_columns} columns, but n_rows={n_rows}. {_ADVICE}"
         )

@@ -1,4 +1,4 @@
-"""Whose turn it is: few at once, one of each person, and next whoever had a turn longest ago."""
+"""A fair queue: few at once, one of each person, and next whoever had a turn longest ago."""
 
 import itertools
 import threading
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from discreet.errors import ConflictError, TooManyRequestsError
 
-_LOOK_S = 0.1
-"""How often whoever waits looks whether its caller is still there."""
+_POLL_S = 0.1
+"""How often a waiting call checks whether its caller is still there."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,7 @@ class _Waiting:
 class Turns:
     """A small queue for work that takes a processor for a while.
 
-    Parameters
-    ----------
-    at_once : int
-        Turns that run beside each other, each of another person.
-    most : int
-        Calls that wait.
-    most_each : int
-        Calls of one person that wait.
+    At most `at_once` run, each of another person; at most `most` calls wait, and `most_each` of one person.
     """
 
     def __init__(self, at_once: int, most: int, most_each: int) -> None:
@@ -41,13 +34,10 @@ class Turns:
         self._served: dict[str, int] = {}
 
     @contextmanager
-    def turn(self, who: str, patience_s: float, is_gone: Callable[[], bool]) -> Iterator[None]:
-        """Wait for a turn, and hold it until the end of the block.
-
-        In the turn.
-        """
+    def turn(self, who: str, timeout_s: float, is_gone: Callable[[], bool]) -> Iterator[None]:
+        """Wait for a turn, and hold it until the end of the block."""
         with self._changed:
-            self._wait(who, time.monotonic() + patience_s, is_gone)
+            self._wait(who, time.monotonic() + timeout_s, is_gone)
         try:
             yield
         finally:
@@ -65,7 +55,7 @@ class Turns:
         self._waiting.append(own)
         try:
             while self._next() is not own:
-                self._changed.wait(_LOOK_S)
+                self._changed.wait(_POLL_S)
                 if is_gone():
                     raise ConflictError("A simulation must be waited for, but its caller has left.")
                 if time.monotonic() > until:
@@ -80,8 +70,9 @@ class Turns:
             self._changed.notify_all()
 
     def _next(self) -> _Waiting | None:
-        """The call whose turn begins now, if one may begin."""
-        able = [call for call in self._waiting if call.who not in self._running]
-        if not able or len(self._running) >= self._at_once:
+        """Return the call whose turn begins now, if one may begin."""
+        ready = [call for call in self._waiting if call.who not in self._running]
+        if not ready or len(self._running) >= self._at_once:
             return None
-        return min(able, key=lambda call: (self._served.get(call.who, 0), call.number))
+        # Least recently served first, then first come: one account cannot keep the others waiting.
+        return min(ready, key=lambda call: (self._served.get(call.who, 0), call.number))

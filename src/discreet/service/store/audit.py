@@ -1,4 +1,4 @@
-"""Who did what: a line for each deed, in the same transaction as the deed."""
+"""Who did what: an entry for each action, in the same transaction."""
 
 import json
 from dataclasses import dataclass
@@ -11,60 +11,43 @@ from discreet.service.store.schema import audit
 
 
 @dataclass(frozen=True)
-class Deed:
-    """One line of the audit.
+class AuditEntry:
+    """One entry of the audit."""
 
-    Parameters
-    ----------
-    seq : int
-        Its place.
-    time : str
-        When.
-    actor : str
-        Whose account; "worker" and "-" stand for the service itself and for nobody.
-    action : str
-        What was done, such as "approve".
-    object : str
-        To what.
-    detail : dict
-        Public facts.
-    """
-
-    seq: int
+    seq: int  # its place
     time: str
-    actor: str
-    action: str
-    object: str
-    detail: dict[str, Any]
+    actor: str  # an account; "worker" and "-" stand for the service itself and for nobody
+    action: str  # such as "approve"
+    object: str  # what it was done to
+    detail: dict[str, Any]  # public facts
 
 
 _MOST = 2000
-"""Characters of a detail."""
+"""The most characters of a detail."""
 
 
-def note(connection: Connection, actor: str, action: str, what: str, **detail: Any) -> None:
-    """Add a line, as of now."""
-    note_at(connection, now(), actor, action, what, detail)
+def record(connection: Connection, actor: str, action: str, object_: str, **detail: Any) -> None:
+    """Add an entry, as of now."""
+    record_at(connection, now(), actor, action, object_, detail)
 
 
-def note_at(connection: Connection, time: str, actor: str, action: str, what: str, detail: dict[str, Any]) -> None:
-    """Add a line, as of another time, such as the end of a slot."""
+def record_at(connection: Connection, time: str, actor: str, action: str, object_: str, detail: dict[str, Any]) -> None:
+    """Add an entry, as of another time, such as the end of a slot."""
     text = json.dumps(detail, sort_keys=True)
     if len(text) > _MOST:
         text = json.dumps(dict.fromkeys(sorted(detail), "too long to keep"))
-    values = {"time": time, "actor": actor[:100], "action": action, "object": what[:200], "detail": text}
+    values = {"time": time, "actor": actor[:100], "action": action, "object": object_[:200], "detail": text}
     connection.execute(insert(audit).values(**values))
 
 
-def page(connection: Connection, before: int | None, limit: int, actions: tuple[str, ...] | None = None) -> list[Deed]:
-    """Return lines, the newest first.
-
-    In the order of their places, falling.
-    """
+def page(
+    connection: Connection, before: int | None, limit: int, actions: tuple[str, ...] | None = None
+) -> list[AuditEntry]:
+    """Return entries, the newest first."""
     query = select(audit).order_by(audit.c.seq.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.seq < before)
     if actions is not None:
         query = query.where(audit.c.action.in_(actions))
     rows = connection.execute(query).mappings()
-    return [Deed(**{**row, "detail": json.loads(row["detail"])}) for row in rows]
+    return [AuditEntry(**{**row, "detail": json.loads(row["detail"])}) for row in rows]

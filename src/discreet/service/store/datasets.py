@@ -14,35 +14,15 @@ from discreet.service.store.schema import datasets, requests
 
 @dataclass(frozen=True)
 class Dataset:
-    """One version of a data set.
+    """One version of a data set."""
 
-    Parameters
-    ----------
-    name : str
-        Its key in the ledger.
-    version : int
-        From 1.
-    metadata : dict
-        What is public about it.
-    metadata_sha256 : str
-        Their digest.
-    source : dict
-        Where the table is, by the name of a folder: for curators and workers alone.
-    slot_s : int
-        Length of a request's slot.
-    by : str
-        Who declared it.
-    created : str
-        When.
-    """
-
-    name: str
-    version: int
+    name: str  # its key in the ledger
+    version: int  # from 1
     metadata: dict[str, Any]
     metadata_sha256: str
-    source: dict[str, Any]
-    slot_s: int
-    by: str
+    source: dict[str, Any]  # where the table is, by the name of a folder: for curators and workers alone
+    slot_s: int  # length of a request's slot
+    by: str  # who declared it
     created: str
 
     @property
@@ -58,11 +38,11 @@ def find(connection: Connection, name: str, version: int | None = None) -> Datas
         query = query.where(datasets.c.version == version)
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
-        raise unknown(name)
+        raise not_found(name)
     return _dataset(row)
 
 
-def unknown(name: str) -> NotFoundError:
+def not_found(name: str) -> NotFoundError:
     """Return the error of a data set that is not there, or not shown."""
     return NotFoundError(f"A data set must be registered and open to you, but name={name[:100]!r} is not.")
 

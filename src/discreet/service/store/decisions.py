@@ -9,30 +9,14 @@ from discreet.service.store.schema import decisions
 
 @dataclass(frozen=True)
 class Decision:
-    """What a curator decided on a request.
+    """What a curator decided on a request."""
 
-    Parameters
-    ----------
-    decision : str
-        "approved" or "rejected".
-    sha256 : str
-        Of the exact text that it was decided on.
-    by : str
-        Who.
-    comment : str
-        Why.
-    time : str
-        When.
-    seal : str
-        Only a holder of the pepper can make it.
-    """
-
-    decision: str
-    sha256: str
-    by: str
+    decision: str  # "approved" or "rejected"
+    sha256: str  # of the exact text that it was decided on
+    by: str  # who
     comment: str
     time: str
-    seal: str
+    seal: str  # only a holder of the pepper can make it
 
 
 def add(connection: Connection, id_: str, decision: Decision) -> None:

@@ -1,4 +1,4 @@
-"""Keys of programs, and sessions of browsers: both stand here as digests."""
+"""Keys of programs, and sessions of browsers: both are stored as digests."""
 
 from dataclasses import dataclass
 
@@ -7,30 +7,16 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from discreet.errors import ConflictError, NotFoundError
 from discreet.service.access.roles import Principal, Role
 from discreet.service.clock import now
-from discreet.service.store.names import hold
+from discreet.service.store.names import lock_table
 from discreet.service.store.schema import keys, sessions, sign_ins, users
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key as it may be shown.
+    """A key as it may be shown."""
 
-    Parameters
-    ----------
-    id : str
-        Its public part.
-    user : str
-        Whose it is.
-    label : str
-        What it is for.
-    created, expires : str
-        When.
-    revoked : str or None
-        When it was revoked.
-    """
-
-    id: str
-    user: str
+    id: str  # its public part
+    user: str  # its owner
     label: str
     created: str
     expires: str
@@ -38,14 +24,14 @@ class Key:
 
 
 MOST_KEYS = 50
-"""Of one account, valid at once."""
+"""The most keys of one account that are valid at once."""
 
 _SHOWN = (keys.c.id, keys.c.user, keys.c.label, keys.c.created, keys.c.expires, keys.c.revoked)
 
 
 def add_key(connection: Connection, id_: str, user: str, label: str, digest: str, expires: str) -> Key:
     """Keep a new key by the digest of its secret."""
-    hold(connection, keys)
+    lock_table(connection, keys)
     valid = (keys.c.user == user) & keys.c.revoked.is_(None) & (keys.c.expires > now())
     if connection.execute(select(func.count()).select_from(keys).where(valid)).scalar_one() >= MOST_KEYS:
         raise ConflictError(
@@ -106,18 +92,18 @@ def end_session(connection: Connection, digest: str) -> None:
     connection.execute(delete(sessions).where(sessions.c.digest == digest))
 
 
-def count_failures(connection: Connection, whom: str, since: str) -> int:
+def count_failures(connection: Connection, digest: str, since: str) -> int:
     """Return how many sign-ins failed."""
-    query = select(func.count()).select_from(sign_ins).where(sign_ins.c.whom == whom, sign_ins.c.time > since)
+    query = select(func.count()).select_from(sign_ins).where(sign_ins.c.whom == digest, sign_ins.c.time > since)
     return int(connection.execute(query).scalar_one())
 
 
-def add_failure(connection: Connection, *whom: str) -> None:
+def add_failure(connection: Connection, *digests: str) -> None:
     """Remember that a sign-in failed, for a day."""
     connection.execute(delete(sign_ins).where(sign_ins.c.time < now(-86_400)))
-    connection.execute(insert(sign_ins), [{"whom": one, "time": now()} for one in whom])
+    connection.execute(insert(sign_ins), [{"whom": digest, "time": now()} for digest in digests])
 
 
-def forget_failures(connection: Connection, whom: str) -> None:
+def forget_failures(connection: Connection, digest: str) -> None:
     """Forget failed sign-ins after one that did not fail."""
-    connection.execute(delete(sign_ins).where(sign_ins.c.whom == whom))
+    connection.execute(delete(sign_ins).where(sign_ins.c.whom == digest))

@@ -1,4 +1,4 @@
-"""Requests: rows in, rows out, and the one conditional update of each step."""
+"""Requests, and the conditional update of each step."""
 
 import json
 from dataclasses import dataclass
@@ -18,68 +18,28 @@ STATES = (WAITING, APPROVED, RUNNING, RELEASED, FAILED, REJECTED, WITHDRAWN)
 
 @dataclass(frozen=True)
 class Request:
-    """A request.
+    """A request."""
 
-    Parameters
-    ----------
-    seq : int
-        Its place in the queue.
-    id : str
-        What it is called.
-    by, project : str
-        Who asks, and for what.
-    dataset : str
-        Of which data set.
-    version : int
-        Of its metadata.
-    content : dict
-        The exact question.
-    sha256 : str
-        Its digest, which an approval names.
-    question : str
-        Digest under which the ledger stores the answer.
-    epsilon, delta : float
-        What it costs at most, as shown; the ledger has it exactly.
-    state : str
-        Where it stands.
-    code : str or None
-        Why it failed: one of a closed list.
-    entry : int or None
-        Where the ledger charged it, or the release that answers it.
-    is_free : bool
-        Whether it was answered from the store.
-    attempts : int
-        How often a worker took it up.
-    created : str
-        When it was made.
-    slot_end : str or None
-        When its outcome is recorded.
-    ended : str or None
-        When it was.
-    body_sha256 : str
-        Digest of the call that made it.
-    """
-
-    seq: int
+    seq: int  # its place in the queue
     id: str
-    by: str
+    by: str  # who asks
     project: str
     dataset: str
-    version: int
-    content: dict[str, Any]
-    sha256: str
-    question: str
-    epsilon: float
+    version: int  # of the data set's metadata
+    content: dict[str, Any]  # the exact text
+    sha256: str  # of the content and version: what an approval names
+    question: str  # digest under which the ledger stores the answer
+    epsilon: float  # what it costs at most, as shown; the ledger has it exactly
     delta: float
     state: str
-    code: str | None
-    entry: int | None
-    is_free: bool
-    attempts: int
+    code: str | None  # why it failed: one of a closed list
+    entry: int | None  # of the ledger: the charge, or the release that answers it
+    is_free: bool  # answered from the store
+    attempts: int  # how often a worker took it up
     created: str
-    slot_end: str | None
+    slot_end: str | None  # when its outcome is recorded
     ended: str | None
-    body_sha256: str
+    body_sha256: str  # of the call that made it
 
 
 _COLUMNS = [column for column in requests.columns if column.name != "idempotency"]
@@ -88,9 +48,9 @@ _COLUMNS = [column for column in requests.columns if column.name != "idempotency
 def add(connection: Connection, idempotency: str, **values: Any) -> Request:
     """Add a request; `content` is a dict."""
     row = values | {"content": json.dumps(values["content"], sort_keys=True), "idempotency": idempotency}
-    usual = {"code": None, "entry": None, "is_free": False, "attempts": 0, "created": now(), "ended": None}
+    defaults = {"code": None, "entry": None, "is_free": False, "attempts": 0, "created": now(), "ended": None}
     try:
-        connection.execute(insert(requests).values(**(usual | row)))
+        connection.execute(insert(requests).values(**(defaults | row)))
     except IntegrityError:
         raise ConflictError("A request must be made once, but its idempotency key was used. Read that one.") from None
     return find(connection, values["id"])
@@ -100,16 +60,16 @@ def find(connection: Connection, id_: str) -> Request:
     """Return a request."""
     row = connection.execute(_all().where(requests.c.id == id_)).mappings().one_or_none()
     if row is None:
-        raise unknown(id_)
+        raise not_found(id_)
     return _request(row)
 
 
-def unknown(id_: str) -> NotFoundError:
+def not_found(id_: str) -> NotFoundError:
     """Return the error of a request that is not there, or not shown."""
     return NotFoundError(f"A request must exist and be open to you, but id={id_[:20]!r} is not.")
 
 
-def of_key(connection: Connection, by: str, idempotency: str) -> Request | None:
+def find_by_key(connection: Connection, by: str, idempotency: str) -> Request | None:
     """Return the request that somebody made before with the same idempotency key."""
     query = _all().where(requests.c.by == by, requests.c.idempotency == idempotency)
     row = connection.execute(query).mappings().one_or_none()
@@ -149,13 +109,14 @@ def step(
     **values: Any,
 ) -> None:
     """Move a request from one state to the next, if it still is in the first."""
-    fits = (requests.c.id == id_) & (requests.c.state == before)
+    is_unchanged = (requests.c.id == id_) & (requests.c.state == before)
     if as_read is not None:
-        fits &= requests.c.sha256 == as_read
+        is_unchanged &= requests.c.sha256 == as_read
     if in_slot is not None:
-        fits &= requests.c.slot_end == in_slot
-    done = connection.execute(update(requests).where(fits).values(state=after, **values))
-    if done.rowcount != 1:
+        is_unchanged &= requests.c.slot_end == in_slot
+    # Compare and set: of two writers that read the same state, the second changes no row.
+    result = connection.execute(update(requests).where(is_unchanged).values(state=after, **values))
+    if result.rowcount != 1:
         raise ConflictError(
             f"A request must be {before} and unchanged to become {after}, but id={id_} is not any more. Read it again."
         )
@@ -173,11 +134,11 @@ def is_answered(connection: Connection, question: str) -> bool:
     return connection.execute(query).one_or_none() is not None
 
 
-def fail(connection: Connection, taken: Request, code: str, detail: str, ended: str) -> None:
+def fail(connection: Connection, request: Request, code: str, detail: str, ended: str) -> None:
     """End a request that runs, in the slot in which it was taken up, without a release."""
-    step(connection, taken.id, RUNNING, FAILED, in_slot=taken.slot_end, code=code, ended=ended)
+    step(connection, request.id, RUNNING, FAILED, in_slot=request.slot_end, code=code, ended=ended)
     if detail:
-        connection.execute(insert(failures).values(request=taken.id, detail=detail[:4000]))
+        connection.execute(insert(failures).values(request=request.id, detail=detail[:4000]))
 
 
 def detail_of(connection: Connection, id_: str) -> str | None:
@@ -190,30 +151,27 @@ def _all() -> Select[Any]:
 
 
 def _request(row: RowMapping) -> Request:
-    return Request(**{**row, "content": _parsed(row["content"])})
+    return Request(**{**row, "content": _parse(row["content"])})
 
 
-def _parsed(content: str) -> dict[str, Any]:
-    """A text that somebody has damaged reads as empty, which no digest fits: it must not stop the queue or a list."""
+def _parse(content: str) -> dict[str, Any]:
+    """Read a text; a damaged one is empty, which no digest fits, so that it stops neither the queue nor a list."""
     try:
-        found = json.loads(content)
+        value = json.loads(content)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def states(connection: Connection) -> dict[str, int]:
     """Return how many requests there are in each state."""
-    found = dict.fromkeys(STATES, 0)
+    counts = dict.fromkeys(STATES, 0)
     for row in connection.execute(select(requests.c.state, func.count().label("n")).group_by(requests.c.state)):
-        found[row.state] = row.n
-    return found
+        counts[row.state] = row.n
+    return counts
 
 
 def count_waiting(connection: Connection, by: str) -> int:
-    """Return how many requests of an account wait for a decision.
-
-    Their number.
-    """
+    """Return how many requests of an account wait for a decision."""
     query = select(func.count()).select_from(requests).where(requests.c.by == by, requests.c.state == WAITING)
     return int(connection.execute(query).scalar_one())

@@ -17,10 +17,7 @@ MIGRATIONS = Migrations(
 
 
 def open_database(location: str, *, pooled: bool = False) -> Database:
-    """Open the service's tables, beside the ledger's.
-
-    At the newest revision.
-    """
+    """Open the service's tables at the newest revision, beside the ledger's."""
     return Database(location, MIGRATIONS, unreachable=_unreachable, pooled=pooled)
 
 

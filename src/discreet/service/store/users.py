@@ -8,34 +8,18 @@ from sqlalchemy.exc import IntegrityError
 from discreet.errors import ConflictError, NotFoundError
 from discreet.service.access.roles import Role
 from discreet.service.clock import now
-from discreet.service.store.names import folded, hold
+from discreet.service.store.names import fold_name, lock_table
 from discreet.service.store.schema import keys, members, projects, sessions, users
 
 
 @dataclass(frozen=True)
 class User:
-    """An account.
+    """An account."""
 
-    Parameters
-    ----------
-    name : str
-        What it signs in with.
-    role : Role
-        What it may do.
-    shown : str
-        The person's name.
-    subject : str or None
-        What single sign-on calls the person.
-    disabled : bool
-        Whether it may no longer sign in.
-    created : str
-        When.
-    """
-
-    name: str
+    name: str  # what it signs in with
     role: Role
-    shown: str
-    subject: str | None
+    shown: str  # the person's name
+    subject: str | None  # what single sign-on calls the person
     disabled: bool
     created: str
 
@@ -54,25 +38,27 @@ def credentials(connection: Connection, name: str) -> tuple[User, str | None] | 
     return None if row is None else (_user(row), row["password"])
 
 
-def of_subject(connection: Connection, subject: str) -> User | None:
+def find_by_subject(connection: Connection, subject: str) -> User | None:
     """Return the account that single sign-on calls so, if it may sign in."""
-    row = connection.execute(select(users).where(users.c.subject == subject, ~users.c.disabled)).mappings()
-    found = row.one_or_none()
-    return None if found is None else _user(found)
+    rows = connection.execute(select(users).where(users.c.subject == subject, ~users.c.disabled)).mappings()
+    row = rows.one_or_none()
+    return None if row is None else _user(row)
 
 
-def every(connection: Connection) -> list[User]:
+def find_all(connection: Connection) -> list[User]:
     """Return all accounts by name."""
     return [_user(row) for row in connection.execute(select(users).order_by(users.c.name)).mappings()]
 
 
 def add(connection: Connection, name: str, role: Role, shown: str, password: str | None, subject: str | None) -> User:
     """Add an account."""
-    hold(connection, users)
-    alike = [taken for taken in connection.execute(select(users.c.name)).scalars() if folded(taken) == folded(name)]
-    if alike and alike != [name]:
+    lock_table(connection, users)
+    similar = [
+        other for other in connection.execute(select(users.c.name)).scalars() if fold_name(other) == fold_name(name)
+    ]
+    if similar and similar != [name]:
         raise ConflictError(
-            f"The names of accounts must differ by more than case, but {name!r} is like {alike[0]!r}. Choose another."
+            f"The names of accounts must differ by more than case, but {name!r} is like {similar[0]!r}. Choose another."
         )
     row = {"name": name, "role": role.value, "shown": shown, "password": password, "subject": subject}
     try:
@@ -92,8 +78,8 @@ def change(
 ) -> User:
     """Change an account, and end its sessions; a new role or password, or none, ends its keys too."""
     find(connection, name)
-    given = {"disabled": disabled, "role": None if role is None else role.value, "password": password}
-    values = {column: value for column, value in given.items() if value is not None}
+    changes = {"disabled": disabled, "role": None if role is None else role.value, "password": password}
+    values = {column: value for column, value in changes.items() if value is not None}
     if values:
         connection.execute(update(users).where(users.c.name == name).values(**values))
     connection.execute(delete(sessions).where(sessions.c.user == name))
@@ -110,18 +96,20 @@ def projects_of(connection: Connection, name: str) -> list[str]:
 
 def all_projects(connection: Connection) -> dict[str, list[str]]:
     """Return every project with its members."""
-    found: dict[str, list[str]] = {name: [] for name in connection.execute(select(projects.c.name)).scalars()}
+    names_by_project: dict[str, list[str]] = {
+        name: [] for name in connection.execute(select(projects.c.name)).scalars()
+    }
     for row in connection.execute(select(members).order_by(members.c.user)):
-        found[row.project].append(row.user)
-    return dict(sorted(found.items()))
+        names_by_project[row.project].append(row.user)
+    return dict(sorted(names_by_project.items()))
 
 
-def project(connection: Connection, name: str) -> list[str]:
+def members_of(connection: Connection, name: str) -> list[str]:
     """Return the members of a project."""
-    found = all_projects(connection).get(name)
-    if found is None:
+    names = all_projects(connection).get(name)
+    if names is None:
         raise NotFoundError(f"A project must exist, but there is none called {name[:100]!r}.")
-    return found
+    return names
 
 
 def set_members(connection: Connection, project: str, names: list[str]) -> None:
@@ -139,5 +127,5 @@ def set_members(connection: Connection, project: str, names: list[str]) -> None:
 
 
 def _user(row: RowMapping) -> User:
-    known = {name: row[name] for name in ("name", "shown", "subject", "disabled", "created")}
-    return User(role=Role(row["role"]), **known)
+    columns = {name: row[name] for name in ("name", "shown", "subject", "disabled", "created")}
+    return User(role=Role(row["role"]), **columns)

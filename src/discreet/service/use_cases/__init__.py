@@ -1,1 +1,1 @@
-"""What the service does for people, whoever asks: the API and the pages both call these verbs."""
+"""The use cases, which the API and the pages both call."""

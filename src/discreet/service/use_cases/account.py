@@ -1,7 +1,7 @@
 """One's own account."""
 
 from discreet.errors import InvalidParameterError, NotSignedInError
-from discreet.service.access import entry
+from discreet.service.access import authentication
 from discreet.service.access.digests import hash_password
 from discreet.service.access.roles import Principal
 from discreet.service.context import Context
@@ -11,10 +11,7 @@ LEAST_PASSWORD, MOST_PASSWORD = 12, 200
 
 
 def change_password(context: Context, who: Principal, old: str, new: str, repeated: str, address: str) -> str:
-    """Change one's own password; all sessions end, and a new one begins.
-
-    The token of the new session.
-    """
+    """Change one's own password; all sessions end, and the token of a new one is returned."""
     if not LEAST_PASSWORD <= len(new) <= MOST_PASSWORD:
         raise InvalidParameterError(
             f"A password must have {LEAST_PASSWORD} to {MOST_PASSWORD} characters, but the new one has {len(new)}. "
@@ -23,13 +20,13 @@ def change_password(context: Context, who: Principal, old: str, new: str, repeat
     if new != repeated:
         raise InvalidParameterError("The new password must be the same twice, but it is not. Type it again.")
     try:
-        entry.prove(context, who.name, old, address)
+        authentication.check_password(context, who.name, old, address)
     except NotSignedInError:
         raise InvalidParameterError(
             "The password so far must be right, but it is not. Type it again, or ask an admin for a new one."
         ) from None
-    hashed = hash_password(new)
+    password_hash = hash_password(new)
     with context.database.write() as connection:
-        users.change(connection, who.name, password=hashed)
-        audit.note(connection, who.name, "change password", who.name)
-    return entry.open_session(context, who.name)
+        users.change(connection, who.name, password=password_hash)
+        audit.record(connection, who.name, "change password", who.name)
+    return authentication.open_session(context, who.name)

@@ -21,50 +21,44 @@ from discreet.service.schemas import (
 )
 from discreet.service.store import audit, datasets, users
 from discreet.service.store.datasets import Dataset
-from discreet.service.store.names import folded, hold
+from discreet.service.store.names import fold_name, lock_table
 from discreet.service.store.schema import datasets as dataset_rows
 from discreet.service.use_cases import permissions
 from discreet.service.use_cases.identity import Identity, tables_at
-from discreet.service.use_cases.priced_requests import check_private, located, private_source
+from discreet.service.use_cases.priced_requests import check_private, private_source, resolve_path
 
 
-def shown(dataset: Dataset, who: Principal) -> DatasetOut:
-    """Return a data set as somebody may see it: where its table lies is for curators.
-
-    To be shown.
-    """
+def dataset_out(dataset: Dataset, who: Principal) -> DatasetOut:
+    """Return a data set for the API; where its table lies is for curators."""
     values = {name: value for name, value in vars(dataset).items() if name != "source"}
     source = Source.model_validate(dataset.source) if who.role is Role.CURATOR else None
     return DatasetOut(source=source, **values)
 
 
-def register(context: Context, who: Principal, given: DatasetIn, name: str | None = None) -> DatasetOut:
-    """Register a data set, or a further version of it; no private table is opened.
-
-    As registered.
-    """
-    metadata = workflow.Metadata.from_value(given.metadata)
+def register(context: Context, who: Principal, body: DatasetIn, name: str | None = None) -> DatasetOut:
+    """Register a data set, or a further version of it; no private table is opened."""
+    metadata = workflow.Metadata.from_value(body.metadata)
     if name is not None and metadata.dataset != name:
         raise MetadataError(
             f"The metadata must be those of the data set, but dataset={metadata.dataset!r} is not {name!r}. "
             "Register it as a data set of its own."
         )
-    source = given.source.model_dump(mode="json")
+    source = body.source.model_dump(mode="json")
     _check_source(context, metadata, source)
     source = {kind: _plain(context, place) for kind, place in source.items()}
-    slot_s = given.slot_s or context.settings.slot_s
+    slot_s = body.slot_s or context.settings.slot_s
     with context.database.read() as connection:  # files may be slow to look at: not while others wait to write
-        taken = {dataset.locator: _tables_of(context, dataset) for dataset in datasets.tables_taken(connection)}
+        registered = {dataset.locator: _tables_of(context, dataset) for dataset in datasets.tables_taken(connection)}
     with context.database.write() as connection:
-        hold(connection, dataset_rows)
+        lock_table(connection, dataset_rows)
         _check_name(connection, metadata.dataset)
-        _check_tables(context, connection, metadata.dataset, source, taken)
+        _check_tables(context, connection, metadata.dataset, source, registered)
         added = datasets.add(
             connection, metadata.dataset, metadata.to_dict(), metadata.sha256, source, slot_s, who.name
         )
         facts = {"version": added.version, "metadata_sha256": added.metadata_sha256}
-        audit.note(connection, who.name, "register", added.name, **facts)
-    return shown(added, who)
+        audit.record(connection, who.name, "register", added.name, **facts)
+    return dataset_out(added, who)
 
 
 def _check_source(context: Context, metadata: workflow.Metadata, source: dict[str, Any]) -> None:
@@ -73,7 +67,7 @@ def _check_source(context: Context, metadata: workflow.Metadata, source: dict[st
             check_private(context.settings.private, source[name])
     public = source["public"]
     if public is not None:
-        workflow.open_public(located(context.settings.public, public), metadata, public["table"])
+        workflow.open_public(resolve_path(context.settings.public, public), metadata, public["table"])
     elif metadata.public is not None:
         raise InvalidParameterError(
             "A public table that the metadata declare must be registered with the data set, but source.public is "
@@ -82,7 +76,7 @@ def _check_source(context: Context, metadata: workflow.Metadata, source: dict[st
 
 
 def _plain(context: Context, place: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A place in one spelling, so that a question of a further version is known to be the same."""
+    """Return a place in one spelling, so that the same question has the same digest in a further version."""
     if place is None or isinstance(context.settings.private.get(place["root"]), str):
         return place
     return {**place, "path": str(PurePosixPath(place["path"]))}
@@ -94,22 +88,22 @@ def _tables_of(context: Context, dataset: Dataset) -> list[Identity]:
 
 def _check_name(connection: Connection, name: str) -> None:
     names = {dataset.name for dataset in datasets.newest(connection)}
-    alike = [other for other in sorted(names) if folded(other) == folded(name)]
-    if alike and name not in alike:
+    similar = [other for other in sorted(names) if fold_name(other) == fold_name(name)]
+    if similar and name not in similar:
         raise ConflictError(
-            f"The names of data sets must differ by more than case, but {name!r} is like {alike[0]!r}. Choose another, "
-            "or register a further version of that one."
+            f"The names of data sets must differ by more than case, but {name!r} is like {similar[0]!r}. Choose "
+            "another, or register a further version of that one."
         )
 
 
 def _check_tables(
-    context: Context, connection: Connection, name: str, source: dict[str, Any], taken: dict[str, list[Identity]]
+    context: Context, connection: Connection, name: str, source: dict[str, Any], registered: dict[str, list[Identity]]
 ) -> None:
     """Refuse a second data set for one table, however it is spelled: each has a lifetime budget of its own."""
     own = tables_at(context.settings.private, source)
     for other in datasets.tables_taken(connection):
-        theirs = taken.get(other.locator) or _tables_of(context, other)
-        if other.name != name and any(table.shares(other_table) for table in own for other_table in theirs):
+        other_tables = registered.get(other.locator) or _tables_of(context, other)
+        if other.name != name and any(table.shares(other_table) for table in own for other_table in other_tables):
             raise ConflictError(
                 f"One table must have one budget, so one name, but this one, or a part of it, is registered as "
                 f"{other.name!r}. Register a further version of that one."
@@ -120,10 +114,7 @@ def _check_tables(
 
 
 def grant(context: Context, who: Principal, name: str, cap: CapIn) -> BudgetOut:
-    """Set a data set's cap, for its lifetime.
-
-    The account.
-    """
+    """Set a data set's cap, for its lifetime."""
     dataset = permissions.open_dataset(context, who, name)
     metadata = workflow.Metadata.from_value(dataset.metadata)
     context.ledger.grant(
@@ -135,60 +126,58 @@ def grant(context: Context, who: Principal, name: str, cap: CapIn) -> BudgetOut:
         accounting=cap.accounting,
     )
     with context.database.write() as connection:
-        audit.note(connection, who.name, "grant", name, epsilon=cap.epsilon, delta=cap.delta)
+        audit.record(connection, who.name, "grant", name, epsilon=cap.epsilon, delta=cap.delta)
     return budget(context, who, name)
 
 
 def allot(context: Context, who: Principal, name: str, project: str, part: AllotmentIn) -> BudgetOut:
-    """Give a project a part of a data set's cap, and with it the right to ask.
-
-    The account.
-    """
+    """Give a project a part of a data set's cap, and with it the right to ask."""
     permissions.open_dataset(context, who, name)
     with context.database.read() as connection:
-        users.project(connection, project)
+        users.members_of(connection, project)
     context.ledger.allot(name, project, part.epsilon, part.delta)
     with context.database.write() as connection:
-        audit.note(connection, who.name, "allot", name, project=project, epsilon=part.epsilon, delta=part.delta)
+        audit.record(connection, who.name, "allot", name, project=project, epsilon=part.epsilon, delta=part.delta)
     return budget(context, who, name)
 
 
 def budget(context: Context, who: Principal, name: str) -> BudgetOut:
-    """Return what a data set may spend and has spent; analysts see the allotments of their projects alone.
-
-    The account.
-    """
+    """Return what a data set may spend and has spent; analysts see the allotments of their projects alone."""
     permissions.open_dataset(context, who, name)
     with context.database.read() as connection:
         own = permissions.projects_of(connection, who)
     account = context.ledger.account(name)
     values = {field: getattr(account, field) for field in BudgetOut.model_fields if field != "allotments"}
     values |= {field: float(value) for field, value in values.items() if field.startswith(("epsilon", "delta", "rho"))}
-    allotments = [_allotment(one) for one in context.ledger.allotments(name) if own is None or one.project in own]
+    allotments = [
+        _allotment(allotment)
+        for allotment in context.ledger.allotments(name)
+        if own is None or allotment.project in own
+    ]
     return BudgetOut(**values, allotments=allotments)
 
 
-def _allotment(one: Any) -> AllotmentOut:
-    amounts = {name: float(getattr(one, name)) for name in AllotmentOut.model_fields if name != "project"}
-    return AllotmentOut(project=one.project, **amounts)
+def _allotment(allotment: Any) -> AllotmentOut:
+    amounts = {name: float(getattr(allotment, name)) for name in AllotmentOut.model_fields if name != "project"}
+    return AllotmentOut(project=allotment.project, **amounts)
 
 
 def history(context: Context, who: Principal, name: str, before: int | None = None, limit: int = 50) -> list[EntryOut]:
-    """Return the ledger's entries of a data set, the newest first; what was asked is shown to those who see all.
+    """Return the ledger's entries of a data set, the newest first; `facts` are for those who see all.
 
     Whatever depends on rows was recorded at the end of a slot, so that times tell nothing.
     """
     permissions.open_dataset(context, who, name)
-    found = [one for one in reversed(context.ledger.history(name)) if before is None or one.seq < before]
-    return [_entry(one, who) for one in found[:limit]]
+    entries = [entry for entry in reversed(context.ledger.history(name)) if before is None or entry.seq < before]
+    return [_entry(entry, who) for entry in entries[:limit]]
 
 
-def _entry(one: workflow.Entry, who: Principal) -> EntryOut:
+def _entry(entry: workflow.Entry, who: Principal) -> EntryOut:
     return EntryOut(
-        **{name: getattr(one, name) for name in ("seq", "time", "kind", "dataset", "reservation", "state", "hash")},
-        project=one.project if who.sees_all else None,
-        epsilon=float(one.epsilon),
-        delta=float(one.delta),
-        rho=None if one.rho is None else float(one.rho),
-        facts=one.facts if who.sees_all else None,
+        **{name: getattr(entry, name) for name in ("seq", "time", "kind", "dataset", "reservation", "state", "hash")},
+        project=entry.project if who.sees_all else None,
+        epsilon=float(entry.epsilon),
+        delta=float(entry.delta),
+        rho=None if entry.rho is None else float(entry.rho),
+        facts=entry.facts if who.sees_all else None,
     )

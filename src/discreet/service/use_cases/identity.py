@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from discreet import workflow
-from discreet.service.store.names import folded
+from discreet.service.store.names import fold_name
 
 LOCAL = "localhost"
 DEFAULT_PORT = "5432"
@@ -18,21 +18,13 @@ DEFAULT_PORT = "5432"
 
 @dataclass(frozen=True)
 class InFiles:
-    """A table in a file or a folder of files.
+    """A table in a file or a folder of files."""
 
-    Parameters
-    ----------
-    parts : tuple of str
-        Of its real path from the root of the file system, folded: names alike are taken for one.
-    table : str or None
-        Which table of a database file, folded; None for the only one.
-    files : frozenset of (int, int)
-        Device and number of each file, where this process may look: a hard link has another path.
-    """
-
-    parts: tuple[str, ...]
-    table: str | None
-    files: frozenset[tuple[int, int]]
+    parts: tuple[str, ...]  # of its real path from the root of the file system, folded
+    table: str | None  # of a database file, folded; None for the only one
+    files: frozenset[
+        tuple[int, int]
+    ]  # device and inode of each file that can be looked at: a hard link has another path
 
     def shares(self, other: "Identity") -> bool:
         """Tell whether another table may hold rows of this one: the same file, or one within a folder.
@@ -48,29 +40,17 @@ class InFiles:
 
 @dataclass(frozen=True)
 class InDatabase:
-    """A table on a PostgreSQL server.
+    """A table on a PostgreSQL server."""
 
-    Parameters
-    ----------
-    url : str
-        Of the root: not to be compared.
-    servers : frozenset of (str, str)
-        Hosts with their ports; empty when only the client's configuration says where it is.
-    database : str
-        Folded.
-    table : str
-        ``schema.table``, as it was registered.
-    """
-
-    url: str
-    servers: frozenset[tuple[str, str]]
-    database: str
-    table: str
+    url: str  # of the root: not to be compared
+    servers: frozenset[tuple[str, str]]  # hosts and ports; empty when only the client's configuration says where it is
+    database: str  # folded
+    table: str  # schema.table, as it was registered
 
     @property
     def relation(self) -> str:
         """Schema and table, quoted or not, folded."""
-        return ".".join(map(_bare, self.table.split(".", 1)))
+        return ".".join(map(_unquoted, self.table.split(".", 1)))
 
     def shares(self, other: "Identity") -> bool:
         """Tell whether another table is this one, as far as addresses tell.
@@ -79,17 +59,17 @@ class InDatabase:
         """
         if not isinstance(other, InDatabase) or self.relation != other.relation:
             return False
-        is_unsaid = not self.servers or not other.servers
-        return is_unsaid or (self.database == other.database and bool(self.servers & other.servers))
+        is_server_unknown = not self.servers or not other.servers
+        return is_server_unknown or (self.database == other.database and bool(self.servers & other.servers))
 
 
 Identity = InFiles | InDatabase
 
 
 def tables_at(roots: Mapping[str, Path | str], source: dict[str, Any]) -> list[Identity]:
-    """Return the private tables of a data set; nothing is opened, files are looked at where they may be.
+    """Return the identities of the private tables of a data set; nothing is opened.
 
-    Without those in a root that the service file does not name any more: nobody can open them.
+    Tables in a root that the service file does not name any more are left out: nobody can open them.
     """
     places = [source[name] for name in ("data", "targets") if source.get(name) is not None]
     return [_table_at(roots[place["root"]], place) for place in places if place["root"] in roots]
@@ -100,17 +80,17 @@ def _table_at(root: Path | str, place: dict[str, Any]) -> Identity:
         return InDatabase(root, *_server(root), place["path"])
     path = Path(os.path.realpath(root / place["path"]))
     table = place["table"] if path.suffix.lower() in workflow.DATABASE_SUFFIXES else None
-    parts = tuple(folded(unquote(part)) for part in path.parts)
-    return InFiles(parts, None if table is None else _bare(table.removeprefix("main.")), _files(path))
+    parts = tuple(fold_name(unquote(part)) for part in path.parts)
+    return InFiles(parts, None if table is None else _unquoted(table.removeprefix("main.")), _files(path))
 
 
-def _bare(name: str) -> str:
-    """A name of SQL, whether it was quoted or not."""
-    return folded(name.strip().strip('"`[]').replace('""', '"'))
+def _unquoted(name: str) -> str:
+    """Return a name of SQL without quotes, folded."""
+    return fold_name(name.strip().strip('"`[]').replace('""', '"'))
 
 
 def _files(path: Path) -> frozenset[tuple[int, int]]:
-    """What tells files from all others, of a file or of all below a folder; none where nobody may look."""
+    """Return device and inode of a file, or of all below a folder; empty where this process may not look."""
     folders = os.walk(path) if path.is_dir() else ()
     paths = [path, *(Path(folder, name) for folder, _, names in folders for name in names)]
     inodes = set[tuple[int, int]]()
@@ -125,7 +105,7 @@ def _files(path: Path) -> frozenset[tuple[int, int]]:
 
 
 def _server(url: str) -> tuple[frozenset[tuple[str, str]], str]:
-    """Servers and database of an address: who connects, and how, tells no table from another."""
+    """Return servers and database of a URL; user and options tell no table from another."""
     parts = urlsplit(url)
     options = {name.lower(): value for name, value in parse_qsl(parts.query)}
     user, at, hosts = parts.netloc.rpartition("@")
@@ -133,16 +113,16 @@ def _server(url: str) -> tuple[frozenset[tuple[str, str]], str]:
     ports = options.get("port", "").split(",")
     database = options.get("dbname") or unquote(parts.path.strip("/")) or (unquote(user) if at else "")
     if options.get("service") and not listed[0]:
-        return frozenset(), folded(database)
+        return frozenset(), fold_name(database)
     ports += ports[-1:] * len(listed)
-    return frozenset(_host(host, port) for host, port in zip(listed, ports, strict=False)), folded(database)
+    return frozenset(_host(host, port) for host, port in zip(listed, ports, strict=False)), fold_name(database)
 
 
 def _host(text: str, port: str) -> tuple[str, str]:
     name, colon, own = text.rpartition(":")
     if not colon or "]" in own or (":" in name and not name.endswith("]")):  # no port, or an address of IPv6
         name, own = text, ""
-    name = folded(name.strip("[]").rstrip("."))
+    name = fold_name(name.strip("[]").rstrip("."))
     try:
         address = ipaddress.ip_address(name)
         name = LOCAL if address.is_loopback else str(address)
@@ -152,13 +132,10 @@ def _host(text: str, port: str) -> tuple[str, str]:
 
 
 def check_servers(own: Identity, others: list[Identity]) -> bool:
-    """Ask the servers themselves whether tables that their addresses tell apart share rows; a worker alone may.
-
-    Whether one of them is this table, a part of it, or what it is a part of.
-    """
+    """Ask the servers whether tables that their addresses tell apart share rows with this one; a worker alone may."""
     in_databases = [other for other in others if isinstance(other, InDatabase)]
     if not isinstance(own, InDatabase) or not in_databases:
         return False
-    relatives = {folded(name) for name in workflow.database_relatives(own.url, own.table)} | {own.relation}
+    relatives = {fold_name(name) for name in workflow.database_relatives(own.url, own.table)} | {own.relation}
     urls = {other.url for other in in_databases if other.relation in relatives}
     return bool(urls) and workflow.database_server(own.url) in map(workflow.database_server, urls)

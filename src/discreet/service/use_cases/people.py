@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from discreet import workflow
 from discreet.errors import ForbiddenError
-from discreet.service.access.digests import hash_password, sealed
+from discreet.service.access.digests import hash_password, keyed_digest
 from discreet.service.access.roles import Principal, Role
 from discreet.service.clock import now
 from discreet.service.context import Context
@@ -16,105 +16,88 @@ _DAY_S = 86_400
 
 
 def me(context: Context, who: Principal) -> MeOut:
-    """Return who is asking.
-
-    With their projects.
-    """
+    """Return who is asking, with their projects."""
     with context.database.read() as connection:
         return MeOut(name=who.name, role=who.role, projects=users.projects_of(connection, who.name))
 
 
 def accounts(context: Context) -> list[UserOut]:
-    """Return all accounts.
-
-    By name.
-    """
+    """Return all accounts by name."""
     with context.database.read() as connection:
-        return [UserOut(**asdict(one)) for one in users.every(connection)]
+        return [UserOut(**asdict(user)) for user in users.find_all(connection)]
 
 
-def add_account(context: Context, by: str, given: UserIn) -> UserOut:
-    """Make an account.
-
-    With its password, when it was made here: it is shown this once.
-    """
-    made = None if given.password or given.subject else workflow.token(10)
-    password = given.password or made
-    hashed = None if password is None else hash_password(password)
+def add_account(context: Context, by: str, body: UserIn) -> UserOut:
+    """Make an account; a password that is made here is shown this once."""
+    new_password = None if body.password or body.subject else workflow.token(10)
+    password = body.password or new_password
+    password_hash = None if password is None else hash_password(password)
     with context.database.write() as connection:
-        user = users.add(connection, given.name, given.role, given.shown or given.name, hashed, given.subject)
-        audit.note(connection, by, "add user", user.name, role=user.role.value)
-    return UserOut(**asdict(user), password=made)
+        user = users.add(connection, body.name, body.role, body.shown or body.name, password_hash, body.subject)
+        audit.record(connection, by, "add user", user.name, role=user.role.value)
+    return UserOut(**asdict(user), password=new_password)
 
 
 def change_account(context: Context, who: Principal, name: str, change: UserChange) -> UserOut:
-    """Change an account; its sessions end, and its keys with a new role or password.
-
-    As it stands.
-    """
+    """Change an account; its sessions end, and its keys with a new role or password."""
     if name == who.name and (change.disabled or change.role not in (None, Role.ADMIN)):
         raise ForbiddenError("An admin must be left, so nobody may disable or demote themselves. Ask another admin.")
     password = None if change.password is None else hash_password(change.password)
     with context.database.write() as connection:
         user = users.change(connection, name, disabled=change.disabled, role=change.role, password=password)
-        told = {"disabled": change.disabled, "role": change.role, "password": change.password is not None or None}
-        audit.note(connection, who.name, "change user", name, **{k: v for k, v in told.items() if v is not None})
+        changes = {"disabled": change.disabled, "role": change.role, "password": change.password is not None or None}
+        audit.record(
+            connection,
+            who.name,
+            "change user",
+            name,
+            **{field: value for field, value in changes.items() if value is not None},
+        )
     return UserOut(**asdict(user))
 
 
 def projects(context: Context, who: Principal) -> list[ProjectOut]:
-    """Return the projects that somebody sees: analysts their own.
-
-    By name.
-    """
+    """Return the projects that somebody sees by name: analysts their own."""
     with context.database.read() as connection:
-        found = users.all_projects(connection)
-    return [ProjectOut(name=n, members=m) for n, m in found.items() if who.role is not Role.ANALYST or who.name in m]
+        members_by_project = users.all_projects(connection)
+    return [
+        ProjectOut(name=name, members=members)
+        for name, members in members_by_project.items()
+        if who.role is not Role.ANALYST or who.name in members
+    ]
 
 
-def set_members(context: Context, who: Principal, project: str, given: MembersIn) -> ProjectOut:
-    """Make a project, or change who belongs to it.
-
-    As it stands.
-    """
+def set_members(context: Context, who: Principal, project: str, body: MembersIn) -> ProjectOut:
+    """Make a project, or change who belongs to it."""
     with context.database.write() as connection:
-        users.set_members(connection, project, given.members)
-        audit.note(connection, who.name, "set members", project, members=given.members[:50])
-        return ProjectOut(name=project, members=users.project(connection, project))
+        users.set_members(connection, project, body.members)
+        audit.record(connection, who.name, "set members", project, members=body.members[:50])
+        return ProjectOut(name=project, members=users.members_of(connection, project))
 
 
-def make_key(context: Context, who: Principal, given: KeyIn) -> KeyOut:
-    """Make a key of one's own; one that a key makes ends with it at the latest.
-
-    With the key itself: it is shown this once, and kept as a digest.
-    """
+def make_key(context: Context, who: Principal, body: KeyIn) -> KeyOut:
+    """Make a key of one's own, which is shown this once; one that a key makes ends with it at the latest."""
     id_, secret = workflow.token(5), workflow.token()
-    digest = sealed(context.settings.secret, "key", id_, secret)
-    ends = now(given.days * _DAY_S)
+    digest = keyed_digest(context.settings.secret, "key", id_, secret)
+    ends = now(body.days * _DAY_S)
     with context.database.write() as connection:
-        made = keys.add_key(connection, id_, who.name, given.label, digest, min(ends, who.until or ends))
-        audit.note(connection, who.name, "make key", id_)
-    return KeyOut(**asdict(made), key=f"{KEY_PREFIX}_{id_}_{secret}")
+        key = keys.add_key(connection, id_, who.name, body.label, digest, min(ends, who.until or ends))
+        audit.record(connection, who.name, "make key", id_)
+    return KeyOut(**asdict(key), key=f"{KEY_PREFIX}_{id_}_{secret}")
 
 
-def listed_keys(context: Context, who: Principal) -> list[KeyOut]:
-    """Return one's keys; an admin's are everybody's.
-
-    Without the keys themselves.
-    """
+def list_keys(context: Context, who: Principal) -> list[KeyOut]:
+    """Return one's keys without their secrets; an admin's are everybody's."""
     with context.database.read() as connection:
-        return [KeyOut(**asdict(one)) for one in keys.keys_of(connection, _whose(who))]
+        return [KeyOut(**asdict(key)) for key in keys.keys_of(connection, _whose(who))]
 
 
 def revoke_key(context: Context, who: Principal, id_: str) -> KeyOut:
-    """Revoke a key of one's own; an admin may revoke any.
-
-    As it stands.
-    """
+    """Revoke a key of one's own; an admin may revoke any."""
     with context.database.write() as connection:
-        found = keys.revoke(connection, id_, _whose(who))
-        audit.note(connection, who.name, "revoke key", id_)
-    return KeyOut(**asdict(found))
+        key = keys.revoke(connection, id_, _whose(who))
+        audit.record(connection, who.name, "revoke key", id_)
+    return KeyOut(**asdict(key))
 
 
 def _whose(who: Principal) -> str | None:

@@ -1,4 +1,4 @@
-"""What of the service somebody may see."""
+"""What a principal may see."""
 
 from sqlalchemy import Connection
 
@@ -10,53 +10,38 @@ from discreet.service.store.requests import Request
 
 
 def projects_of(connection: Connection, who: Principal) -> list[str] | None:
-    """Return the projects whose requests, releases and allotments somebody sees.
-
-    Names; None for all there are.
-    """
+    """Return the projects whose requests, releases and allotments somebody sees; None for all."""
     return None if who.sees_all else users.projects_of(connection, who.name)
 
 
 def open_datasets(context: Context, who: Principal) -> list[Dataset]:
-    """Return the data sets that somebody sees: analysts those that a project of theirs is allotted a part of.
-
-    The newest version of each, by name.
-    """
+    """Return the newest version of each data set that somebody sees: analysts those allotted to their projects."""
     with context.database.read() as connection:
-        found, own = datasets.newest(connection), projects_of(connection, who)
+        newest, own = datasets.newest(connection), projects_of(connection, who)
     if own is None:
-        return found
-    return [dataset for dataset in found if who.role is Role.ANALYST and allotted(context, dataset.name, own)]
+        return newest
+    return [dataset for dataset in newest if who.role is Role.ANALYST and is_allotted(context, dataset.name, own)]
 
 
 def open_dataset(context: Context, who: Principal, name: str) -> Dataset:
-    """Return the newest version of a data set that somebody sees.
-
-    Its newest version.
-    """
+    """Return the newest version of a data set that somebody sees."""
     with context.database.read() as connection:
         own = projects_of(connection, who)
-        found = datasets.find(connection, name)
-    if own is not None and not allotted(context, name, own):
-        raise datasets.unknown(name)
-    return found
+        dataset = datasets.find(connection, name)
+    if own is not None and not is_allotted(context, name, own):
+        raise datasets.not_found(name)
+    return dataset
 
 
 def open_request(context: Context, who: Principal, id_: str) -> Request:
-    """Return a request that somebody sees: an analyst those of their projects.
-
-    As it stands.
-    """
+    """Return a request that somebody sees: an analyst those of their projects."""
     with context.database.read() as connection:
-        found, own = requests.find(connection, id_), projects_of(connection, who)
-    if own is None or found.project in own:
-        return found
-    raise requests.unknown(id_)
+        request, own = requests.find(connection, id_), projects_of(connection, who)
+    if own is None or request.project in own:
+        return request
+    raise requests.not_found(id_)
 
 
-def allotted(context: Context, dataset: str, projects: list[str]) -> bool:
-    """Tell whether one of some projects may ask a data set.
-
-    True when one is allotted a part of its cap.
-    """
-    return any(one.project in projects for one in context.ledger.allotments(dataset))
+def is_allotted(context: Context, dataset: str, projects: list[str]) -> bool:
+    """Tell whether one of some projects is allotted a part of a data set's cap, and so may ask it."""
+    return any(allotment.project in projects for allotment in context.ledger.allotments(dataset))

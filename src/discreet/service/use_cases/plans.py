@@ -11,31 +11,29 @@ from discreet.service.schemas import ExpectIn, PlanIn
 from discreet.service.simulation.child import question_of
 from discreet.service.simulation.run import check_cells
 from discreet.service.use_cases import permissions
-from discreet.service.use_cases.priced_requests import computable, inquire
+from discreet.service.use_cases.priced_requests import computable, price
 
 
-def plan(context: Context, who: Principal, asked: PlanIn) -> dict[str, Any]:
+def plan(context: Context, who: Principal, body: PlanIn) -> dict[str, Any]:
     """Return the cost and the noise of a request."""
-    dataset = permissions.open_dataset(context, who, asked.dataset)
-    inquiry = inquire(context, dataset, asked.model_dump(mode="json"))
+    dataset = permissions.open_dataset(context, who, body.dataset)
+    priced = price(context, dataset, body.model_dump(mode="json"))
     with computable():
-        record = inquiry.plan().record()
+        record = priced.plan().record()
         json.dumps(record, allow_nan=False)
     return record
 
 
-def expected(context: Context, who: Principal, asked: ExpectIn) -> dict[str, Any]:
+def expect_record(context: Context, who: Principal, body: ExpectIn) -> dict[str, Any]:
     """Return how well selections can be expected to do, as JSON."""
-    question, found = expect(context, who, asked)
-    return found.record(question)
+    question, expectation = expect(context, who, body)
+    return expectation.record(question)
 
 
 def expect(context: Context, who: Principal, body: ExpectIn) -> tuple[workflow.Question, workflow.Expectation]:
-    """Return how well selections can be expected to do on a table like the one declared.
+    """Simulate from public facts how well selections do on a table like the one declared.
 
-    By simulation from public facts; the same question is answered from the cache.
-
-    Cost: seconds, in another process.
+    Cost: seconds in another process, unless the question was answered before.
     """
     dataset = permissions.open_dataset(context, who, body.dataset)
     fields = question_in(dataset.metadata, body)
@@ -46,10 +44,7 @@ def expect(context: Context, who: Principal, body: ExpectIn) -> tuple[workflow.Q
 
 
 def question_in(metadata: dict[str, Any], body: ExpectIn) -> dict[str, Any]:
-    """Return a question as a process that simulates reads it.
-
-    Fields of `workflow.Question`, for JSON.
-    """
+    """Return the fields of a `workflow.Question`, for JSON."""
     supposed = {"r_squared": body.r_squared, "n_true": body.n_true, "correlation": body.correlation}
     return {
         "metadata": metadata,

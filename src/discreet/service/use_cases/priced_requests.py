@@ -1,4 +1,4 @@
-"""From the text of a request to a priced inquiry: metadata and public tables alone, never a private one."""
+"""From the text of a request to a priced request: metadata and public tables alone, never a private one."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,15 +14,12 @@ from discreet.service.store.datasets import Dataset
 
 Roots = Mapping[str, Path | str]
 
-WEIGHTED = ("hybrid", "public-subset")
+NEED_PUBLIC_TABLE = ("hybrid", "public-subset")
 """Methods that rest on the public table of a data set."""
 
 
-def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> workflow.PricedRequest:
-    """Check and price a request.
-
-    Ready to be charged.
-    """
+def price(context: Context, dataset: Dataset, content: dict[str, Any]) -> workflow.PricedRequest:
+    """Check a request and compute its privacy cost."""
     metadata = workflow.Metadata.from_value(dataset.metadata)
     if metadata.features is not None and content["candidates"] is None and metadata.features.listed() is None:
         raise MetadataError(
@@ -31,7 +28,7 @@ def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> work
         )
     parameters = _parameters(context, dataset, metadata, content)
     with computable():
-        inquiry = workflow.inquire(
+        priced = workflow.inquire(
             workflow.method_of(content["method"], **parameters),
             metadata,
             content["target"],
@@ -41,17 +38,14 @@ def inquire(context: Context, dataset: Dataset, content: dict[str, Any]) -> work
             rows_origin=READ,
             chosen=content.get("chosen"),
         )
-        inquiry.check_charge()
-        float(inquiry.promised.epsilon), float(inquiry.promised.delta), inquiry.digest
-    return inquiry
+        priced.check_charge()
+        float(priced.promised.epsilon), float(priced.promised.delta), priced.digest
+    return priced
 
 
 @contextmanager
 def computable() -> Iterator[None]:
-    """Refuse numbers that no arithmetic holds: the last line, behind the ranges of the parameters.
-
-    For what is computed from public facts alone.
-    """
+    """Refuse numbers that no arithmetic holds: the last line, behind the ranges of the parameters."""
     try:
         yield
     except DiscreetError:
@@ -67,45 +61,41 @@ def computable() -> Iterator[None]:
 def _parameters(
     context: Context, dataset: Dataset, metadata: workflow.Metadata, content: dict[str, Any]
 ) -> dict[str, Any]:
-    given = dict(content["parameters"])
-    if "epsilon" not in given:
+    parameters = dict(content["parameters"])
+    if "epsilon" not in parameters:
         raise InvalidParameterError("What is spent must be said, but parameters has no epsilon. Add it, such as 0.5.")
-    if "public" in given:
+    if "public" in parameters:
         raise InvalidParameterError(
             "The public table must be the one that the data set was registered with, but public is given. Leave it out."
         )
-    if content["method"] in WEIGHTED:
+    if content["method"] in NEED_PUBLIC_TABLE:
         place = dataset.source.get("public")
         if place is None:
             raise InvalidParameterError(
                 f"A public table must be registered with the data set, but {dataset.name} has none. Ask its curator."
             )
-        given["public"] = workflow.open_public(located(context.settings.public, place), metadata, place["table"])
-    return given
+        parameters["public"] = workflow.open_public(
+            resolve_path(context.settings.public, place), metadata, place["table"]
+        )
+    return parameters
 
 
-def located(roots: dict[str, Path], place: dict[str, Any]) -> Path:
-    """Return the path of a table, which lies below a folder of the service file and nowhere else.
-
-    Absolute, links resolved.
-    """
+def resolve_path(roots: dict[str, Path], place: dict[str, Any]) -> Path:
+    """Return the absolute path of a table, which lies below a folder of the service file and nowhere else."""
     check_place(tuple(roots), place)
     root: Path = roots[place["root"]].resolve()
-    found: Path = (root / place["path"]).resolve()
-    if not found.is_relative_to(root):  # by a link
-        raise _outside(place)
-    return found
+    path: Path = (root / place["path"]).resolve()
+    if not path.is_relative_to(root):  # by a link
+        raise _outside_error(place)
+    return path
 
 
 def private_source(roots: Roots, place: dict[str, Any]) -> tuple[Path | str, str | None]:
-    """Return what opens a private table, and which table of it.
-
-    A file or a database's URL, and the table's name.
-    """
+    """Return a private table's file or database URL, and its name there."""
     root = check_private(roots, place)
     if isinstance(root, str):
         return root, place["path"]
-    location = located({place["root"]: root}, place)
+    location = resolve_path({place["root"]: root}, place)
     if location != root.resolve() / place["path"]:
         raise InvalidParameterError(
             f"path must name a private table itself, but {place['path'][:100]!r} leads over a link, which could lead "
@@ -115,10 +105,7 @@ def private_source(roots: Roots, place: dict[str, Any]) -> tuple[Path | str, str
 
 
 def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:
-    """Refuse what is not in a private root of the service file, without looking at any file or database.
-
-    The root.
-    """
+    """Return a private root of the service file, or refuse; no file or database is looked at."""
     root = roots.get(place["root"])
     if not isinstance(root, str):
         check_place(tuple(roots), place)
@@ -140,18 +127,18 @@ def check_private(roots: Roots, place: dict[str, Any]) -> Path | str:
 def check_place(roots: tuple[str, ...], place: dict[str, Any]) -> None:
     """Refuse what is not below a folder of the service file, without looking at any file."""
     if place["root"] not in roots:
-        known = ", ".join(roots) or "none"
+        names = ", ".join(roots) or "none"
         raise InvalidParameterError(
             f"root must be a folder that the service file names, or a database, but root={place['root']!r}. "
-            f"There is: {known}."
+            f"There is: {names}."
         )
     path = PurePosixPath(place["path"])
     plain = place["path"].isprintable() and "\\" not in place["path"] and "://" not in place["path"]
     if path.is_absolute() or not plain or not path.parts or any(part in ("..", "~") for part in path.parts):
-        raise _outside(place)
+        raise _outside_error(place)
 
 
-def _outside(place: dict[str, Any]) -> InvalidParameterError:
+def _outside_error(place: dict[str, Any]) -> InvalidParameterError:
     return InvalidParameterError(
         f"path must be a plain path below the folder {place['root']!r}, but path={place['path'][:100]!r}. "
         "Put the table there."

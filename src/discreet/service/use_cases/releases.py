@@ -16,16 +16,13 @@ from discreet.service.use_cases import permissions
 
 
 def release_of(context: Context, who: Principal, id_: str) -> Release:
-    """Return the release of a request.
-
-    As the ledger recorded it.
-    """
-    found = permissions.open_request(context, who, id_)
+    """Return the release of a request as the ledger recorded it."""
+    request = permissions.open_request(context, who, id_)
     text = None
-    if found.state == requests.RELEASED and found.entry is not None:
-        text = context.ledger.recorded(found.entry)
+    if request.state == requests.RELEASED and request.entry is not None:
+        text = context.ledger.recorded(request.entry)
     if text is None:
-        raise ConflictError(f"A request must be released to be read, but id={id_} is {found.state}. Ask again later.")
+        raise ConflictError(f"A request must be released to be read, but id={id_} is {request.state}. Ask again later.")
     return Release.from_json(text)
 
 
@@ -41,20 +38,17 @@ MEDIA: dict[Form, str] = {
 }
 """Forms of a release."""
 
-_ENDINGS: dict[Form, str] = {"markdown": "md", "text": "txt"}
-_ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+_SUFFIXES: dict[Form, str] = {"markdown": "md", "text": "txt"}
+_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 """A report is a page by itself, with its own style and no script; no other page can frame it or be reached from it."""
 
 
 def response(context: Context, who: Principal, id_: str, form: Form, audience: Audience = "board") -> Response:
-    """Return a release in some form.
-
-    To be shown (HTML, text) or kept (the others).
-    """
+    """Return a release in some form: shown by the browser (HTML, text, JSON) or downloaded."""
     release = release_of(context, who, id_)
     content = report.render_pdf(release, audience) if form == "pdf" else report.render(release, form, audience)
     shown = "inline" if form in ("html", "text", "json") else "attachment"
     reader = "" if audience == "board" else f"-{audience}"
-    name = f"release-{id_}{reader}.{_ENDINGS.get(form, form)}"
-    headers = {"Content-Disposition": f'{shown}; filename="{name}"', "Content-Security-Policy": _ALONE}
+    name = f"release-{id_}{reader}.{_SUFFIXES.get(form, form)}"
+    headers = {"Content-Disposition": f'{shown}; filename="{name}"', "Content-Security-Policy": _REPORT_POLICY}
     return Response(content, media_type=MEDIA[form], headers=headers)

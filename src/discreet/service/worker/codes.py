@@ -10,16 +10,10 @@ _EXITS = {DATA_MISMATCH: 11, CHANGED: 12, NOT_STARTED: 13, SHARED: 14}
 
 
 def exit_of(code: str) -> int:
-    """Return the exit code by which a job tells its worker.
-
-    Not 0.
-    """
+    """Return the exit code of a job that failed so."""
     return _EXITS[code]
 
 
 def code_of(exit_: int) -> str:
-    """Return what an exit code tells.
-
-    One of the list.
-    """
-    return next((code for code, known in _EXITS.items() if known == exit_), NOT_STARTED)
+    """Return the cause of a failure from the exit code of its job."""
+    return next((code for code, exit_code in _EXITS.items() if exit_code == exit_), NOT_STARTED)

@@ -28,7 +28,7 @@ from discreet.errors import (
     DiscreetError,
     InvalidParameterError,
 )
-from discreet.service.access.digests import same
+from discreet.service.access.digests import same_secret
 from discreet.service.clock import seconds_until
 from discreet.service.context import Context, open_context
 from discreet.service.settings import Settings
@@ -38,25 +38,19 @@ from discreet.service.store.decisions import Decision
 from discreet.service.store.requests import Request
 from discreet.service.use_cases.decisions import seal_of
 from discreet.service.use_cases.identity import check_servers, tables_at
-from discreet.service.use_cases.priced_requests import inquire, private_source
+from discreet.service.use_cases.priced_requests import price, private_source
 from discreet.service.use_cases.requests import content_sha256
 from discreet.service.worker import codes
 
 WORKER = "worker"
-"""The actor of what nobody does."""
+"""The actor of the audit for what no person does."""
 
 START_S = 120.0
 """The most that a job may take until it can start: to load the program, and to check request and seal."""
 
 
 class AtSlotEnd(workflow.Delivery):
-    """An outcome is recorded when its slot ends, and the request's row changes with the ledger's.
-
-    Parameters
-    ----------
-    request : Request
-        What is answered.
-    """
+    """Records an outcome when the request's slot ends, and changes its row with the ledger's."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -85,14 +79,14 @@ class AtSlotEnd(workflow.Delivery):
         """Show the release with the transaction that records it."""
         slot, id_ = self._slot_end, self._request.id
         requests.step(connection, id_, requests.RUNNING, requests.RELEASED, in_slot=slot, ended=slot)
-        audit.note_at(connection, slot, WORKER, "release", id_, {})
+        audit.record_at(connection, slot, WORKER, "release", id_, {})
 
     def lost(self, connection: Connection) -> None:
         """Show that there is none, whatever the cause."""
         if self._is_late:
             raise BudgetError("An outcome must be recorded at the end of the slot, but that is past.")
         requests.fail(connection, self._request, codes.NO_RESULT, self._detail, self._slot_end)
-        audit.note_at(connection, self._slot_end, WORKER, "fail", self._request.id, {"code": codes.NO_RESULT})
+        audit.record_at(connection, self._slot_end, WORKER, "fail", self._request.id, {"code": codes.NO_RESULT})
 
     def failed(self, error: BaseException) -> None:
         """Keep where it failed, without any text of the error."""
@@ -100,26 +94,23 @@ class AtSlotEnd(workflow.Delivery):
 
 
 def places_of(error: BaseException) -> str:
-    """Return the kinds of an error and of its causes, and where in the code they arose.
-
-    A line for each.
-    """
+    """Return the kinds of an error and of its causes, and where in the code they arose, a line each."""
     lines: list[str] = []
-    seen: BaseException | None = error
-    while seen is not None and len(lines) < 10:
+    cause: BaseException | None = error
+    while cause is not None and len(lines) < 10:
         frames = [
-            f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in extract_tb(seen.__traceback__)
+            f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in extract_tb(cause.__traceback__)
         ]
-        lines.append(f"{_kind_of(seen)}: {' > '.join(frames[-8:])}")
-        seen = seen.__cause__ or seen.__context__
+        lines.append(f"{_kind_of(cause)}: {' > '.join(frames[-8:])}")
+        cause = cause.__cause__ or cause.__context__
     return "\n".join(lines)
 
 
 def _kind_of(error: BaseException) -> str:
-    """Name a type that stands in the code; one that was made on the way could be called after a cell."""
+    """Return the name of a type of the code; one that was made at run time could be called after a cell."""
     kind = type(error)
-    stands = getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
-    return kind.__name__ if stands else "Exception"
+    is_in_code = getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
+    return kind.__name__ if is_in_code else "Exception"
 
 
 class SharedTableError(DiscreetError):
@@ -127,10 +118,10 @@ class SharedTableError(DiscreetError):
 
 
 Begin = Callable[[Request], Request]
-"""Called when all is ready but no table was looked at: the request in the slot in which its rows may be opened."""
+"""Called when all but the table is ready; returns the request in the slot in which its rows may be read."""
 
 
-def run(context: Context, id_: str, begin: Begin = lambda taken: taken) -> None:
+def run(context: Context, id_: str, begin: Begin = lambda request: request) -> None:
     """Answer a request that a worker has taken up."""
     with context.database.read() as connection:
         request = requests.find(connection, id_)
@@ -139,21 +130,21 @@ def run(context: Context, id_: str, begin: Begin = lambda taken: taken) -> None:
         raise ConflictError(f"A request must be as it was approved, but id={id_} is not.")
     with context.database.read() as connection:
         dataset = datasets.find(connection, request.dataset, request.version)
-    inquiry = inquire(context, dataset, request.content)
-    if inquiry.digest != request.question:
+    priced = price(context, dataset, request.content)
+    if priced.digest != request.question:
         raise ConflictError(f"A request must mean what it meant when it was approved, but id={id_} does not.")
     request = begin(request)
     _check_unshared(context, dataset)
-    table = _opened(context, inquiry, dataset.source)
-    workflow.check_table(inquiry, table, charged=True)
-    workflow.fulfil(inquiry, table, context.ledger.reservation(int(str(request.entry))), delivery=AtSlotEnd(request))
+    table = _open_table(context, priced, dataset.source)
+    workflow.check_table(priced, table, charged=True)
+    workflow.fulfil(priced, table, context.ledger.reservation(int(str(request.entry))), delivery=AtSlotEnd(request))
 
 
-def _is_as_approved(context: Context, found: Request, decision: Decision | None) -> bool:
-    if decision is None or content_sha256(found.content, found.version) != found.sha256:
+def _is_as_approved(context: Context, request: Request, decision: Decision | None) -> bool:
+    if decision is None or content_sha256(request.content, request.version) != request.sha256:
         return False
-    seal = seal_of(context, found, "approved", decision.by, found.entry)
-    return (decision.decision, decision.sha256) == ("approved", found.sha256) and same(decision.seal, seal)
+    seal = seal_of(context, request, "approved", decision.by, request.entry)
+    return (decision.decision, decision.sha256) == ("approved", request.sha256) and same_secret(decision.seal, seal)
 
 
 def _check_unshared(context: Context, dataset: Dataset) -> None:
@@ -166,18 +157,18 @@ def _check_unshared(context: Context, dataset: Dataset) -> None:
             except InvalidParameterError:  # such as a link that stands there since
                 raise SharedTableError from None
     with context.database.read() as connection:
-        taken = [version for version in datasets.tables_taken(connection) if version.name != dataset.name]
-    others = [table for version in taken for table in tables_at(roots, version.source)]
+        versions = [version for version in datasets.tables_taken(connection) if version.name != dataset.name]
+    others = [table for version in versions for table in tables_at(roots, version.source)]
     for own in tables_at(roots, dataset.source):
         if any(own.shares(other) for other in others) or check_servers(own, others):
             raise SharedTableError
 
 
-def _opened(context: Context, inquiry: workflow.PricedRequest, source: dict[str, Any]) -> Any:
+def _open_table(context: Context, priced: workflow.PricedRequest, source: dict[str, Any]) -> Any:
     private = context.settings.private
     data, table = private_source(private, source["data"])
     targets = (None, None) if source["targets"] is None else private_source(private, source["targets"])
-    return workflow.open_table(data, inquiry.metadata, table, *targets)
+    return workflow.open_table(data, priced.metadata, table, *targets)
 
 
 def _limit_memory(memory_mb: int) -> None:
@@ -197,37 +188,31 @@ def _limit_slot(slot_end: str) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
 
 
-def _begun(taken: Request) -> Request:
+def _start_slot(request: Request) -> Request:
     """Tell the worker that the work can start, and wait for the end of the slot, which it tells in turn."""
     print(".", end="", flush=True)
     slot_end = sys.stdin.readline().strip()
     if not slot_end:
         raise BudgetError("A slot must be begun by a worker, but it is gone. Ask again.")
     _limit_slot(slot_end)
-    return replace(taken, slot_end=slot_end)
+    return replace(request, slot_end=slot_end)
 
 
 def main() -> int:
-    """Read the job, do it, and tell by an exit code how it ended before any row was read.
-
-    As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
-    """
+    """Read the job, do it, and return an exit code; 0 once the outcome is recorded, whatever it is."""
     job = json.loads(sys.stdin.readline())
     settings = Settings.model_validate(job["settings"])
     _limit_memory(settings.memory_mb)
     _limit_clock(START_S)
     try:
         with open_context(settings) as context:
-            return outcome(context, job["request"], _begun)
+            return outcome(context, job["request"], _start_slot)
     except DiscreetError:
         return codes.exit_of(codes.NOT_STARTED)
 
 
-def outcome(context: Context, id_: str, begin: Begin = lambda taken: taken) -> int:
-    """Answer a request, and tell how it ended before any row was read.
-
-    As `codes.exit_of` says; 0 once the outcome is recorded, whatever it is.
-    """
+def outcome(context: Context, id_: str, begin: Begin = lambda request: request) -> int:
+    """Answer a request, and return an exit code; 0 once the outcome is recorded, whatever it is."""
     try:
         run(context, id_, begin)
     except SharedTableError:

@@ -20,10 +20,10 @@ from discreet.service.worker import codes, job, queue
 
 POLL_S = 0.5
 REST_S = 2.0
-"""After a slot's end, before the next begins: a release takes a moment to record and a killed job none, and nobody may
-see from the next request which of them it was."""
+"""Seconds between a slot's end and the next slot: a release takes a moment to record and a killed job none, and nobody
+may see from the next request which of them it was."""
 _MARGIN_S = 5.0
-"""After the slot's end, for a job that was in time to record its outcome."""
+"""Seconds after the slot's end in which a job that was in time may record its outcome."""
 _RENEW_S = queue.GRACE_S / 2
 """While a job starts, its slot begins anew this often: no other worker takes this one for dead."""
 
@@ -31,40 +31,40 @@ _RENEW_S = queue.GRACE_S / 2
 def work(context: Context, *, until: Callable[[], bool] = lambda: False, once: bool = False) -> None:
     """Answer requests."""
     while not until():
-        taken = None
+        request = None
         try:
             queue.recover(context)
-            taken = queue.take(context)
-            if taken is not None:
-                answer(context, taken)
+            request = queue.take(context)
+            if request is not None:
+                answer(context, request)
         except DiscreetError as error:  # such as a database that is being restarted
             log("waiting", kind=type(error).__name__)
-        if taken is not None:
+        if request is not None:
             continue
         if once:
             return
         time.sleep(POLL_S)
 
 
-def answer(context: Context, taken: Request) -> None:
+def answer(context: Context, request: Request) -> None:
     """Have a request answered, and stay with it until its slot is well over, however the job ended."""
-    log("running", request=taken.id, dataset=taken.dataset)
+    log("running", request=request.id, dataset=request.dataset)
     try:
-        taken, code, detail = _run(context, taken)
+        request, code, detail = _run(context, request)
     except OSError as error:  # no memory or no processes left
         code, detail = codes.NOT_STARTED, f"The job could not be started: {type(error).__name__}."
-    _sleep_until(taken, 0.0)
-    queue.settle(context, taken, code, detail)
-    _sleep_until(taken, REST_S)
-    log("slot ended", request=taken.id)
+    _sleep_until(request, 0.0)
+    queue.settle(context, request, code, detail)
+    _sleep_until(request, REST_S)
+    log("slot ended", request=request.id)
 
 
-def _sleep_until(taken: Request, after_s: float) -> None:
-    time.sleep(max(0.0, seconds_until(str(taken.slot_end)) + after_s))
+def _sleep_until(request: Request, after_s: float) -> None:
+    time.sleep(max(0.0, seconds_until(str(request.slot_end)) + after_s))
 
 
-def _run(context: Context, taken: Request) -> tuple[Request, str, str]:
-    """Start a job, and begin its slot when it can work; the request in its slot, and how the job ended."""
+def _run(context: Context, request: Request) -> tuple[Request, str, str]:
+    """Run a job, and return its request in its slot, its code of failure and a detail."""
     with subprocess.Popen(
         [sys.executable, "-m", "discreet.service.worker.job"],
         stdin=subprocess.PIPE,
@@ -73,44 +73,44 @@ def _run(context: Context, taken: Request) -> tuple[Request, str, str]:
         start_new_session=True,  # Ctrl-C is for the worker, which leaves when the slot is over
     ) as process:
         try:
-            _tell(process, json.dumps({"request": taken.id, "settings": _settings(context)}))
-            taken, is_ready = _begun(context, process, taken)
+            _send(process, json.dumps({"request": request.id, "settings": _settings(context)}))
+            request, is_ready = _start_slot(context, process, request)
             if is_ready:
-                _tell(process, str(taken.slot_end))
-            done = is_ready and _heard(process, seconds_until(str(taken.slot_end))) is not None
-            if done:
-                process.wait(_MARGIN_S + max(0.0, seconds_until(str(taken.slot_end))))
+                _send(process, str(request.slot_end))
+            is_done = is_ready and _read_byte(process, seconds_until(str(request.slot_end))) is not None
+            if is_done:
+                process.wait(_MARGIN_S + max(0.0, seconds_until(str(request.slot_end))))
         except subprocess.TimeoutExpired:
-            done = False
+            is_done = False
         finally:
             process.kill()
     if not is_ready:
-        return taken, codes.NOT_STARTED, f"The job was not ready within {job.START_S:g} s: the machine is too slow."
-    if not done or process.returncode == -signal.SIGALRM:
-        return taken, codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
+        return request, codes.NOT_STARTED, f"The job was not ready within {job.START_S:g} s: the machine is too slow."
+    if not is_done or process.returncode == -signal.SIGALRM:
+        return request, codes.NOT_STARTED, "The slot was too short for the computation, or the machine too slow."
     ended = f"The job ended by signal {-process.returncode}." if process.returncode < 0 else ""
-    return taken, codes.code_of(process.returncode), ended
+    return request, codes.code_of(process.returncode), ended
 
 
-def _begun(context: Context, process: subprocess.Popen[bytes], taken: Request) -> tuple[Request, bool]:
-    """The request in its slot, which begins when the job is ready: what it needs for that, no row decides."""
+def _start_slot(context: Context, process: subprocess.Popen[bytes], request: Request) -> tuple[Request, bool]:
+    """Begin the slot when the job is ready, which no row decides; return the request in it, and whether it is."""
     until = time.monotonic() + job.START_S
     message = None
     while message is None and time.monotonic() < until:
-        message = _heard(process, min(_RENEW_S, until - time.monotonic()))
-        taken = queue.begin(context, taken)
-    return taken, message is not None
+        message = _read_byte(process, min(_RENEW_S, until - time.monotonic()))
+        request = queue.begin(context, request)
+    return request, message is not None
 
 
-def _heard(process: subprocess.Popen[bytes], within_s: float) -> bytes | None:
-    """What the job says next, nothing when it has ended; None when it says nothing in time."""
+def _read_byte(process: subprocess.Popen[bytes], within_s: float) -> bytes | None:
+    """Return the next byte of the job, empty at its end; None when there is none in time."""
     out = process.stdout
     if out is None or not select.select([out.fileno()], [], [], max(0.0, within_s))[0]:
         return None
     return os.read(out.fileno(), 1)
 
 
-def _tell(process: subprocess.Popen[bytes], line: str) -> None:
+def _send(process: subprocess.Popen[bytes], line: str) -> None:
     if process.stdin is not None:
         with suppress(BrokenPipeError):  # it ended before it read
             process.stdin.write(f"{line}\n".encode())
@@ -118,7 +118,7 @@ def _tell(process: subprocess.Popen[bytes], line: str) -> None:
 
 
 def _settings(context: Context) -> dict[str, Any]:
-    found: dict[str, Any] = context.settings.model_dump(mode="json")
-    found["pepper"] = context.settings.secret.decode()
-    found["sign_on"] = None
-    return found
+    values: dict[str, Any] = context.settings.model_dump(mode="json")
+    values["pepper"] = context.settings.secret.decode()
+    values["sign_on"] = None
+    return values

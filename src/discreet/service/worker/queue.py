@@ -1,4 +1,4 @@
-"""The queue: the requests' rows themselves. A worker takes one up, and puts right what another left behind."""
+"""The queue: the requests' rows themselves. A worker takes one up, and settles those of workers that died."""
 
 from contextlib import suppress
 
@@ -14,13 +14,11 @@ from discreet.service.worker import codes
 
 MOST_ATTEMPTS = 3
 GRACE_S = 20.0
-"""After a slot's end, before its worker is taken for dead; a slow one then finds that it may record nothing."""
+"""Seconds after a slot's end until its worker is taken for dead; a slow one then may record nothing."""
 
 
 def take(context: Context) -> Request | None:
-    """Take up the oldest approved request.
-
-    Running, in a slot that `begin` sets anew once the work can start; None when there is none.
+    """Take up the oldest approved request, or return None; `begin` sets its slot anew once the work can start.
 
     On PostgreSQL rows that another worker is taking are passed over (SKIP LOCKED); SQLite has one writer at a time.
     """
@@ -30,30 +28,29 @@ def take(context: Context) -> Request | None:
         row = connection.execute(query.with_for_update(skip_locked=True)).one_or_none()
         if row is None:
             return None
-        end = slot_end(_length(context, connection, row.dataset, row.version), context.settings.tick_s)
+        end = slot_end(_slot_s(context, connection, row.dataset, row.version), context.settings.tick_s)
         requests.step(connection, row.id, requests.APPROVED, requests.RUNNING, slot_end=end, attempts=row.attempts + 1)
         return requests.find(connection, row.id)
 
 
-def begin(context: Context, taken: Request) -> Request:
-    """Begin the slot of a request that was taken up: its clock starts now.
-
-    In its slot.
-    """
+def begin(context: Context, request: Request) -> Request:
+    """Begin the slot of a request that was taken up: its clock starts now."""
     with context.database.write() as connection:
-        end = slot_end(_length(context, connection, taken.dataset, taken.version), context.settings.tick_s)
-        requests.step(connection, taken.id, requests.RUNNING, requests.RUNNING, in_slot=taken.slot_end, slot_end=end)
-        return requests.find(connection, taken.id)
+        end = slot_end(_slot_s(context, connection, request.dataset, request.version), context.settings.tick_s)
+        requests.step(
+            connection, request.id, requests.RUNNING, requests.RUNNING, in_slot=request.slot_end, slot_end=end
+        )
+        return requests.find(connection, request.id)
 
 
-def _length(context: Context, connection: Connection, dataset: str, version: int) -> int:
+def _slot_s(context: Context, connection: Connection, dataset: str, version: int) -> int:
     try:
         return datasets.find(connection, dataset, version).slot_s
     except NotFoundError:  # the row was tampered with: the job refuses it, and the queue goes on
         return context.settings.slot_s
 
 
-def settle(context: Context, taken: Request, code: str = codes.NOT_STARTED, detail: str = "") -> None:
+def settle(context: Context, request: Request, code: str = codes.NOT_STARTED, detail: str = "") -> None:
     """End a running request whose job is over, by what the ledger says of it.
 
     RESERVED: no row was read, so the cost is given back. TOUCHED: it stays charged, and there will be no release: a job
@@ -61,14 +58,14 @@ def settle(context: Context, taken: Request, code: str = codes.NOT_STARTED, deta
     ledger by hand.
     """
     with suppress(BudgetError, ConflictError):  # the job took its step meanwhile, or it is settled later
-        entry = _reserved_for(context, taken.id) if code == codes.CHANGED else taken.entry
+        entry = _reserved_for(context, request.id) if code == codes.CHANGED else request.entry
         state = "none" if entry is None else context.ledger.state(entry)
-        final = codes.NO_RESULT if state in ("touched", "lost") else code
-        ended = str(taken.slot_end) if seconds_until(str(taken.slot_end)) > -GRACE_S else now()
+        final_code = codes.NO_RESULT if state in ("touched", "lost") else code
+        ended = str(request.slot_end) if seconds_until(str(request.slot_end)) > -GRACE_S else now()
 
         def end(connection: Connection) -> None:
-            requests.fail(connection, taken, final, detail, ended)
-            audit.note_at(connection, ended, "worker", "fail", taken.id, {"code": final})
+            requests.fail(connection, request, final_code, detail, ended)
+            audit.record_at(connection, ended, "worker", "fail", request.id, {"code": final_code})
 
         if entry is None or state not in ("touched", "reserved"):
             with context.database.write() as connection:
@@ -79,9 +76,11 @@ def settle(context: Context, taken: Request, code: str = codes.NOT_STARTED, deta
 
 
 def _reserved_for(context: Context, id_: str) -> int | None:
-    """Find what was reserved for a request whose own row is not to be believed."""
-    found = (one for one in context.ledger.history() if one.kind == "reserve" and one.facts.get("reference") == id_)
-    return next((one.seq for one in found), None)
+    """Return the reservation of a request whose own row is not to be believed."""
+    entries = (
+        entry for entry in context.ledger.history() if entry.kind == "reserve" and entry.facts.get("reference") == id_
+    )
+    return next((entry.seq for entry in entries), None)
 
 
 def recover(context: Context) -> None:
@@ -91,17 +90,21 @@ def recover(context: Context) -> None:
     """
     with context.database.read() as connection:
         query = select(rows.c.id).where(rows.c.state == requests.RUNNING, rows.c.slot_end < now(-GRACE_S))
-        stale = [requests.find(connection, id_) for id_ in connection.execute(query).scalars().all()]
-    for found in stale:
-        if not _queued_again(context, found):
-            settle(context, found)
+        expired = [requests.find(connection, id_) for id_ in connection.execute(query).scalars().all()]
+    for request in expired:
+        if not _requeue(context, request):
+            settle(context, request)
 
 
-def _queued_again(context: Context, found: Request) -> bool:
+def _requeue(context: Context, request: Request) -> bool:
     with suppress(BudgetError, ConflictError):  # an entry that is not there; or another worker was quicker
-        if found.entry is None or context.ledger.state(found.entry) != "reserved" or found.attempts >= MOST_ATTEMPTS:
+        if (
+            request.entry is None
+            or context.ledger.state(request.entry) != "reserved"
+            or request.attempts >= MOST_ATTEMPTS
+        ):
             return False
         with context.database.write() as connection:
-            slot = found.slot_end
-            requests.step(connection, found.id, requests.RUNNING, requests.APPROVED, in_slot=slot, slot_end=None)
+            slot = request.slot_end
+            requests.step(connection, request.id, requests.RUNNING, requests.APPROVED, in_slot=slot, slot_end=None)
     return True

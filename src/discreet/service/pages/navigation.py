@@ -1,9 +1,9 @@
-"""Where one may go from every page, and what a page says after a form was sent."""
+"""The navigation of every page, and the notices after a form was sent."""
 
 from discreet.service.access.roles import EVERYONE, READERS, Role
 
 _OVERSEERS = frozenset({Role.AUDITOR, Role.CURATOR, Role.ADMIN})
-PLACES: tuple[tuple[str, str, frozenset[Role]], ...] = (
+NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("/", "Home", EVERYONE),
     ("/inbox", "Inbox", frozenset({Role.CURATOR})),
     ("/datasets", "Data sets", READERS),
@@ -14,9 +14,9 @@ PLACES: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("/audit", "Audit", _OVERSEERS),
     ("/keys", "Keys", EVERYONE),
 )
-"""Address, name, and the roles that may."""
+"""Path, name, and the roles that may open it."""
 
-SAID = {
+NOTICES = {
     "registered": "The data set is registered. It can be asked once it has a cap and a project has a part of it.",
     "version": "The new version is registered. Requests that wait must be revised to be about it.",
     "granted": "The cap is set.",

@@ -5,7 +5,7 @@ from sqlalchemy import update
 from tests.office import open_office
 
 from discreet.errors import NotSignedInError
-from discreet.service.access import entry
+from discreet.service.access import authentication
 from discreet.service.clock import now
 from discreet.service.store.schema import sessions, users
 
@@ -25,19 +25,19 @@ def changed(office, statement):
 
 def test_a_session_ends_by_the_servers_clock(office):
     """A browser may keep a cookie for as long as it likes."""
-    token = entry.open_session(office.context, "ann")
+    token = authentication.open_session(office.context, "ann")
     changed(office, update(sessions).values(expires=now(60)))
-    assert entry.of_session(office.context, token).name == "ann"
+    assert authentication.authenticate_session(office.context, token).name == "ann"
     changed(office, update(sessions).values(expires=now(-1)))
-    assert entry.of_session(office.context, token) is None
+    assert authentication.authenticate_session(office.context, token) is None
 
 
 def test_a_disabled_account_has_neither_key_nor_session(office):
     """Also where somebody disabled it by hand, so that its keys and sessions are still there."""
-    token = entry.open_session(office.context, "ann")
-    assert entry.of_key(office.context, office.keys["ann"]).name == "ann"
+    token = authentication.open_session(office.context, "ann")
+    assert authentication.authenticate_key(office.context, office.keys["ann"]).name == "ann"
     changed(office, update(users).where(users.c.name == "ann").values(disabled=True))
-    assert entry.of_session(office.context, token) is None
+    assert authentication.authenticate_session(office.context, token) is None
     with pytest.raises(NotSignedInError):
-        entry.of_key(office.context, office.keys["ann"])
-    assert entry.of_key(office.context, office.keys["abe"]).name == "abe"
+        authentication.authenticate_key(office.context, office.keys["ann"])
+    assert authentication.authenticate_key(office.context, office.keys["abe"]).name == "abe"

@@ -9,7 +9,7 @@ import pytest
 from tests.office import METADATA, QUESTION, open_office, write_table
 
 from discreet.errors import InvalidParameterError
-from discreet.service.use_cases.priced_requests import check_place, located, private_source
+from discreet.service.use_cases.priced_requests import check_place, private_source, resolve_path
 
 OUTSIDE = [
     "../secret.parquet",
@@ -38,7 +38,7 @@ def test_no_path_leads_out_of_its_folder(tmp_path, path):
     with pytest.raises(InvalidParameterError, match="plain path below the folder"):
         check_place(("tables",), place)
     with pytest.raises(InvalidParameterError):
-        located({"tables": tmp_path}, place)
+        resolve_path({"tables": tmp_path}, place)
 
 
 def test_no_link_leads_out_of_its_folder(tmp_path):
@@ -50,8 +50,8 @@ def test_no_link_leads_out_of_its_folder(tmp_path):
     os.symlink(tmp_path / "secret.parquet", inside / "out.parquet")
     os.symlink(inside / "real.parquet", inside / "in.parquet")
     with pytest.raises(InvalidParameterError, match="plain path below"):
-        located({"tables": inside}, {"root": "tables", "path": "out.parquet", "table": None})
-    found = located({"tables": inside}, {"root": "tables", "path": "in.parquet", "table": None})
+        resolve_path({"tables": inside}, {"root": "tables", "path": "out.parquet", "table": None})
+    found = resolve_path({"tables": inside}, {"root": "tables", "path": "in.parquet", "table": None})
     assert found == (inside / "real.parquet").resolve()
 
 
@@ -59,7 +59,7 @@ def test_a_folder_must_be_named_in_the_service_file(tmp_path):
     """Folders have names; a path or the name of a public folder is none of them."""
     for root in ("", "/", "other", str(tmp_path)):
         with pytest.raises(InvalidParameterError, match="a folder that the service file names"):
-            located({"tables": tmp_path}, {"root": root, "path": "x.parquet", "table": None})
+            resolve_path({"tables": tmp_path}, {"root": root, "path": "x.parquet", "table": None})
 
 
 def test_a_table_of_a_database_has_one_name(tmp_path):
