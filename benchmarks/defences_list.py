@@ -232,7 +232,7 @@ LEDGER = (
     ),
     Defence(
         "stored answer compared with its entry",
-        "ledger/books.py",
+        "ledger/queries.py",
         'if json.loads(row.facts).get("release_sha256") != text_sha256(row.text):',
         "if False:",
         ("unit/ledger/test_ledger_reservations.py::test_a_stored_text_that_was_changed_is_not_given_out[sqlite]",),
@@ -367,7 +367,7 @@ ROWS = (
     Defence(
         "one sparse cell, one value",
         "data/engines/sparse.py",
-        "found.sum_duplicates()",
+        "canonical.sum_duplicates()",
         "pass",
         ("unit/data/test_products.py::test_a_sparse_cell_in_many_parts_moves_a_score_as_one_cell_does",),
     ),

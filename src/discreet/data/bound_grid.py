@@ -27,8 +27,8 @@ def bound_grid() -> Floats:
     """
     low, high = (POINTS_PER_OCTAVE * octave for octave in OCTAVES)
     sizes = np.exp2(np.arange(low, high + 1) / POINTS_PER_OCTAVE)
-    found: Floats = np.concatenate([-sizes[::-1], [0.0], sizes])
-    return found
+    points: Floats = np.concatenate([-sizes[::-1], [0.0], sizes])
+    return points
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class BoundMap:
             column = self.metadata.column(name)
             if isinstance(column, NumericColumn) and column.missing is not None:
                 values = np.where(np.isnan(values), column.missing, values)
-            known = ~np.isnan(values)
-            inside = np.clip(values[known], grid[0], grid[-1])
-            cells[known, 2 * i] = np.searchsorted(grid, inside, side="right") - 1
-            cells[known, 2 * i + 1] = np.searchsorted(grid, inside, side="left")
+            present = ~np.isnan(values)
+            inside = np.clip(values[present], grid[0], grid[-1])
+            cells[present, 2 * i] = np.searchsorted(grid, inside, side="right") - 1
+            cells[present, 2 * i + 1] = np.searchsorted(grid, inside, side="left")
         return cells
 
     def count(self, cells: Cells) -> Integers:
@@ -88,8 +88,8 @@ class BoundMap:
         Shapes: cells (n_rows, n_columns); returns (n_columns, n_points).
         """
         n_points = len(bound_grid())
-        found = [np.bincount(column[column >= 0], minlength=n_points) for column in cells.T]
-        return np.array(found, dtype=np.int64).reshape(self.n_columns, n_points)
+        counts = [np.bincount(column[column >= 0], minlength=n_points) for column in cells.T]
+        return np.array(counts, dtype=np.int64).reshape(self.n_columns, n_points)
 
     @property
     def nothing(self) -> Integers:

@@ -129,8 +129,8 @@ class Codes(Sequence[str]):
     def __getitem__(self, place: slice) -> "Codes": ...
     @override
     def __getitem__(self, place: int | slice) -> "str | Codes":
-        found = self.numbers[place]
-        return Codes(found) if isinstance(found, range) else str(found)
+        numbers = self.numbers[place]
+        return Codes(numbers) if isinstance(numbers, range) else str(numbers)
 
     @override
     def __iter__(self) -> Iterator[str]:

@@ -67,8 +67,8 @@ class UnitRows:
             Encoded rows.
         """
         if keys.null_count:
-            known = keys.is_valid()
-            keys, cells = keys.filter(known), cells[known.to_numpy(zero_copy_only=False)]
+            owned = keys.is_valid()
+            keys, cells = keys.filter(owned), cells[owned.to_numpy(zero_copy_only=False)]
         self._keys.append(keys)
         self._blocks.append(cells)
 
@@ -95,10 +95,10 @@ class UnitRows:
         if not any(len(keys) for keys in self._keys):
             return np.empty(0, dtype=np.int64)
         keys = pa.concat_arrays(self._keys)
-        found = keys if pa.types.is_integer(keys.type) else pc.dictionary_encode(keys).indices
-        return np.asarray(found.to_numpy().astype(np.int64, copy=False))
+        codes = keys if pa.types.is_integer(keys.type) else pc.dictionary_encode(keys).indices
+        return np.asarray(codes.to_numpy().astype(np.int64, copy=False))
 
-    def kept(self, most: int, block_rows: int) -> Iterator[Cells]:
+    def bounded_blocks(self, most: int, block_rows: int) -> Iterator[Cells]:
         """Return at most so many rows of each unit, chosen by that unit's encoded rows alone, in any order of rows.
 
         Parameters

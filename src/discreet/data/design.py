@@ -167,8 +167,8 @@ class Design:
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Number of matrix columns of each candidate: one, or one a level."""
-        found = (self.metadata.declared(name) for name in self.candidates)
-        return tuple(len(c.levels or ()) if isinstance(c, CategoryColumn) else 1 for c in found)
+        columns = (self.metadata.declared(name) for name in self.candidates)
+        return tuple(len(c.levels or ()) if isinstance(c, CategoryColumn) else 1 for c in columns)
 
     @property
     def n_columns(self) -> int:
@@ -302,14 +302,14 @@ def numbers(values: pa.Array) -> Floats:
     values = _plain(values)
     kind = values.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        found = pc.cast(values, pa.float64(), safe=False)
+        converted = pc.cast(values, pa.float64(), safe=False)
     elif pa.types.is_decimal(kind):  # by way of text, which is read as in any other storage: to the nearest number
-        found = pc.cast(pc.cast(values, pa.string()), pa.float64())
+        converted = pc.cast(pc.cast(values, pa.string()), pa.float64())
     elif _is_text(kind):
-        found = _parsed(values)
+        converted = _parsed(values)
     else:
         return np.full(len(values), np.nan)
-    result: Floats = found.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    result: Floats = converted.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
     finite = np.isfinite(result)
     return result if finite.all() else np.where(finite, result, np.nan)
 
@@ -349,8 +349,8 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     if pa.types.is_dictionary(values.type):  # a look at each entry serves all cells that share it
         entries = level_codes(values.dictionary, column)
         indices = values.indices if not values.indices.null_count else pc.fill_null(values.indices.cast(pa.int64()), -1)
-        found: npt.NDArray[np.int64] = np.append(entries, other).take(indices.to_numpy(zero_copy_only=False))
-        return found
+        cell_codes: npt.NDArray[np.int64] = np.append(entries, other).take(indices.to_numpy(zero_copy_only=False))
+        return cell_codes
     values = _plain(values)
     codes = np.full(len(values), -1, dtype=np.int64)
     if _is_text(values.type):
@@ -365,16 +365,16 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
 
 
 def _places(values: pa.Array, levels: pa.Array) -> npt.NDArray[np.int64]:
-    found = pc.index_in(values, value_set=levels, skip_nulls=True)
-    result: npt.NDArray[np.int64] = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    indices = pc.index_in(values, value_set=levels, skip_nulls=True)
+    result: npt.NDArray[np.int64] = pc.fill_null(indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return result
 
 
 def _level_numbers(levels: list[str]) -> Floats:
     """Return the levels as numbers, NaN for one that is none or the same number as another."""
-    found = numbers(pa.array(levels))
-    _, place, times = np.unique(found, return_inverse=True, return_counts=True)
-    return np.where(times[place] > 1, np.nan, found)
+    as_numbers = numbers(pa.array(levels))
+    _, place, times = np.unique(as_numbers, return_inverse=True, return_counts=True)
+    return np.where(times[place] > 1, np.nan, as_numbers)
 
 
 def _is_text(kind: pa.DataType) -> bool:

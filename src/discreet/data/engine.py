@@ -301,7 +301,7 @@ class Table(ABC):
             yield from each(self.streams(design.columns), design.encode)
             return
         for rows in self._units(design):
-            yield from rows.kept(self.metadata.rows_per_unit, BATCH_ROWS)
+            yield from rows.bounded_blocks(self.metadata.rows_per_unit, BATCH_ROWS)
 
     def moments(self, design: Design, progress: Progress | None = None) -> Integers:
         """Return the exact second moments of the encoded rows.

@@ -47,9 +47,9 @@ def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
     names = Counter(name for name, _ in header)
     for name in columns:
         if names[name] != 1:
-            found = "is there more than once" if name in names else f"is not in it{_nearly(name, list(names))}"
+            problem = "is there more than once" if name in names else f"is not in it{_nearly(name, list(names))}"
             raise DataMismatchError(
-                f"The table must have each declared column once, but column {shown(name)} {found}. "
+                f"The table must have each declared column once, but column {shown(name)} {problem}. "
                 "Correct the metadata or the table."
             )
         kind = kinds[name].upper()

@@ -66,8 +66,8 @@ class HybridDesign:
         HybridDesign
             The plan.
         """
-        found = Design.plan(metadata, target, candidates)
-        return cls(metadata, target, found.candidates, outer)
+        design = Design.plan(metadata, target, candidates)
+        return cls(metadata, target, design.candidates, outer)
 
     @cached_property
     def numeric(self) -> tuple[str, ...]:
@@ -118,8 +118,8 @@ class HybridDesign:
             if isinstance(column, CategoryColumn):
                 cells[:, place] = level_codes(values, column)
             else:
-                cut, found = self._cut(numbers(values), name, column)
-                cells[:, place] = grid_cells(found, cut, *half_width(cut))
+                cut, clipped = self._cut(numbers(values), name, column)
+                cells[:, place] = grid_cells(clipped, cut, *half_width(cut))
         return cells
 
     def _cut(self, values: Floats, name: str, column: NumericColumn) -> tuple[NumericColumn, Floats]:
@@ -145,15 +145,15 @@ class HybridDesign:
             In units of 1 / 32767: a constant, numeric candidates, and dummies of all levels of a category but its
             first, in the candidates' order.
         """
-        found = [np.full(len(cells), GRID, dtype=np.int16)]
+        columns = [np.full(len(cells), GRID, dtype=np.int16)]
         for name in self.candidates:
             column, values = self.metadata.declared(name), cells[:, self.columns.index(name)]
             if isinstance(column, NumericColumn):
-                found.append(values)
+                columns.append(values)
             else:
                 levels = range(1, len(column.levels or ()))
-                found += [np.where(values == level, np.int16(GRID), np.int16(0)) for level in levels]
-        return np.stack(found, axis=1)
+                columns += [np.where(values == level, np.int16(GRID), np.int16(0)) for level in levels]
+        return np.stack(columns, axis=1)
 
     def features(self, cells: Cells, center: Floats, reach: Floats) -> Cells:
         """Return the constant, the other terms and the target, centered and cut.

@@ -161,9 +161,9 @@ def _name(place: str, name: str) -> Iterator[Finding]:
         )
 
 
-def _column(place: str, what: str, column: NumericColumn | CategoryColumn) -> Iterator[Finding]:
+def _column(place: str, subject: str, column: NumericColumn | CategoryColumn) -> Iterator[Finding]:
     if not column.is_declared and not (isinstance(column, NumericColumn) and column.bounds == "private"):
-        yield Finding("error", place, f"{what} must have public {how_to_declare(column)}")
+        yield Finding("error", place, f"{subject} must have public {how_to_declare(column)}")
     yield from _source(place, column)
     yield from _levels(place, column) if isinstance(column, CategoryColumn) else _bounds(place, column)
 
@@ -200,8 +200,8 @@ def _bounds(place: str, column: NumericColumn) -> Iterator[Finding]:
             f"{column.upper:g}. Noise grows with their width: tighten them; values beyond are cut to them.",
         )
     if column.type == "integer":
-        given = {"lower": column.lower, "upper": column.upper, "missing": column.missing}
-        broken = [f"{key}={value:g}" for key, value in given.items() if value is not None and not value.is_integer()]
+        fields = {"lower": column.lower, "upper": column.upper, "missing": column.missing}
+        broken = [f"{key}={value:g}" for key, value in fields.items() if value is not None and not value.is_integer()]
         if broken:
             yield _warning(
                 place,

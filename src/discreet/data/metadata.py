@@ -240,9 +240,9 @@ class Metadata(BaseModel):
         NumericColumn, CategoryColumn or None
             Perhaps without bounds or levels; None when the column is not declared.
         """
-        found = self.columns.get(name)
-        if found is not None or self.features is None or name == self.unit_id:
-            return found
+        column = self.columns.get(name)
+        if column is not None or self.features is None or name == self.unit_id:
+            return column
         return self.features if self.features.holds(name, self.layout is not None) else None
 
     def is_number(self, name: str) -> bool:
@@ -383,6 +383,6 @@ def _first_problem(error: ValidationError) -> str:
     place = "".join(char if char.isprintable() else repr(char)[1:-1] for char in path)
     message = first["msg"].removeprefix("Value error, ")
     value = first.get("input")
-    found = f", found {value!r}" if isinstance(value, (str, int, float)) and len(repr(value)) < 60 else ""
+    shown_input = f", found {value!r}" if isinstance(value, (str, int, float)) and len(repr(value)) < 60 else ""
     more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
-    return f"{place}: {message}{found}{more}. Check with `discreet metadata check FILE`."
+    return f"{place}: {message}{shown_input}{more}. Check with `discreet metadata check FILE`."

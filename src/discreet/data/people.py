@@ -36,8 +36,8 @@ class People:
         """
         kind = pa.large_string() if as_text else pa.int64()
         keys, cells = [pa.array([], kind)], [pa.array([], pa.int16())]
-        for found, cell in blocks:
-            keys.append(keys_of(found, as_text))
+        for identifiers, cell in blocks:
+            keys.append(keys_of(identifiers, as_text))
             cells.append(pa.array(cell))
         rows, first = _sorted(pa.table({"key": pa.chunked_array(keys), "cell": pa.chunked_array(cells)}), kind)
         key = _whole(rows["key"], kind)
@@ -72,17 +72,17 @@ class People:
         least, table = self._by_number
         numbers = pc.fill_null(keys, least - 1 if least > -(2**63) else 2**63 - 1).to_numpy(zero_copy_only=False)
         inside = (numbers >= least) & (numbers <= least + (len(table) - 1))
-        found: Places = np.where(inside, table[np.where(inside, numbers - least, 0)], np.int32(-1))
-        return found
+        places: Places = np.where(inside, table[np.where(inside, numbers - least, 0)], np.int32(-1))
+        return places
 
 
-def places_in(values: pa.Array, known: pa.Array) -> Places:
+def places_in(values: pa.Array, listed: pa.Array) -> Places:
     """Return where values stand in a list.
 
     -1 for what is not in it.
     """
-    found = pc.fill_null(pc.index_in(values, value_set=known, skip_nulls=True), -1)
-    result: Places = found.to_numpy(zero_copy_only=False).astype(np.int32)
+    indices = pc.fill_null(pc.index_in(values, value_set=listed, skip_nulls=True), -1)
+    result: Places = indices.to_numpy(zero_copy_only=False).astype(np.int32)
     return result
 
 
@@ -103,23 +103,23 @@ def one_row_each(batches: Iterable[pa.RecordBatch], as_text: bool) -> tuple[Peop
     places = pa.array(np.arange(sum(len(part) for part in keys)))
     table = {"key": pa.chunked_array(keys), **{f"c{i}": cells for i, cells in enumerate(text)}, "place": places}
     rows, first = _sorted(pa.table(table), kind)
-    kept = rows["place"].filter(pa.array(first))
+    first_rows = rows["place"].filter(pa.array(first))
     people = People(_whole(rows["key"], kind).filter(pa.array(first)))
-    return people, [_whole(column.take(kept), column.type) for column in columns]
+    return people, [_whole(column.take(first_rows), column.type) for column in columns]
 
 
 def _sorted(rows: pa.Table, kind: pa.DataType) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
     """Rows with a key, by it and then by all other columns, and which of them are the first of their key."""
-    known = rows.filter(pc.is_valid(rows["key"]))
-    known = known.sort_by([(name, "ascending") for name in known.column_names])
-    key = _whole(known["key"], kind)
+    keyed = rows.filter(pc.is_valid(rows["key"]))
+    keyed = keyed.sort_by([(name, "ascending") for name in keyed.column_names])
+    key = _whole(keyed["key"], kind)
     first = np.ones(len(key), dtype=np.bool_)
     first[1:] = pc.not_equal(key[1:], key[:-1]).to_numpy(zero_copy_only=False)
-    return known, first
+    return keyed, first
 
 
 def _whole(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
-    found = column.combine_chunks()
-    if isinstance(found, pa.ChunkedArray):  # text beyond one array's reach, or no chunk at all
-        return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], kind)
-    return found
+    combined = column.combine_chunks()
+    if isinstance(combined, pa.ChunkedArray):  # text beyond one array's reach, or no chunk at all
+        return pa.concat_arrays(combined.chunks) if combined.num_chunks else pa.array([], kind)
+    return combined

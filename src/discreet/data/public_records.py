@@ -105,7 +105,7 @@ class PublicRecords:
         self.file_sha256 = None if self.path is None else _digest(self.path)
         self.table: Table = table_at(source, own, table)
         self._check_declared(metadata)
-        self._known: dict[tuple[str, str, tuple[str, ...]], PublicPoints] = {}
+        self._points_cache: dict[tuple[str, str, tuple[str, ...]], PublicPoints] = {}
 
     @property
     def name(self) -> str:
@@ -144,9 +144,9 @@ class PublicRecords:
         self._check_declared(metadata)
         names = tuple(n for n in metadata.columns if n != target) if candidates is None else tuple(candidates)
         key = (metadata.sha256, target, names)
-        if key not in self._known:
-            self._known[key] = self._points(metadata, target, names)
-        return self._known[key]
+        if key not in self._points_cache:
+            self._points_cache[key] = self._points(metadata, target, names)
+        return self._points_cache[key]
 
     def _points(self, metadata: Metadata, target: str, names: tuple[str, ...]) -> PublicPoints:
         _check_names(metadata, target, names)
@@ -167,9 +167,9 @@ class PublicRecords:
             raise InvalidParameterError(
                 f"Public records must be at most {MOST_RECORDS:,}, but there are more. Take a sample."
             )
-        kept, bounds = _complete(read, metadata, columns)
-        n_dropped = read.num_rows - int(kept.sum())
-        read = read.filter(pa.array(kept))
+        complete, bounds = _complete(read, metadata, columns)
+        n_dropped = read.num_rows - int(complete.sum())
+        read = read.filter(pa.array(complete))
         if read.num_rows == 0:
             raise DataMismatchError(
                 "The public table must have complete records in the columns used, but has none. Numbers must be stored "
@@ -184,7 +184,7 @@ class PublicRecords:
                 "The public table must have at least two distinct points in the columns used, but it has one: there is "
                 "nothing to choose between."
             )
-        rows = _as_seen(read.take(pa.array(first)), metadata)
+        rows = _as_encoded(read.take(pa.array(first)), metadata)
         return PublicPoints(design, cells, records.astype(np.int64), rows, n_dropped)
 
 
@@ -212,15 +212,15 @@ def _complete(
     read: pa.Table, metadata: Metadata, columns: tuple[str, ...]
 ) -> tuple[npt.NDArray[np.bool_], dict[str, tuple[float, float]]]:
     """Which records have all cells, and the ranges of the numeric columns among them."""
-    kept, values = np.ones(read.num_rows, dtype=np.bool_), {}
+    complete, values = np.ones(read.num_rows, dtype=np.bool_), {}
     for name in columns:
         column = metadata.columns[name]
         if isinstance(column, NumericColumn):
             values[name] = _declared(_within(numbers(read.column(name)), column, name), column)
-            kept &= ~np.isnan(values[name])
+            complete &= ~np.isnan(values[name])
         else:
             _check_levels(read.column(name), metadata.declared(name), name)
-    return kept, {name: _range(found[kept], metadata.columns[name]) for name, found in values.items()}
+    return complete, {name: _range(cells[complete], metadata.columns[name]) for name, cells in values.items()}
 
 
 def _declared(values: Floats, column: NumericColumn) -> Floats:
@@ -235,13 +235,13 @@ def _declared(values: Floats, column: NumericColumn) -> Floats:
 
 def _within(values: Floats, column: NumericColumn, name: str) -> Floats:
     """Refuse a column all of whose numbers lie beyond the declared bounds: cut, they would tell nothing."""
-    found = values[~np.isnan(values)]
-    if len(found) and np.abs(found).max() > MAX_BOUND and not column.is_declared:
+    present = values[~np.isnan(values)]
+    if len(present) and np.abs(present).max() > MAX_BOUND and not column.is_declared:
         raise MetadataError(
             f"Public numbers must lie within {MAX_BOUND:g}, but column {name[:60]!r} has others. Declare its bounds."
         )
     lower, upper = (column.lower or 0.0, column.upper or 0.0) if column.is_declared else (-np.inf, np.inf)
-    if len(found) and not ((found >= lower) & (found <= upper)).any():
+    if len(present) and not ((present >= lower) & (present <= upper)).any():
         raise MetadataError(
             f"Public records must lie within the bounds that the metadata declare, but none does in column "
             f"{name[:60]!r}. Compare the units of both tables, or correct the bounds."
@@ -249,16 +249,20 @@ def _within(values: Floats, column: NumericColumn, name: str) -> Floats:
     return values
 
 
-def _as_seen(read: pa.Table, metadata: Metadata) -> pa.Table:
+def _as_encoded(read: pa.Table, metadata: Metadata) -> pa.Table:
     """Records as the row map sees them, so that other software that weights them finds the same."""
     for place, name in enumerate(read.column_names):
         column, values = metadata.columns[name], read.column(place)
         if isinstance(column, NumericColumn):
-            seen = _declared(numbers(values), column)
+            decoded = _declared(numbers(values), column)
             is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
-            if not is_number or not np.array_equal(seen, numbers(values)):
-                whole = column.type == "integer" and bool((seen == np.rint(seen)).all()) and np.abs(seen).max() < 2**53
-                read = read.set_column(place, name, pa.array(seen.astype(np.int64) if whole else seen))
+            if not is_number or not np.array_equal(decoded, numbers(values)):
+                whole = (
+                    column.type == "integer"
+                    and bool((decoded == np.rint(decoded)).all())
+                    and np.abs(decoded).max() < 2**53
+                )
+                read = read.set_column(place, name, pa.array(decoded.astype(np.int64) if whole else decoded))
         else:
             levels = pa.array(metadata.declared(name).levels or (), pa.string())  # type: ignore[union-attr]
             read = read.set_column(place, name, levels.take(pa.array(level_codes(values, column))))
@@ -277,8 +281,8 @@ def _range(values: Floats, column: Any) -> tuple[float, float]:
 
 def _check_levels(values: Any, column: NumericColumn | CategoryColumn, name: str) -> None:
     if isinstance(column, CategoryColumn) and column.unknown is None:
-        known = level_codes(values, column) >= 0
-        if not known.all():
+        is_level = level_codes(values, column) >= 0
+        if not is_level.all():
             raise DataMismatchError(  # no cell is shown: it might be the wrong file
                 f"Column {name[:60]!r} of the public table must hold declared levels alone, but it holds others. "
                 "Declare them, or name a level with `unknown` that takes others."
@@ -294,11 +298,11 @@ def _one_file(source: str | Path) -> Path:
 
 
 def _digest(path: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
             while block := file.read(2**20):
-                found.update(block)
+                digest.update(block)
     except IsADirectoryError:
         raise InvalidParameterError(
             "The public table must be one local file, but it is a folder. Write its records into one file."
@@ -307,4 +311,4 @@ def _digest(path: Path) -> str:
         raise InvalidParameterError(
             "The public file must be readable, but what is given is not. Check the path."
         ) from None
-    return found.hexdigest()
+    return digest.hexdigest()

@@ -57,7 +57,7 @@ class RowPass:
         if self.cut.of_units is not None:
             return self.cut.of_units(*rows.side_by_side(), self.cut.most)
         total = ExactSum(self.start)
-        for cells in rows.kept(self.cut.most, BLOCK_ROWS):
+        for cells in rows.bounded_blocks(self.cut.most, BLOCK_ROWS):
             total.add(self.work(cells))
         return total.value()
 
@@ -74,6 +74,6 @@ def owned_rows(batch: pa.RecordBatch, design: RowMap, part: int = 0, n_parts: in
     keys = keys_of(owners, as_text=not is_whole(owners.type))
     if n_parts == 1:
         return keys, design.encode(rows)
-    known = np.flatnonzero(keys.is_valid().to_numpy(zero_copy_only=False))
-    mine = pa.array(known[parts_of(keys.take(pa.array(known)), n_parts) == part])
+    owned = np.flatnonzero(keys.is_valid().to_numpy(zero_copy_only=False))
+    mine = pa.array(owned[parts_of(keys.take(pa.array(owned)), n_parts) == part])
     return keys.take(mine), design.encode(rows.take(mine))

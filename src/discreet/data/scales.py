@@ -83,13 +83,13 @@ class Scales:
             values = np.where(beyond, np.nan, values)
         if not np.isnan(self.missing).all():
             values = np.where(np.isnan(values), self.missing, values)
-        found: Floats = np.clip(values, self.lower, self.upper)
-        found -= self.middle
-        found /= self.half
-        np.clip(found, -1.0, 1.0, out=found)
-        found[np.isnan(found)] = 0.0
-        found *= GRID
-        return np.rint(found, out=found)
+        cells: Floats = np.clip(values, self.lower, self.upper)
+        cells -= self.middle
+        cells /= self.half
+        np.clip(cells, -1.0, 1.0, out=cells)
+        cells[np.isnan(cells)] = 0.0
+        cells *= GRID
+        return np.rint(cells, out=cells)
 
 
 def matrix_of(columns: Sequence[pa.Array]) -> Floats:
@@ -99,14 +99,14 @@ def matrix_of(columns: Sequence[pa.Array]) -> Floats:
 
     Returns shape (n_columns, n_rows).
     """
-    found = np.empty((len(columns), len(columns[0]) if columns else 0))
+    matrix = np.empty((len(columns), len(columns[0]) if columns else 0))
     kinds: dict[Any, list[int]] = {}
     for place, column in enumerate(columns):
         kinds.setdefault(column.type, []).append(place)
     for kind, places in kinds.items():
         if pa.types.is_dictionary(kind):  # each has its own entries
             for place in places:
-                found[place] = numbers(columns[place])
+                matrix[place] = numbers(columns[place])
             continue
         together = [columns[place] for place in places]
         if pa.types.is_string(kind):  # so much text may pass what 32 bits can count
@@ -114,5 +114,5 @@ def matrix_of(columns: Sequence[pa.Array]) -> Floats:
         values = numbers(pa.concat_arrays(together)).reshape(len(places), -1)
         if len(kinds) == 1:
             return values
-        found[places] = values
-    return found
+        matrix[places] = values
+    return matrix

@@ -179,8 +179,8 @@ class ScoreDesign:
         levels = response.levels or ()
         if self.level is not None:
             return np.array([1.0 if name == self.level else -1.0 for name in levels] + [-1.0])
-        known = dict(self.codes or ())
-        return np.array([known[name] for name in levels] + [np.nan])
+        number_of_level = dict(self.codes or ())
+        return np.array([number_of_level[name] for name in levels] + [np.nan])
 
     def encode(self, batch: pa.RecordBatch) -> Cells:
         """Return the integers of a batch of rows.
@@ -268,13 +268,13 @@ def _codes(
                 f"level must be one of the levels of {target[:60]!r}, but level={level[:60]!r}. They are: {shown}."
             )
         return tuple((name, 1.0 if name == level else -1.0) for name in levels)
-    given = dict(codes or {})
-    if set(given) != set(levels):
+    number_of_level = dict(codes or {})
+    if set(number_of_level) != set(levels):
         raise InvalidParameterError(f"codes must give each level of {target[:60]!r} one number. They are: {shown}.")
-    found = tuple((name, float(given[name])) for name in levels)
-    if not all(abs(number) <= 1e100 for _, number in found) or len({number for _, number in found}) < 2:
+    pairs = tuple((name, float(number_of_level[name])) for name in levels)
+    if not all(abs(number) <= 1e100 for _, number in pairs) or len({number for _, number in pairs}) < 2:
         raise InvalidParameterError("codes must be numbers within 1e100, and not all the same. Choose others.")
-    return found
+    return pairs
 
 
 def _interval(lower: float, upper: float, center: float | None, bound: float | None) -> tuple[float, float]:

@@ -142,8 +142,8 @@ def table_at(source: Any, metadata: Metadata, table: str | None = None) -> Table
     for suffixes, kind in _KINDS:
         if suffix in suffixes:
             return kind(path, metadata, table)
-    known = ", ".join(s for suffixes, _ in _KINDS for s in suffixes)
-    raise InvalidParameterError(f"The data file's name must end in one of {known}, but it is {path.name[:80]!r}.")
+    endings = ", ".join(s for suffixes, _ in _KINDS for s in suffixes)
+    raise InvalidParameterError(f"The data file's name must end in one of {endings}, but it is {path.name[:80]!r}.")
 
 
 def _may_hold_password(source: str) -> bool:

@@ -47,20 +47,20 @@ def _decimal_keys(text: pa.Array) -> pa.Array:
     """All digits, without zeros at the end: the same text for one number of any scale."""
     powers = pc.fill_null(pc.match_substring(text, "E"), False)
     if pc.any(powers).as_py():
-        written = [format(Decimal(one), "f") for one in text.filter(powers).to_pylist()]
+        written = [format(Decimal(number), "f") for number in text.filter(powers).to_pylist()]
         text = pc.replace_with_mask(text, powers, pa.array(written, text.type))
     text = pc.replace_substring_regex(text, r"(\.[0-9]*?)0+$", r"\1")
     text = pc.replace_substring_regex(text, r"\.$", "")
     return pc.if_else(pc.equal(text, "-0"), "0", text)
 
 
-def _real_keys(found: npt.NDArray[np.float64]) -> pa.Array:
+def _real_keys(values: npt.NDArray[np.float64]) -> pa.Array:
     with np.errstate(invalid="ignore"):
-        whole = (np.abs(found) < 2.0**63) & (found == np.floor(found))
-    text = pc.cast(pa.array(np.where(whole, found, 0.0).astype(np.int64)), pa.string())
+        whole = (np.abs(values) < 2.0**63) & (values == np.floor(values))
+    text = pc.cast(pa.array(np.where(whole, values, 0.0).astype(np.int64)), pa.string())
     others = [
         None if np.isnan(v) else str(int(v)) if v.is_integer() else format(Decimal(repr(v)), "f")
-        for v in found[~whole].tolist()
+        for v in values[~whole].tolist()
     ]
     return pc.replace_with_mask(text, pa.array(~whole), pa.array(others, pa.string())) if others else text
 

@@ -50,8 +50,8 @@ class ValueKeys:
     def add(self, person: npt.NDArray[np.int32], feature: npt.NDArray[np.int32], cell: npt.NDArray[np.int16]) -> None:
         """Add values."""
         for start in range(0, len(person), LEAST_KEYS):
-            some = slice(start, start + LEAST_KEYS)
-            keys = packed(person[some], feature[some], cell[some], self._bits, self._part, self._n_parts)
+            part = slice(start, start + LEAST_KEYS)
+            keys = packed(person[part], feature[part], cell[part], self._bits, self._part, self._n_parts)
             self._make_room(len(keys))
             self._keys[self._used : self._used + len(keys)] = keys
             self._used += len(keys)
@@ -73,7 +73,7 @@ class ValueKeys:
         keys.sort()
         add_firsts(keys, self._bits, response, zero, total)
 
-    def found(self) -> tuple[Integers, Integers, Integers]:
+    def distinct(self) -> tuple[Integers, Integers, Integers]:
         """Return the values, each pair of feature and person once.
 
         Feature, person, and integer on the grid.

@@ -16,7 +16,7 @@ MOST_DEPTH = 50
 """Of lists and mappings in each other; metadata have 5."""
 
 
-def parse_text(text: str, name: str = "metadata", what: str = "Metadata") -> Any:
+def parse_text(text: str, name: str = "metadata", subject: str = "Metadata") -> Any:
     """Return the value that a YAML or JSON text holds, whatever its schema.
 
     Dictionaries, lists and scalars.
@@ -27,7 +27,8 @@ def parse_text(text: str, name: str = "metadata", what: str = "Metadata") -> Any
     """
     if len(text) > MOST_CHARACTERS:
         raise MetadataError(
-            f"{what} must have at most {MOST_CHARACTERS} characters, but {name} has {len(text)}. Declare fewer columns."
+            f"{subject} must have at most {MOST_CHARACTERS} characters, but {name} has {len(text)}. "
+            "Declare fewer columns."
         )
     try:
         if text.lstrip().startswith("{"):
@@ -39,7 +40,7 @@ def parse_text(text: str, name: str = "metadata", what: str = "Metadata") -> Any
         mark = getattr(error, "problem_mark", None)
         place = f" near line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise MetadataError(f"{what} must be YAML or JSON, but {name}{place}: {problem}.") from None
+        raise MetadataError(f"{subject} must be YAML or JSON, but {name}{place}: {problem}.") from None
 
 
 def yaml_text(value: Any) -> str:

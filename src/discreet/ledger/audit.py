@@ -71,9 +71,9 @@ def audit(connection: Connection, heads: Iterable[str]) -> Verification:
     return Verification(replay.last, len(replay.accounts), len(replay.digests), replay.hashes[-1])
 
 
-def _misfit(what: str) -> VerificationError:
+def _misfit(problem: str) -> VerificationError:
     return VerificationError(
-        f"The ledger must be as it was written, but {what}. "
+        f"The ledger must be as it was written, but {problem}. "
         "Spend nothing from it; keep this file, and put back the newest copy that verifies."
     )
 
@@ -234,9 +234,9 @@ def _check_releases(connection: Connection, replay: Replay) -> None:
 
 
 def _check_heads(replay: Replay, heads: Iterable[str]) -> None:
-    known = frozenset(replay.hashes) | frozenset(replay.lost)
+    chain_hashes = frozenset(replay.hashes) | frozenset(replay.lost)
     for value in heads:
-        if value not in known:
+        if value not in chain_hashes:
             raise VerificationError(
                 f"Every head that a release shows must be in the ledger's chain, but "
                 f"head={value[:64]!r} is not. This ledger is an older copy, or another one: spend nothing "

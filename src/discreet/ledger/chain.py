@@ -52,8 +52,8 @@ def facts_text(facts: Mapping[str, Any]) -> str:
 
 def lost_hashes(facts: str) -> list[str]:
     """Return the hashes that a reconcile entry stands for."""
-    found = json.loads(facts)
-    return [found["lost_hash"]] if "lost_hash" in found else [one["hash"] for one in found["lost"]]
+    content = json.loads(facts)
+    return [content["lost_hash"]] if "lost_hash" in content else [entry["hash"] for entry in content["lost"]]
 
 
 def text_sha256(text: str) -> str:

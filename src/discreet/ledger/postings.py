@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func,
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError
-from discreet.ledger import books, chain, refusals, rule, sums
+from discreet.ledger import chain, queries, refusals, rule, sums
 from discreet.ledger.costs import AMOUNTS, Amounts, numbers
 from discreet.ledger.records import Account, Accounting, Allotment
 from discreet.ledger.schema import accounts, allotments, entries, releases
@@ -18,7 +18,7 @@ _NOTHING = {f"{name}_spent": 0 for name in AMOUNTS}
 
 def set_cap(
     connection: Connection,
-    wanted: dict[str, str | None],
+    account_terms: dict[str, str | None],
     relation: NeighboringRelation | None,
     accounting: Accounting,
     amounts: Amounts,
@@ -27,20 +27,20 @@ def set_cap(
 
     False when all of it stood already.
     """
-    dataset = str(wanted["dataset"])
+    dataset = str(account_terms["dataset"])
     cap = _cap(accounting, amounts)
-    before = books.find_account(connection, dataset)
+    before = queries.find_account(connection, dataset)
     if before is None:
-        refusals.check_alone(dataset, books.alike(connection, dataset))
-        connection.execute(insert(accounts).values(**wanted, **cap, **_NOTHING))
+        refusals.check_alone(dataset, queries.alike(connection, dataset))
+        connection.execute(insert(accounts).values(**account_terms, **cap, **_NOTHING))
         return True
-    refusals.check_terms(before, wanted["unit"], relation)
+    refusals.check_terms(before, account_terms["unit"], relation)
     if before.accounting is not accounting and before.epsilon_spent:
         raise refusals.other_accounting(before, accounting)
     _check_covers(before, amounts)
-    fixed = {name: wanted[name] for name in ("unit", "neighboring") if wanted[name] is not None}
+    fixed = {name: account_terms[name] for name in ("unit", "neighboring") if account_terms[name] is not None}
     connection.execute(update(accounts).where(accounts.c.dataset == dataset).values(**cap, **fixed))
-    return books.find_account(connection, dataset) != before
+    return queries.find_account(connection, dataset) != before
 
 
 def set_allotment(connection: Connection, account: Account, project: str, amounts: Amounts) -> bool:
@@ -53,13 +53,13 @@ def set_allotment(connection: Connection, account: Account, project: str, amount
         raise refusals.above_cap(account, amounts)
     of = {"dataset": account.dataset, "project": project}
     cap = _cap(account.accounting, amounts)
-    before = books.find_allotment(connection, **of)
+    before = queries.find_allotment(connection, **of)
     if before is None:
         connection.execute(insert(allotments).values(**of, **cap, **_NOTHING))
         return True
     _check_covers(before, amounts)
     connection.execute(update(allotments).where(_allotment_of(of)).values(**cap))
-    return books.find_allotment(connection, **of) != before
+    return queries.find_allotment(connection, **of) != before
 
 
 def charge(store: Store, connection: Connection, account: Account, values: dict[str, Any]) -> None:
@@ -67,8 +67,8 @@ def charge(store: Store, connection: Connection, account: Account, values: dict[
     project = values["project"]
     sums.check_account(connection, account.dataset)
     if project is not None:
-        found = books.find_allotment(connection, account.dataset, project)
-        allotment = refusals.check_allotted(store, account, found, project)
+        current = queries.find_allotment(connection, account.dataset, project)
+        allotment = refusals.check_allotted(store, account, current, project)
         sums.check_allotment(connection, account.dataset, project)
     of = and_(
         accounts.c.dataset == values["dataset"],
@@ -84,7 +84,7 @@ def charge(store: Store, connection: Connection, account: Account, values: dict[
 
 def step(connection: Connection, entry: int, kind: str, text: str | None = None) -> None:
     """Move a reservation on, with all that belongs to the step."""
-    reserved, latest = books.find_reservation(connection, entry)
+    reserved, latest = queries.find_reservation(connection, entry)
     if latest != chain.BEFORE[kind]:
         raise BudgetError(
             f"Step {kind!r} must follow state={chain.STATES[chain.BEFORE[kind]]!r}, but entry={entry} has "
@@ -146,11 +146,11 @@ def _check_covers(limit: Account | Allotment, amounts: Amounts) -> None:
 
 
 def _give_back(connection: Connection, reserved: RowMapping, row: dict[str, Any]) -> None:
-    back = {name: None if reserved[name] is None else -reserved[name] for name in AMOUNTS}
+    refund = {name: None if reserved[name] is None else -reserved[name] for name in AMOUNTS}
     for table, of in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
-        less = {f"{name}_spent": table.c[f"{name}_spent"] + (back[name] or 0) for name in AMOUNTS}
+        less = {f"{name}_spent": table.c[f"{name}_spent"] + (refund[name] or 0) for name in AMOUNTS}
         connection.execute(update(table).where(of).values(**less))
-    chain.append(connection, **row, **back)
+    chain.append(connection, **row, **refund)
 
 
 def _store_release(connection: Connection, row: dict[str, Any], text: str | None) -> None:

@@ -53,7 +53,7 @@ def check_allotted(store: Store, account: Account, allotment: Allotment | None, 
     )
 
 
-def other_terms(account: Account, name: str, found: str) -> BudgetError:
+def other_terms(account: Account, name: str, value: str) -> BudgetError:
     """Return the error for a unit or relation that is not the account's.
 
     It says that such budgets do not add.
@@ -61,27 +61,27 @@ def other_terms(account: Account, name: str, found: str) -> BudgetError:
     fixed = str(getattr(account, name))
     return BudgetError(
         f"Budgets under different units or neighboring relations do not add, so dataset={account.dataset!r} "
-        f"keeps {name}={fixed!r}, but {name}={found!r}. Use {name}={fixed!r} in the metadata."
+        f"keeps {name}={fixed!r}, but {name}={value!r}. Use {name}={fixed!r} in the metadata."
     )
 
 
 def check_terms(account: Account, unit: str | None, neighboring: NeighboringRelation | None) -> None:
     """Refuse a unit or a relation that is not the account's."""
-    for name, found in (("unit", unit), ("neighboring", neighboring)):
+    for name, value in (("unit", unit), ("neighboring", neighboring)):
         fixed = getattr(account, name)
-        if found is not None and fixed is not None and found != fixed:
-            raise other_terms(account, name, str(found))
+        if value is not None and fixed is not None and value != fixed:
+            raise other_terms(account, name, str(value))
 
 
-def other_accounting(account: Account, found: Accounting) -> BudgetError:
+def other_accounting(account: Account, requested: Accounting) -> BudgetError:
     """Return the error for a change of what adds up, after something was spent.
 
     It says that the two sums do not convert.
     """
     return BudgetError(
         f"What is spent was added up as {account.accounting.value}, which does not convert, so "
-        f"dataset={account.dataset!r} keeps accounting={account.accounting.value!r}, but accounting={found.value!r}. "
-        f"Leave --accounting out, or give {account.accounting.value}."
+        f"dataset={account.dataset!r} keeps accounting={account.accounting.value!r}, but "
+        f"accounting={requested.value!r}. Leave --accounting out, or give {account.accounting.value}."
     )
 
 

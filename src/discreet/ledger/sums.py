@@ -68,8 +68,8 @@ def _other_terms(connection: Connection, row: RowMapping, of: ColumnElement[bool
     return wrong
 
 
-def _changed(what: str, wrong: list[str]) -> VerificationError:
+def _changed(subject: str, wrong: list[str]) -> VerificationError:
     return VerificationError(
-        f"A ledger must be as it was written, but {what} differs from its entries in {', '.join(wrong)}. "
+        f"A ledger must be as it was written, but {subject} differs from its entries in {', '.join(wrong)}. "
         "Spend nothing from it: `discreet budget verify` checks all of it; put back the newest copy that verifies."
     )

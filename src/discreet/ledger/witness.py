@@ -77,10 +77,10 @@ class Witness:
             # Also for appending alone, as the file may be protected against anything else.
             os.close(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600))
             _sync_folder(self.path.parent)
-            found = self.path.stat()
+            status = self.path.stat()
         except (OSError, ValueError) as error:
             raise self._unwritable(error) from None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise self._unwritable(OSError(0, "it is no regular file"))
 
     def check(self) -> None:

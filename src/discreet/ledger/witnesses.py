@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from discreet.ledger import books, chain, known_witness, witness_refusals
+from discreet.ledger import chain, known_witness, queries, witness_refusals
 from discreet.ledger.store import Store
 from discreet.ledger.witness import Line, Witness, lines_since
 
@@ -68,7 +68,7 @@ class Witnesses:
     def check(self, other: str | Path | None = None) -> None:
         """Check that the ledger holds all that its witnesses saw, or another one did."""
         for witness in self._all if other is None else [Witness(other)]:
-            self._refuse_lost(witness, witness.lines(self._known))
+            self._refuse_lost(witness, witness.lines(self._chain_hashes))
 
     def check_newest(self, connection: Connection, last: int) -> None:
         """Refuse to spend from a copy that was put back since the ledger was opened."""
@@ -101,12 +101,12 @@ class Witnesses:
         if last and not newest:
             raise witness_refusals.witness_saw_nothing(self._store, witness.path)
         # An entry in the chain stands for all before it; as many are looked at as may have been written out of order.
-        if books.unknown_hashes(connection, [line.hash for line in newest]):
-            self._refuse_lost(witness, witness.lines(lambda: books.known_hashes(connection)))
+        if queries.unknown_hashes(connection, [line.hash for line in newest]):
+            self._refuse_lost(witness, witness.lines(lambda: queries.known_hashes(connection)))
 
-    def _known(self) -> set[str]:
+    def _chain_hashes(self) -> set[str]:
         with self._store.read() as connection:
-            return books.known_hashes(connection)
+            return queries.known_hashes(connection)
 
     def _note(self, written: Witness, *, is_new: bool) -> None:
         if is_new or self._recorded is None:

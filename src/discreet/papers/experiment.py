@@ -42,8 +42,8 @@ class Work:
 
         Returns shape (n_rows, n_columns).
         """
-        found = self.parquet(name, columns)
-        return np.column_stack([found.column(one).to_numpy().astype(np.float64) for one in columns])
+        table = self.parquet(name, columns)
+        return np.column_stack([table.column(column).to_numpy().astype(np.float64) for column in columns])
 
     def parquet(self, name: str, columns: tuple[str, ...] | None = None) -> "pq.Table":
         """Return a public table, or some of its columns.

@@ -91,7 +91,7 @@ OURS = Column(
     "differ in one flight that is replaced. It takes no R and no penalty from the reader, so one figure stands for all "
     "of them. Its choice of a method is simulated with 20,000 rows in place of all: that takes half a minute.",
 )
-_VARIANTS = {one.name: one for one in (LINEAR, LETTER, HONEST)}
+_VARIANTS = {column.name: column for column in (LINEAR, LETTER, HONEST)}
 PURE = Column("Discreet, auto, delta 0", True, "The same without a delta, as the paper's algorithm has none.")
 _DELTAS = {OURS.name: 1e-6, PURE.name: 0.0}
 _OURS_PARTS = {f"{name}, epsilon {epsilon}": (name, epsilon) for name in _DELTAS for epsilon in EPSILONS}
@@ -174,8 +174,10 @@ class Flights:
         prepared = remembered(chosen(len(self.y), epsilon, delta).at(epsilon).prepare(public, TARGET, COLUMNS))
         cells = dict(zip(COLUMNS, self.raw.T, strict=True)) | {TARGET: self.y * UNIT}
         table = SimulatedTable(pa.table(cells), public)
-        found = [prepared.run(table, rng).selected for _ in range(work.repeats)]
-        return np.array([sum(2 << COLUMNS.index(name) for name in one) for one in found], dtype=np.intp)  # 1: constant
+        selections = [prepared.run(table, rng).selected for _ in range(work.repeats)]
+        return np.array(
+            [sum(2 << COLUMNS.index(name) for name in selected) for selected in selections], dtype=np.intp
+        )  # 1: constant
 
 
 def metadata(n_rows: int) -> Metadata:
@@ -207,8 +209,8 @@ def table_5(work: Work) -> list[Row]:
         return [mean_row(name, {"epsilon": epsilon}, flights.worth[flights.ours(epsilon, _DELTAS[name], work)])]
     column, rng, rows = _VARIANTS[work.part], Source.seeded(work.seed), list[Row]()
     for e, R, phi in product(EPSILONS, RADII, PENALTIES):
-        found = flights.selected(column, (e, R, phi), work.repeats, rng)
-        rows.append(mean_row(work.part, {"epsilon": e, "R": R, "phi": phi}, flights.worth[found]))
+        places = flights.selected(column, (e, R, phi), work.repeats, rng)
+        rows.append(mean_row(work.part, {"epsilon": e, "R": R, "phi": phi}, flights.worth[places]))
     return rows
 
 
@@ -221,14 +223,14 @@ def table_6(work: Work) -> list[Row]:
     if work.part in _OURS_PARTS:
         settings = [dict[str, float]()]
         name, epsilon = _OURS_PARTS[work.part]
-        found = [flights.ours(epsilon, _DELTAS[name], work)]
+        selections = [flights.ours(epsilon, _DELTAS[name], work)]
     else:
         name, rng = work.part, Source.seeded(work.seed)
         settings = [{"phi": phi} for phi in PENALTIES]
-        found = [flights.selected(_VARIANTS[name], (1.0, INCLUSION, phi), work.repeats, rng) for phi in PENALTIES]
+        selections = [flights.selected(_VARIANTS[name], (1.0, INCLUSION, phi), work.repeats, rng) for phi in PENALTIES]
     return [
         share_row(name, {**setting, "variable": variable}, flights.models.has(1 + place)[models])
-        for setting, models in zip(settings, found, strict=True)
+        for setting, models in zip(settings, selections, strict=True)
         for place, variable in enumerate(COLUMNS)
     ]
 

@@ -65,8 +65,8 @@ class Models:
 
         Returns shape (n_models,).
         """
-        found: npt.NDArray[np.bool_] = (self.masks >> np.uint64(column)) & np.uint64(1) == 1
-        return found
+        holds: npt.NDArray[np.bool_] = (self.masks >> np.uint64(column)) & np.uint64(1) == 1
+        return holds
 
     def residuals(self, radius: float) -> Floats:
         """Return every model's least squares on the l1 ball.

@@ -153,8 +153,10 @@ class Prostate:
         names = (*COLUMNS, TARGET)
         table = FrameTable(pa.table(dict(zip(names, self.raw.T, strict=True))), public)
         rng = Source.seeded(work.seed + round(1000 * epsilon))
-        found = [prepared.run(table, rng).selected for _ in range(work.repeats)]
-        return np.array([sum(2 << COLUMNS.index(name) for name in one) for one in found], dtype=np.intp)  # 1: constant
+        selections = [prepared.run(table, rng).selected for _ in range(work.repeats)]
+        return np.array(
+            [sum(2 << COLUMNS.index(name) for name in selected) for selected in selections], dtype=np.intp
+        )  # 1: constant
 
 
 def metadata(n_rows: int) -> Metadata:
@@ -173,7 +175,7 @@ def table_3(work: Work) -> list[Row]:
     table = Prostate.read(work)
     if work.part == OURS.name:
         return [mean_row(work.part, {"epsilon": e}, table.worth[table.ours(e, work)]) for e in EPSILONS]
-    column = next(one for one in (LINEAR, LETTER, HONEST) if one.name == work.part)
+    column = next(variant for variant in (LINEAR, LETTER, HONEST) if variant.name == work.part)
     return [
         mean_row(work.part, {"epsilon": e, "R": R, "phi": phi}, table.worth[table.chosen(column, e, R, phi, work)])
         for e in EPSILONS
@@ -191,12 +193,12 @@ def table_4(work: Work) -> list[Row]:
     if work.part == OURS.name:
         settings, chosen = [dict[str, Any]()], [table.ours(1, work)]
     else:
-        column = next(one for one in (LINEAR, LETTER, HONEST) if one.name == work.part)
+        column = next(variant for variant in (LINEAR, LETTER, HONEST) if variant.name == work.part)
         settings = [dict[str, Any](phi=phi) for phi in PENALTIES]
         chosen = [table.chosen(column, 1, 4, phi, work) for phi in PENALTIES]
     return [
-        share_row(work.part, {**setting, "variable": name}, table.models.has(1 + place)[found])
-        for setting, found in zip(settings, chosen, strict=True)
+        share_row(work.part, {**setting, "variable": name}, table.models.has(1 + place)[models])
+        for setting, models in zip(settings, chosen, strict=True)
         for place, name in enumerate(COLUMNS)
     ]
 

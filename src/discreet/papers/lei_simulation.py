@@ -129,8 +129,8 @@ def algorithm_1(work: Work, coef: tuple[float, ...]) -> list[Row]:
     """
     n, rng = PUBLISHED_PARTS[work.part], Source.seeded(work.seed)
     tables = [_scored(*draw(n, coef, rng)) for _ in range(work.repeats)]
-    raw, clipped = (np.array([one[place] for one in tables]) for place in (0, 1))
-    largest = np.array([one[2] for one in tables])
+    raw, clipped = (np.array([table[place] for table in tables]) for place in (0, 1))
+    largest = np.array([table[2] for table in tables])
     noise = laplace(rng, *raw[:, 0].shape)  # one draw a table serves all settings: their curves are comparable
     sizes = np.bitwise_count(np.arange(1, raw.shape[2] + 1)).astype(np.float64)
 
@@ -144,10 +144,10 @@ def algorithm_1(work: Work, coef: tuple[float, ...]) -> list[Row]:
             at = {"n": n, "R": radius, "phi": phi}
             rows.append(share_row(OPEN.name, at, hits(raw[:, place], phi, 0.0)))
             for e in EPSILONS:
-                found = hits(raw[:, place], phi, 2.0 * (largest + radius) ** 2 / e)
-                rows.append(share_row(LETTER.name, at | {"epsilon": e}, found))
-                found = hits(clipped[:, place], phi, 2.0 * (BOUND + radius) ** 2 / e)
-                rows.append(share_row(HONEST.name, at | {"epsilon": e}, found))
+                is_right = hits(raw[:, place], phi, 2.0 * (largest + radius) ** 2 / e)
+                rows.append(share_row(LETTER.name, at | {"epsilon": e}, is_right))
+                is_right = hits(clipped[:, place], phi, 2.0 * (BOUND + radius) ** 2 / e)
+                rows.append(share_row(HONEST.name, at | {"epsilon": e}, is_right))
     return rows
 
 
@@ -205,14 +205,14 @@ def figure_2(work: Work) -> list[Row]:
     return (auto if work.part in AUTO_PARTS else algorithm_1)(work, COEFS["lei-figure-2"])
 
 
-def _study(name: str, title: str, told: str, outcome: str) -> Study:
+def _study(name: str, title: str, summary: str, outcome: str) -> Study:
     number = name[-1]
     return Study(
         name,
         title,
         f"Lei et al. 2018, figure {number}",
         (
-            told,
+            summary,
             "Six columns even on [-1, 1], normal noise of standard deviation 1, no constant, 63 models that are not "
             "empty. The figure is the share of drawn tables from which exactly the right three columns are selected. "
             "The paper draws 500 tables.",

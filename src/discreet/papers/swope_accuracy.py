@@ -125,11 +125,11 @@ def accuracies(table: Wide, k: int, work: Work) -> dict[tuple[str, str, float | 
     Returns shape (repeats,).
     """
     rng, right = Source.seeded(work.seed), {by: best(worth, k) for by, worth in _worths(table).items()}
-    found: dict[tuple[str, str, float | None], list[float]] = {}
+    shares: dict[tuple[str, str, float | None], list[float]] = {}
 
     def rate(way: str, epsilon: float | None, chosen: Integers) -> None:
         for by, places in right.items():
-            found.setdefault((way, by, epsilon), []).append(float(np.isin(places, chosen).mean()))
+            shares.setdefault((way, by, epsilon), []).append(float(np.isin(places, chosen).mean()))
 
     draws = screenings(table, k)
     for _ in range(work.repeats):
@@ -140,7 +140,7 @@ def accuracies(table: Wide, k: int, work: Work) -> dict[tuple[str, str, float | 
             for way, draw in draws.items():
                 rate(way, epsilon, draw(epsilon, rng))
     rate(NO_NOISE.name, None, best(table.scores, k))
-    return {key: np.array(values) for key, values in found.items()}
+    return {key: np.array(values) for key, values in shares.items()}
 
 
 def _worths(table: Wide) -> dict[str, Floats]:
@@ -167,17 +167,17 @@ def differences(work: Work, size: str) -> list[Row]:
     By way and epsilon.
     """
     table = Wide.read(work.part, work)
-    found = accuracies(table, int(SMALL) if size == SMALL else table.log_d, work)
+    shares = accuracies(table, int(SMALL) if size == SMALL else table.log_d, work)
     rows = []
     for way in COMPARED:
         for epsilon in EPSILONS:
-            gains = found[way.name, table.best_by, epsilon] - found[TWO_STAGE.name, table.best_by, epsilon]
+            gains = shares[way.name, table.best_by, epsilon] - shares[TWO_STAGE.name, table.best_by, epsilon]
             settings = {"data set": work.part, "epsilon": epsilon}
             rows.append(mean_row(way.name, settings, gains))
     return rows
 
 
-def _curves(number: int, name: str, told: str) -> Experiment:
+def _curves(number: int, name: str, note: str) -> Experiment:
     sizes = "5 and 8" if name == SYNTH else "5 and log d, rounded down"
     return Experiment(
         Study(
@@ -192,7 +192,7 @@ def _curves(number: int, name: str, told: str) -> Experiment:
                 "Columns are rated twice: as in the paper, and by the sums of products themselves, which is what "
                 "screening aims at and two-stage selection does not. The paper does not say how noise is added to "
                 "two-stage selection's counts.",
-                told,
+                note,
             ),
             WAYS,
             (),
@@ -221,7 +221,7 @@ def _curves(number: int, name: str, told: str) -> Experiment:
 
 
 def _heat(number: int, size: str) -> Experiment:
-    told = SMALL if size == SMALL else "log d rounded down, and 8 on Synth"
+    size_text = SMALL if size == SMALL else "log d rounded down, and 8 on Synth"
     return Experiment(
         Study(
             f"swope-figure-{number}",
@@ -229,8 +229,8 @@ def _heat(number: int, size: str) -> Experiment:
             f"Swope et al. 2024, figure {number}",
             (
                 "The figure is the share of the best k columns that a way selects, less the share that two-stage "
-                f"selection selects at the same epsilon, a mean over draws; k is {told}. The paper prints no numbers, "
-                "so the first way is the algorithm as published.",
+                f"selection selects at the same epsilon, a mean over draws; k is {size_text}. The paper prints no "
+                "numbers, so the first way is the algorithm as published.",
                 DESIGN,
                 SIMULATION,
                 BOUNDS,

@@ -75,12 +75,12 @@ def votes(X: Floats, y: Floats, k: int, rng: Source) -> Integers:
 
     Shapes: X (n, d), y (n,); returns (d,).
     """
-    n, found = len(y), np.zeros(X.shape[1], dtype=np.int64)
+    n, counts = len(y), np.zeros(X.shape[1], dtype=np.int64)
     for rows in np.array_split(np.argsort(uniforms(rng, n)), round(math.sqrt(n))):
         sizes = np.abs(lasso(standardized(X[rows]), standardized(y[rows])))
         best = np.argsort(-sizes, kind="stable")[:k]
-        found[best[sizes[best] > 0.0]] += 1
-    return found
+        counts[best[sizes[best] > 0.0]] += 1
+    return counts
 
 
 def most_voted(counts: Integers, k: int, rng: Source) -> Integers:

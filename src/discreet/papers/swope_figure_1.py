@@ -66,8 +66,8 @@ def figure_1(work: Work) -> list[Row]:
             counts[name][places] += 1.0
     return [
         _of_1000(name, {"experiment": work.part, "feature": place + 1}, int(count), work.repeats)
-        for name, found in counts.items()
-        for place, count in enumerate(found)
+        for name, totals in counts.items()
+        for place, count in enumerate(totals)
     ]
 
 

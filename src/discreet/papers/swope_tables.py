@@ -172,8 +172,8 @@ def lasso(X: Floats, y: Floats) -> Floats:
         return np.zeros(X.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of equal columns one is dropped
-        found = lars_path(centered, target, alpha_min=PRICE, method="lasso", return_path=False, copy_X=False)[2]
-    return np.asarray(found, dtype=np.float64)
+        coef = lars_path(centered, target, alpha_min=PRICE, method="lasso", return_path=False, copy_X=False)[2]
+    return np.asarray(coef, dtype=np.float64)
 
 
 def by_lasso(X: Floats, y: Floats) -> Floats:

@@ -105,9 +105,9 @@ class Algorithm:
 
     @cached_property
     def _all(self) -> GrowingSet:
-        found = GrowingSet(self._rows, self._cells)
-        found.add(np.arange(len(self._cells)))
-        return found
+        growing = GrowingSet(self._rows, self._cells)
+        growing.add(np.arange(len(self._cells)))
+        return growing
 
     def without_noise(self) -> Curve:
         """Return the estimates on exact counts, the points in the order of exact counts.
@@ -155,12 +155,12 @@ class Algorithm:
         theta: Floats | None = None
         for size in self.sizes:
             growing.add(ranked[before:size])
-            before, kept = size, np.sort(ranked[:size])
-            noisy = np.maximum(_noisy(growing.counts(of_ties)[kept], weights, rng), 0.0)
-            theta = self._objective.minimize(self._X[kept], self._y[kept], noisy, 0.0, theta)
-            found = tuple(each.estimate for each in self._objective.record(theta).coefficients)
-            coefficients.append(found)
-            errors.append(self.pair.error(found))
+            before, subset = size, np.sort(ranked[:size])
+            noisy = np.maximum(_noisy(growing.counts(of_ties)[subset], weights, rng), 0.0)
+            theta = self._objective.minimize(self._X[subset], self._y[subset], noisy, 0.0, theta)
+            estimates = tuple(each.estimate for each in self._objective.record(theta).coefficients)
+            coefficients.append(estimates)
+            errors.append(self.pair.error(estimates))
         return Curve(self.sizes, tuple(coefficients), tuple(errors))
 
 

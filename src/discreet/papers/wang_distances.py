@@ -83,19 +83,19 @@ def distances(rows: Cells, points: Cells, way: Column, rng: Source) -> list[tupl
     Shapes: rows, points (n, p).
     """
     if way is MIDDLES:
-        ones = np.ones(len(points), dtype=np.int64)
+        weights = np.ones(len(points), dtype=np.int64)
         few = [size for size in SIZES if size <= min(MOST_MIDDLES, len(points))]
-        sets = [representatives(points, points.shape[1], ones, size) for size in few]
+        sets = [representatives(points, points.shape[1], weights, size) for size in few]
         return [(size, _grown(rows, points, places).distance) for size, places in zip(few, sets, strict=True)]
-    order, found = _order(rows, points, way, rng), []
+    order, curve = _order(rows, points, way, rng), []
     growing, before = GrowingSet(rows, points), 0
     for size in SIZES:
         if size > len(points):
             break
         growing.add(order[before:size])
-        found.append((size, growing.distance))
+        curve.append((size, growing.distance))
         before = size
-    return found
+    return curve
 
 
 def _order(rows: Cells, points: Cells, way: Column, rng: Source) -> Integers:
@@ -108,9 +108,9 @@ def _order(rows: Cells, points: Cells, way: Column, rng: Source) -> Integers:
 
 
 def _grown(rows: Cells, points: Cells, places: Integers) -> GrowingSet:
-    found = GrowingSet(rows, points)
-    found.add(places)
-    return found
+    growing = GrowingSet(rows, points)
+    growing.add(places)
+    return growing
 
 
 def figure_4(work: Work) -> list[Row]:

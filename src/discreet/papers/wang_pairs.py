@@ -105,8 +105,8 @@ class Pair:
         Returns shape (n, p).
         """
         parts = [cells for name, cells in columns.items() if name != self.target]
-        found = np.column_stack([np.ones(len(parts[0])), *parts] if self.fit_intercept else parts)
-        return found.astype(np.float64)
+        terms = np.column_stack([np.ones(len(parts[0])), *parts] if self.fit_intercept else parts)
+        return terms.astype(np.float64)
 
     def fit(self, columns: Columns) -> Floats:
         """Return the coefficients of a logistic regression without privacy.
@@ -128,9 +128,9 @@ class Pair:
         Shapes: coefficients (p,).
         """
         X, chances = self._rows
-        found = expit(X @ np.asarray(coefficients))
+        fitted = expit(X @ np.asarray(coefficients))
         y = self.private[self.target]
-        return Error(float(np.linalg.norm(found - chances)), float(np.mean((y - found) ** 2)))
+        return Error(float(np.linalg.norm(fitted - chances)), float(np.mean((y - fitted) ** 2)))
 
     @cached_property
     def _rows(self) -> tuple[Floats, Floats]:

@@ -49,13 +49,13 @@ def gusto(work: Work) -> list[Row]:
 
     By pair, epsilon and number of points.
     """
-    found = []
+    rows = []
     for name, swapped in PAIRS.items():
         pair = clinical(work, swapped)
         n_points = len(pair.records.points(pair.metadata, pair.target, None))
         protocol = Protocol(CLINICAL_EPSILONS, tuple(range(10, n_points + 1, 10)), CLINICAL)
-        found += [replace(row, settings={"rows": name, **row.settings}) for row in _errors(work, pair, protocol)]
-    return found
+        rows += [replace(row, settings={"rows": name, **row.settings}) for row in _errors(work, pair, protocol)]
+    return rows
 
 
 def example(work: Work) -> list[Row]:

@@ -115,8 +115,8 @@ def drawn(work: Work, number: int, pair: Pair, protocol: Protocol) -> Iterator[R
                 method(epsilon).prepare(pair.metadata, pair.target).run(pair.table, _source(work, number, epsilon))
             )
             if outcome.fit is not None:
-                found = [each.estimate for each in outcome.fit.coefficients]
-                yield Row(work.part, {"epsilon": epsilon}, pair.error(found).t)
+                estimates = [each.estimate for each in outcome.fit.coefficients]
+                yield Row(work.part, {"epsilon": epsilon}, pair.error(estimates).t)
     else:
         yield from _published(work, number, Algorithm(pair, protocol.sizes, protocol.parts), protocol.epsilons)
 
@@ -152,10 +152,10 @@ def averaged(rows: Iterable[Row]) -> list[Row]:
 
     With standard errors, where there are at least two draws.
     """
-    found: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault((row.column, *row.settings.items()), []).append(row)
-    return [_mean(same) for same in found.values()]
+        groups.setdefault((row.column, *row.settings.items()), []).append(row)
+    return [_mean(group) for group in groups.values()]
 
 
 def _mean(rows: list[Row]) -> Row:

@@ -78,10 +78,10 @@ def _function(where: str) -> types.FunctionType:
 def _recompiled(function: types.FunctionType, source: str) -> types.CodeType:
     """The code of a function's new source, under the line numbers and the names that it had."""
     module = compile("from __future__ import annotations\n" + source, function.__code__.co_filename, "exec")
-    wanted = function.__code__
+    original = function.__code__
     for code in module.co_consts:
-        if isinstance(code, types.CodeType) and code.co_name == wanted.co_name:
-            if code.co_freevars != wanted.co_freevars:
+        if isinstance(code, types.CodeType) and code.co_name == original.co_name:
+            if code.co_freevars != original.co_freevars:
                 raise DiscreetError(f"{function.__qualname__} must not be a closure, to be broken as a control.")
             return code
     raise DiscreetError(f"{function.__qualname__} must be one function, to be broken as a control.")

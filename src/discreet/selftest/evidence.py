@@ -68,12 +68,12 @@ class Evidence:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it is flagged: nothing for what is as claimed."""
-        found = [self.fault] if self.fault else []
+        reasons = [self.fault] if self.fault else []
         if not self.shown <= self.epsilon * (1.0 + ROUNDING):
-            found.append(f"loses {self.shown:.3g} where {self.epsilon:.3g} is claimed")
+            reasons.append(f"loses {self.shown:.3g} where {self.epsilon:.3g} is claimed")
         if self.misfit is not None and self.misfit < FALSE_ALARM:
-            found.append(f"its draws do not follow its law (p = {self.misfit:.1g})")
-        return tuple(found)
+            reasons.append(f"its draws do not follow its law (p = {self.misfit:.1g})")
+        return tuple(reasons)
 
     @property
     def is_flagged(self) -> bool:
@@ -93,24 +93,24 @@ class Evidence:
         return replace(self, is_control=True, case=case)
 
 
-def loss_of_laws(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+def loss_of_laws(law: npt.ArrayLike, neighbor_law: npt.ArrayLike) -> float:
     """Return the privacy loss between two exact laws: the largest log-ratio either way.
 
     In nats.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.abs(np.log(np.asarray(one, dtype=np.float64)) - np.log(np.asarray(other, dtype=np.float64)))
+        ratios = np.abs(np.log(np.asarray(law, dtype=np.float64)) - np.log(np.asarray(neighbor_law, dtype=np.float64)))
     return float(np.nanmax(ratios))
 
 
-def loss_at_delta(one: Floats, other: Floats, delta: float) -> float:
+def loss_at_delta(law: Floats, neighbor_law: Floats, delta: float) -> float:
     """Return the least epsilon at which two laws are (epsilon, delta)-close, both ways.
 
     In nats.
     """
 
     def beyond(epsilon: float) -> float:
-        each = [np.maximum(a - np.exp(epsilon) * b, 0.0).sum() for a, b in ((one, other), (other, one))]
+        each = [np.maximum(a - np.exp(epsilon) * b, 0.0).sum() for a, b in ((law, neighbor_law), (neighbor_law, law))]
         return float(max(each)) - delta
 
     return 0.0 if beyond(0.0) <= 0 else float(brentq(beyond, 0.0, 100.0, xtol=1e-10))

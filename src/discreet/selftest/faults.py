@@ -9,8 +9,8 @@ from typing import Any
 from discreet.selftest.breaking import Fault
 
 
-def _short(what: str, where: str, sound: str, broken: str, check: str, *at: Any) -> Fault:
-    return Fault(f"noise / 1.1: {what}", where, sound, broken, check, *at)
+def _short(subject: str, where: str, sound: str, broken: str, check: str, *at: Any) -> Fault:
+    return Fault(f"noise / 1.1: {subject}", where, sound, broken, check, *at)
 
 
 BOUNDS = (

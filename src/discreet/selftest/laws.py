@@ -37,8 +37,8 @@ def least_law(scores: npt.ArrayLike, scale: float, noise: str) -> Floats:
     density = np.exp(-np.abs(z)) / 2.0
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.exp(np.log(below).sum(axis=1)[:, None] - np.log(below))
-    found: Floats = (half * PARTS).ravel() @ (density * np.nan_to_num(others))
-    return found
+    law: Floats = (half * PARTS).ravel() @ (density * np.nan_to_num(others))
+    return law
 
 
 def race_law(utilities: npt.ArrayLike, times: Sequence[int], noise: str) -> Floats:
@@ -60,12 +60,12 @@ def losses(scores: npt.ArrayLike, k: int, gamma: float) -> Sets:
     Half a step of the scores moves it by half a step at most.
     """
     values = np.asarray(scores, dtype=np.float64)
-    found = {}
+    loss_of_set = {}
     for chosen in itertools.combinations(range(values.size), k):
         inside = values[list(chosen)].min()
         outside = max(np.delete(values, chosen), default=-np.inf)
-        found[chosen] = float((1 - gamma) * max(inside, outside) - gamma * inside)
-    return found
+        loss_of_set[chosen] = float((1 - gamma) * max(inside, outside) - gamma * inside)
+    return loss_of_set
 
 
 def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, gamma: float, noise: str) -> Sets:
@@ -73,9 +73,9 @@ def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: fl
 
     Chance of each set.
     """
-    found = losses(scores, k, gamma)
-    chances = race_law([-epsilon / (2 * sensitivity) * v for v in found.values()], [1] * len(found), noise)
-    return dict(zip(found, chances.tolist(), strict=True))
+    loss_of_set = losses(scores, k, gamma)
+    chances = race_law([-epsilon / (2 * sensitivity) * v for v in loss_of_set.values()], [1] * len(loss_of_set), noise)
+    return dict(zip(loss_of_set, chances.tolist(), strict=True))
 
 
 def one_shot_law(
@@ -88,12 +88,12 @@ def one_shot_law(
     ahead = np.asarray(scores, dtype=np.float64) / (scale or 2 * k * sensitivity / epsilon)
     x = np.linspace(ahead.min() - 12, ahead.max() + 45, 100_001)
     cdf = [np.exp(-np.exp(a - x)) if noise == "gumbel" else -np.expm1(-np.maximum(x - a, 0.0)) for a in ahead]
-    found = {}
+    chances = {}
     for y in itertools.combinations(range(ahead.size), k):
         outside = np.prod([cdf[j] for j in range(ahead.size) if j not in y], axis=0)
         inside = np.prod([1 - cdf[j] for j in y], axis=0)
-        found[y] = float(np.sum(np.diff(outside) * (inside[1:] + inside[:-1]) / 2))
-    return found
+        chances[y] = float(np.sum(np.diff(outside) * (inside[1:] + inside[:-1]) / 2))
+    return chances
 
 
 def peeling_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str) -> Sets:
@@ -102,14 +102,14 @@ def peeling_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: floa
     Chance of each set.
     """
     ahead = np.asarray(scores, dtype=np.float64) * epsilon / (2 * k * sensitivity)
-    found = dict.fromkeys(itertools.combinations(range(ahead.size), k), 0.0)
+    chances = dict.fromkeys(itertools.combinations(range(ahead.size), k), 0.0)
     for order in itertools.permutations(range(ahead.size), k):
         chance, left = 1.0, list(range(ahead.size))
         for j in order:
             chance *= float(race_law(ahead[left], [1] * len(left), noise)[left.index(j)])
             left.remove(j)
-        found[tuple(sorted(order))] += chance
-    return found
+        chances[tuple(sorted(order))] += chance
+    return chances
 
 
 def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
@@ -117,11 +117,11 @@ def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
 
     In rows.
     """
-    found, total = [], sum(counts)
+    distances, total = [], sum(counts)
     for place, count in enumerate(counts):
         below = sum(counts[:place])
-        found.append(max(below - quantile * total, quantile * total - below - count, 0.0))
-    return np.array(found)
+        distances.append(max(below - quantile * total, quantile * total - below - count, 0.0))
+    return np.array(distances)
 
 
 def laplace_law(scale: float, reach: int) -> Floats:
@@ -132,9 +132,9 @@ def laplace_law(scale: float, reach: int) -> Floats:
     Returns shape (2 reach + 1,).
     """
     k = np.abs(np.arange(-reach, reach + 1))
-    found: Floats = np.tanh(0.5 / scale) * np.exp(-k / scale)
-    found[0] = found[-1] = np.exp(-reach / scale) / (1.0 + np.exp(-1.0 / scale))
-    return found
+    law: Floats = np.tanh(0.5 / scale) * np.exp(-k / scale)
+    law[0] = law[-1] = np.exp(-reach / scale) / (1.0 + np.exp(-1.0 / scale))
+    return law
 
 
 def gaussian_law(scale: float, reach: int) -> Floats:
@@ -147,10 +147,10 @@ def gaussian_law(scale: float, reach: int) -> Floats:
     wide = int(reach + 12 * scale) + 1
     weights = np.exp(-0.5 * (np.arange(-wide, wide + 1) / scale) ** 2)
     weights /= weights.sum()
-    found: Floats = weights[wide - reach : wide + reach + 1].copy()
-    found[0] += weights[: wide - reach].sum()
-    found[-1] += weights[wide + reach + 1 :].sum()
-    return found
+    law: Floats = weights[wide - reach : wide + reach + 1].copy()
+    law[0] += weights[: wide - reach].sum()
+    law[-1] += weights[wide + reach + 1 :].sum()
+    return law
 
 
 def laplace_chance(x: Floats) -> Floats:
@@ -158,5 +158,5 @@ def laplace_chance(x: Floats) -> Floats:
 
     Chances to be below.
     """
-    found: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
-    return found
+    chances: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
+    return chances

@@ -68,10 +68,10 @@ def _selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
             return noisy_min([0.0, gap], 1, epsilon, source, noise) == 1
 
         evidence.append(by_decisions(decide, noise, 1.0 / epsilon, **about(case=f"{noise} noise, its scale")))
-        one = np.array([0.0, 0.8, 1.6, 12.0]) / epsilon
-        other = one + np.array([-0.5, -0.5, -0.5, 0.5])
-        both = [_numbered(laws.least_law(scores, 1.0 / epsilon, noise)) for scores in (one, other)]
-        draw = partial(noisy_min, one, 1, epsilon, Source(), noise)
+        base = np.array([0.0, 0.8, 1.6, 12.0]) / epsilon
+        neighbor = base + np.array([-0.5, -0.5, -0.5, 0.5])
+        both = [_numbered(laws.least_law(scores, 1.0 / epsilon, noise)) for scores in (base, neighbor)]
+        draw = partial(noisy_min, base, 1, epsilon, Source(), noise)
         evidence.append(drawn(draw, both, CALLS * effort, **about(case=f"{noise} noise, one candidate falls behind")))
     return evidence
 
@@ -86,9 +86,9 @@ def _scaled_selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
     facts = about(case="exponential noise, its scale", epsilon=epsilon)
     evidence = [by_decisions(decide, "exponential", 2.0 / epsilon, rounding=1e-3, **facts)]  # scores are cut at 2^36
     sizes = np.array([1.0, 4.0, 20.0])
-    one = np.array([10.0, 16.0, 40.0]) * max(1.0, 1.0 / epsilon)
-    both = [_numbered(_scaled_law(scores, sizes, epsilon)) for scores in (one, one + sizes * [1, -1, -1])]
-    draw = partial(noisy_min_scaled, one, [1, 4, 20], epsilon, Source())
+    base = np.array([10.0, 16.0, 40.0]) * max(1.0, 1.0 / epsilon)
+    both = [_numbered(_scaled_law(scores, sizes, epsilon)) for scores in (base, base + sizes * [1, -1, -1])]
+    draw = partial(noisy_min_scaled, base, [1, 4, 20], epsilon, Source())
     facts = about(case="sensitivities 1, 4, 20; the first rises, the others fall", epsilon=epsilon)
     return [*evidence, drawn(draw, both, CALLS * effort, **facts)]
 
@@ -105,9 +105,9 @@ def _scaled_law(scores: Floats, sizes: Floats, epsilon: float) -> Floats:
 def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """`canonical_lipschitz`, `one_shot` and `peeling`: where they turn, and draws of the best two of six."""
     evidence = [each for noise in ("exponential", "gumbel") for each in _turns_of_top_k(noise, epsilon)]
-    one = np.array([6.0, 4.0, 4.0, 4.0, 3.0, 1.0]) / epsilon
-    other = one + np.array([-1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
-    swapped = one + np.array([1.0, -1.0, -1.0, -1.0, -1.0, 1.0])
+    scores = np.array([6.0, 4.0, 4.0, 4.0, 3.0, 1.0]) / epsilon
+    neighbor = scores + np.array([-1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
+    swapped = scores + np.array([1.0, -1.0, -1.0, -1.0, -1.0, 1.0])
     for noise in ("exponential", "gumbel"):
         kinds: tuple[tuple[Callable[..., Any], Callable[[Floats], laws.Sets]], ...] = (
             (
@@ -118,10 +118,12 @@ def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
             (peeling, partial(laws.peeling_law, k=2, epsilon=epsilon, sensitivity=1.0, noise=noise)),
         )
         for mechanism, law in kinds:
-            base = law(one)
-            worst = max((law(other), law(swapped)), key=partial(_apart, base))
+            base = law(scores)
+            worst = max((law(neighbor), law(swapped)), key=partial(_distance, base))
             facts = _of_top_k(mechanism, f"{noise} noise, 2 of 6, order and ties change", epsilon)
-            evidence.append(drawn(_chosen(mechanism, one, epsilon, noise), (base, worst), CALLS * effort // 2, **facts))
+            evidence.append(
+                drawn(_chosen(mechanism, scores, epsilon, noise), (base, worst), CALLS * effort // 2, **facts)
+            )
     return [*evidence, ties(epsilon, effort)]
 
 
@@ -174,8 +176,8 @@ def _of_top_k(mechanism: Callable[..., Any], case: str, epsilon: float) -> dict[
     return _about(f"mechanisms.top_k.{mechanism.__name__}", case, "top_k", epsilon)
 
 
-def _apart(one: laws.Sets, other: laws.Sets) -> float:
-    return loss_of_laws(list(one.values()), [other[chosen] for chosen in one])
+def _distance(law: laws.Sets, neighbor_law: laws.Sets) -> float:
+    return loss_of_laws(list(law.values()), [neighbor_law[chosen] for chosen in law])
 
 
 def _chosen(
@@ -196,12 +198,12 @@ def _quantile(relation: str, epsilon: float, effort: int) -> list[Evidence]:
     scale = (2.0 if relation == "replace_one" else 1.0) / epsilon
     evidence = [by_decisions(decide, "exponential", scale / share, rounding=1e-5, **about("the scale of its noise"))]
     each = max(1, round(1.0 / epsilon))
-    one = [3 * each, 2 * each, each, 2 * each, 3 * each]
-    other = [one[0] + 1, *one[1:4], one[4] - (relation == "replace_one")]
+    base = [3 * each, 2 * each, each, 2 * each, 3 * each]
+    neighbor = [base[0] + 1, *base[1:4], base[4] - (relation == "replace_one")]
     both = [
-        _numbered(laws.least_law(laws.rank_distances(counts, 0.5), scale, "exponential")) for counts in (one, other)
+        _numbered(laws.least_law(laws.rank_distances(counts, 0.5), scale, "exponential")) for counts in (base, neighbor)
     ]
-    call = partial(noisy_quantile, one, 0.5, RELATIONS[relation], 1, epsilon, Source())
+    call = partial(noisy_quantile, base, 0.5, RELATIONS[relation], 1, epsilon, Source())
     return [*evidence, drawn(call, both, CALLS * effort, **about("a row passes the median"))]
 
 

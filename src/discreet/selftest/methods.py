@@ -190,9 +190,9 @@ def _profile(relation: str, epsilon: float, _: int) -> list[Evidence]:
     pinned = [*PINNED, *[(0.0, 0.0, 1.0)] * 400]
     pairs = [*_both_ways(pinned, *ACROSS), *_both_ways(pinned, (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0))]
     alike = _both_ways([(1.0, 1.0, 1.0)] * 1000, *ACROSS)
-    bought, floored = {"n0": 1000, "delta": SURE}, {"n0": 1000, "variance_floor": 0.1}
+    estimated, floored = {"n0": 1000, "delta": SURE}, {"n0": 1000, "variance_floor": 0.1}
     cases = [
-        Case("PCPL", "P5, P7: at the tail", "pcpl", "pcpl", pairs, LISTED | bought, lift=_at_the_tail),
+        Case("PCPL", "P5, P7: at the tail", "pcpl", "pcpl", pairs, LISTED | estimated, lift=_at_the_tail),
         Case("PCPL", "P5: a floor of the variance", "pcpl", "pcpl", alike, LISTED | floored),
     ]
     return [*(each for case in cases for each in case.evidence(relation, epsilon)), _of_the_better(relation, epsilon)]

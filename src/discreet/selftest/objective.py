@@ -43,7 +43,7 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     longest = math.sqrt(n_numbers)  # of a row, its constant included
     spent = (2.0 if relation == REPLACE else 1.0) * rate * longest + math.log1p(CURVATURE * longest**2 / chosen.ridge)
     # Two minimizers that stand for one are twice the gradient over the ridge apart; each number is rounded to a step.
-    apart = math.sqrt(n_numbers) * 2.0 * chosen.gradient / (chosen.ridge * STEP) + n_numbers
+    distance = math.sqrt(n_numbers) * 2.0 * chosen.gradient / (chosen.ridge * STEP) + n_numbers
     fault = "" if np.array_equal(linear, term) else "the linear term is not what was drawn"
     prices = _prices(prepared.event)
     about: dict[str, Any] = {
@@ -54,7 +54,7 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     about |= {"delta": 0.0, "how": "replay", "n_draws": 0, "fault": fault}
     return [
         Evidence(case="delta 0: its minimizer", epsilon=prices[0], shown=spent, **about),
-        Evidence(case="delta 0: its output", epsilon=prices[1], shown=apart / float(scale), **about),
+        Evidence(case="delta 0: its output", epsilon=prices[1], shown=distance / float(scale), **about),
     ]
 
 

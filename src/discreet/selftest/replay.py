@@ -245,12 +245,12 @@ def replayed(
     charged = [_price(leaf) for leaf in _leaves(event) if not isinstance(leaf, FailureEvent)]
     if [kind for kind, _ in _by_kind(costs)] != [kind for kind, _ in _by_kind(charged)]:
         return Replayed((), "what is done is not what is charged")
-    handed, price = (
+    passed, charged_epsilon = (
         sum(call.epsilon for call in first.calls),
         sum(part for kind, part in charged if kind == "selection"),
     )
-    if handed > price * (1.0 + ROUNDING):
-        return Replayed((), f"its selections are handed an epsilon of {handed:.4g} where {price:.4g} is charged")
+    if passed > charged_epsilon * (1.0 + ROUNDING):
+        return Replayed((), f"its selections get an epsilon of {passed:.4g} where {charged_epsilon:.4g} is charged")
     both = zip(_by_kind(costs), _by_kind(charged), strict=True)
     parts = tuple(part for (kind, spent), (_, prices) in both for part in _parts(kind, spent, prices))
     return Replayed(parts, selected=outcomes[0].selected)

@@ -29,7 +29,7 @@ LEAD = 1.6
 
 def _subset_search(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """`noisy_min_subset`, by its list and by its race."""
-    evidence = [_listed(epsilon), apart(epsilon, effort)]
+    evidence = [_listed(epsilon), disjoint_columns(epsilon, effort)]
     return [*evidence, divided(effort)] if epsilon == 1.0 else evidence
 
 
@@ -51,7 +51,7 @@ def _listed(epsilon: float) -> Evidence:
     )
 
 
-def apart(epsilon: float, effort: int) -> Evidence:
+def disjoint_columns(epsilon: float, effort: int) -> Evidence:
     """Search columns that do not overlap: under Gumbel noise each is in or out by itself, by a logistic law.
 
     By draws.

@@ -103,27 +103,27 @@ def tasks(only: Sequence[str] = (), effort: int = 1) -> list[Task]:
 
     In the order in which they are begun.
     """
-    wanted = [name for name in _CHECKS if not only or name in only]
+    names = [name for name in _CHECKS if not only or name in only]
     callers = {_name(check) for check in OF_CALLERS}
-    found = [
+    checks = [
         Task(name, relation, epsilon, effort)
-        for name in reversed(wanted)
+        for name in reversed(names)
         for epsilon in EPSILONS
         for relation in (("-",) if name in callers else RELATIONS)
     ]
     faults = [fault for fault in FAULTS if not only or fault.check in only or "controls" in only]
-    return [*found, *(Task(fault.name, "", 0.0, effort) for fault in faults)]
+    return [*checks, *(Task(fault.name, "", 0.0, effort) for fault in faults)]
 
 
-def run(work: Sequence[Task], n_processes: int, told: Callable[[int], None] | None = None) -> Iterator[Evidence]:
+def run(work: Sequence[Task], n_processes: int, progress: Callable[[int], None] | None = None) -> Iterator[Evidence]:
     """Do the checks.
 
     As it comes.
     """
-    for found in spread(Task.run, work, n_processes):
-        yield from found
-        if told is not None:
-            told(1)
+    for evidence in spread(Task.run, work, n_processes):
+        yield from evidence
+        if progress is not None:
+            progress(1)
 
 
 def machine() -> dict[str, str]:

@@ -10,13 +10,13 @@ from discreet.selftest.suite import NOT_SHOWN
 COLUMNS = ("function", "pair", "neighboring", "claimed", "shown", "by", "draws", "p", "")
 
 
-def report(found: Sequence[Evidence], about: Mapping[str, str]) -> str:
+def report(results: Sequence[Evidence], about: Mapping[str, str]) -> str:
     """Return the report: each function with claimed and shown epsilon, controls, and what was not shown.
 
     Lines of text.
     """
-    checks = sorted((one for one in found if not one.is_control), key=_order)
-    controls = [one for one in found if one.is_control]
+    checks = sorted((result for result in results if not result.is_control), key=_order)
+    controls = [result for result in results if result.is_control]
     return "\n".join(
         [
             ", ".join(f"{name} {value}" for name, value in about.items()),
@@ -29,60 +29,60 @@ def report(found: Sequence[Evidence], about: Mapping[str, str]) -> str:
             "Not shown here:",
             *(f"- {line}" for line in NOT_SHOWN),
             "",
-            summary(found),
+            summary(results),
         ]
     )
 
 
-def summary(found: Sequence[Evidence]) -> str:
+def summary(results: Sequence[Evidence]) -> str:
     """Return the outcome in a sentence or two.
 
     How many checks and controls came out as they must, and which did not.
     """
-    checks, controls = ([one for one in found if one.is_control is kind] for kind in (False, True))
-    wrong = [one for one in checks if one.is_flagged]
-    unseen = [one for one in controls if not one.is_flagged]
+    checks, controls = ([result for result in results if result.is_control is kind] for kind in (False, True))
+    wrong = [result for result in checks if result.is_flagged]
+    unseen = [result for result in controls if not result.is_flagged]
     lines = [
         f"{len(checks) - len(wrong)} of {len(checks)} checks are as claimed; "
         f"{len(controls) - len(unseen)} of {len(controls)} controls were flagged."
     ]
-    lines += [f"NOT AS CLAIMED: {one.subject}, {one.case}, {one.neighboring}, epsilon {one.epsilon:g}: "
-              f"{'; '.join(one.reasons)}." for one in wrong]  # fmt: skip
-    lines += [f"NOT FLAGGED: {one.subject}, {one.case}: the tester is blind to it." for one in unseen]
+    lines += [f"NOT AS CLAIMED: {result.subject}, {result.case}, {result.neighboring}, epsilon {result.epsilon:g}: "
+              f"{'; '.join(result.reasons)}." for result in wrong]  # fmt: skip
+    lines += [f"NOT FLAGGED: {result.subject}, {result.case}: the tester is blind to it." for result in unseen]
     return "\n".join(lines)
 
 
-def values(found: Iterable[Evidence]) -> list[dict[str, Any]]:
+def values(results: Iterable[Evidence]) -> list[dict[str, Any]]:
     """Return findings as plain values.
 
     For JSON.
     """
     return [
         {
-            "function": one.subject,
-            "case": one.case,
-            "claim": one.claim or None,
-            "neighboring": one.neighboring,
-            "epsilon": one.epsilon,
-            "delta": one.delta,
-            "shown": one.shown if math.isfinite(one.shown) else None,
-            "by": one.how,
-            "draws": one.n_draws,
-            "p_value": one.misfit,
-            "control": one.is_control,
-            "flagged": one.is_flagged,
-            "reasons": list(one.reasons),
+            "function": result.subject,
+            "case": result.case,
+            "claim": result.claim or None,
+            "neighboring": result.neighboring,
+            "epsilon": result.epsilon,
+            "delta": result.delta,
+            "shown": result.shown if math.isfinite(result.shown) else None,
+            "by": result.how,
+            "draws": result.n_draws,
+            "p_value": result.misfit,
+            "control": result.is_control,
+            "flagged": result.is_flagged,
+            "reasons": list(result.reasons),
         }
-        for one in sorted(found, key=_order)
+        for result in sorted(results, key=_order)
     ]
 
 
-def _order(one: Evidence) -> tuple[Any, ...]:
-    return one.is_control, one.subject, one.case, one.neighboring, one.epsilon
+def _order(result: Evidence) -> tuple[Any, ...]:
+    return result.is_control, result.subject, result.case, result.neighboring, result.epsilon
 
 
-def _table(found: Sequence[Evidence]) -> list[str]:
-    rows = [COLUMNS, *(_row(one) for one in found)]
+def _table(results: Sequence[Evidence]) -> list[str]:
+    rows = [COLUMNS, *(_row(result) for result in results)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(COLUMNS))]
     lines, before = list[str](), ("", "")
     for row in rows:
@@ -97,15 +97,15 @@ def _table(found: Sequence[Evidence]) -> list[str]:
     return lines
 
 
-def _row(one: Evidence) -> tuple[str, ...]:
+def _row(result: Evidence) -> tuple[str, ...]:
     return (
-        one.subject,
-        one.case,
-        one.neighboring,
-        f"{one.epsilon:.4g}" + (f", {one.delta:.1g}" if one.delta else ""),
-        f"{one.shown:.4g}",
-        one.how,
-        str(one.n_draws),
-        "" if one.misfit is None else f"{one.misfit:.2g}",
-        "FLAGGED" if one.is_flagged else "as claimed",
+        result.subject,
+        result.case,
+        result.neighboring,
+        f"{result.epsilon:.4g}" + (f", {result.delta:.1g}" if result.delta else ""),
+        f"{result.shown:.4g}",
+        result.how,
+        str(result.n_draws),
+        "" if result.misfit is None else f"{result.misfit:.2g}",
+        "FLAGGED" if result.is_flagged else "as claimed",
     )

@@ -107,13 +107,13 @@ class CsvTable(FileTable):
         data, starts, ends = records
         place = {name: i for i, (name, _) in enumerate(self._header)}
         order = {name: i for i, name in enumerate(dict.fromkeys(columns))}
-        wanted = [place[name] for name in order]
-        places = np.full(max(wanted) + 1, -1)
-        places[wanted] = np.arange(len(wanted))
-        size = rows_a_batch(BATCH_ROWS, len(wanted))
+        positions = [place[name] for name in order]
+        places = np.full(max(positions) + 1, -1)
+        places[positions] = np.arange(len(positions))
+        size = rows_a_batch(BATCH_ROWS, len(positions))
         for at in range(0, len(starts), size):
             part = data, starts[at : at + size], ends[at : at + size]
-            cells, n = _cells(part, ord(self._delimiter), places, len(wanted)), len(part[1])
+            cells, n = _cells(part, ord(self._delimiter), places, len(positions)), len(part[1])
             arrays = [cells.slice(order[name] * n, n) for name in columns]
             batch = pa.RecordBatch.from_arrays(arrays, names=list(columns))
             yield batch if _is_text(cells) else checked(batch)

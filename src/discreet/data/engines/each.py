@@ -37,12 +37,12 @@ def each(
     the batch that they are at.
     """
     source, lock, stop = iter(streams), threading.Lock(), threading.Event()
-    found: queue.Queue[tuple[int, T] | BaseException | None] = queue.Queue(2 * WORKERS)
+    results: queue.Queue[tuple[int, T] | BaseException | None] = queue.Queue(2 * WORKERS)
 
     def offer(item: tuple[int, T] | BaseException | None) -> None:
         while not stop.is_set():
             with suppress(queue.Full):
-                found.put(item, timeout=_WAIT_S)
+                results.put(item, timeout=_WAIT_S)
                 return
 
     def run() -> None:
@@ -65,7 +65,7 @@ def each(
         try:
             for thread in threads:
                 thread.start()
-            yield from _results(found, len(threads), progress)
+            yield from _results(results, len(threads), progress)
         finally:
             stop.set()
             if hasattr(source, "cancel"):  # a thread may be waiting for a server
@@ -78,11 +78,11 @@ def each(
 
 
 def _results(
-    found: "queue.Queue[tuple[int, T] | BaseException | None]", running: int, progress: Progress | None
+    results: "queue.Queue[tuple[int, T] | BaseException | None]", running: int, progress: Progress | None
 ) -> Iterator[T]:
     while running:
         try:
-            item = found.get(timeout=LISTEN_S)
+            item = results.get(timeout=LISTEN_S)
         except queue.Empty:
             continue
         if item is None:
@@ -96,7 +96,7 @@ def _results(
             yield result
 
 
-def heard(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> T:
+def interruptible(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> T:
     """Do what waits for a server; the main thread has another do it, so that ctrl-C is heard meanwhile.
 
     Its result.

@@ -102,8 +102,8 @@ class ParquetTable(Table):
 
     @override
     def holds_file(self, path: Path) -> bool:
-        here = isinstance(self._files, pyarrow.fs.LocalFileSystem)
-        return here and any(os.path.samefile(path, part.path) for part in self._parts)
+        is_local = isinstance(self._files, pyarrow.fs.LocalFileSystem)
+        return is_local and any(os.path.samefile(path, part.path) for part in self._parts)
 
     @override
     def row_count(self) -> int | None:
@@ -171,15 +171,15 @@ class ParquetTable(Table):
         with self._file(part) as file:
             for batch in file.iter_batches(size, row_groups=[group], columns=stored, use_threads=False):
                 batch = checked(batch)  # a damaged file must not end the process
-                found = dict(zip(batch.schema.names, batch.columns, strict=True))
-                yield self._completed(found, part, columns, len(batch))
+                arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+                yield self._completed(arrays, part, columns, len(batch))
 
     def _completed(
-        self, found: dict[str, pa.Array], part: _Part, columns: Sequence[str], n_rows: int
+        self, stored: dict[str, pa.Array], part: _Part, columns: Sequence[str], n_rows: int
     ) -> pa.RecordBatch:
         """Columns in their order, those that the folders' names say among them, in types that all files share."""
         arrays = [
-            _plain(found[name]) if name in found else pa.repeat(pa.scalar(part.constants[name], pa.string()), n_rows)
+            _plain(stored[name]) if name in stored else pa.repeat(pa.scalar(part.constants[name], pa.string()), n_rows)
             for name in columns
         ]
         cells = [unit_keys(cell) if name in self._as_text else cell for name, cell in zip(columns, arrays, strict=True)]
@@ -189,10 +189,10 @@ class ParquetTable(Table):
     def _file(self, part: _Part) -> Iterator[pq.ParquetFile]:
         """An open file for one thread at a time; a few stay open, as of a wide table each takes long to open."""
         with self._lock:
-            known = next((place for place, (of, _) in enumerate(self._open) if of is part), None)
-            found = self._open.pop(known)[1] if known is not None else None
-        if found is None:
-            found = pq.ParquetFile(
+            open_place = next((place for place, (of, _) in enumerate(self._open) if of is part), None)
+            file = self._open.pop(open_place)[1] if open_place is not None else None
+        if file is None:
+            file = pq.ParquetFile(
                 self._files.open_input_file(part.path),
                 metadata=part.footer,
                 buffer_size=BUFFER_BYTES,
@@ -200,10 +200,10 @@ class ParquetTable(Table):
                 read_dictionary=self._categories(part),
             )
         try:
-            yield found
+            yield file
         finally:
             with self._lock:
-                self._open.append((part, found))
+                self._open.append((part, file))
                 del self._open[:-MOST_OPEN]
 
     def _categories(self, part: _Part) -> list[str]:
@@ -244,19 +244,21 @@ def _plain(cells: Any) -> pa.Array:
 
 def _uuid_text(cells: pa.Array) -> pa.Array:
     """Sixteen bytes as people write them."""
-    given = cells.fill_null(bytes(16))
-    half = np.frombuffer(given.buffers()[1], dtype=np.uint8).reshape(-1, 16)[given.offset : given.offset + len(given)]
+    filled = cells.fill_null(bytes(16))
+    half = np.frombuffer(filled.buffers()[1], dtype=np.uint8).reshape(-1, 16)[
+        filled.offset : filled.offset + len(filled)
+    ]
     digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-    text = np.full((len(given), 36), ord("-"), dtype=np.uint8)
+    text = np.full((len(filled), 36), ord("-"), dtype=np.uint8)
     places = [place for place in range(36) if place not in (8, 13, 18, 23)]
     text[:, places[0::2]], text[:, places[1::2]] = digits[half >> 4], digits[half & 15]
-    found = pa.array(text.view("S36")[:, 0], pa.binary()).cast(pa.string())
-    return pc.if_else(cells.is_valid(), found, None)
+    uuids = pa.array(text.view("S36")[:, 0], pa.binary()).cast(pa.string())
+    return pc.if_else(cells.is_valid(), uuids, None)
 
 
 def _kind_of_all(types: Sequence[pa.DataType]) -> str:
     """Storage type of a column, in the words of all engines: where files differ, text, or what cannot be read."""
-    kinds = dict.fromkeys(_kind(one) for one in types)
+    kinds = dict.fromkeys(_kind(arrow_type) for arrow_type in types)
     strange = [kind for kind in kinds if kind not in (*_NUMBERS.values(), "VARCHAR", "NULL")]
     return (strange or (list(kinds) if len(kinds) == 1 else ["VARCHAR"]))[0]
 

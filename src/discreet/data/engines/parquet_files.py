@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote
 import pyarrow as pa
 import pyarrow.fs
 
-from discreet.data.engines.each import heard
+from discreet.data.engines.each import interruptible
 from discreet.errors import InvalidParameterError
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -37,7 +37,9 @@ def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
     """
     shown = str(place) if isinstance(place, Path) else public_address(place)
     try:
-        files, root, listed = _listed_here(place) if isinstance(place, Path) else heard(partial(_listed_afar, place))
+        files, root, listed = (
+            _listed_here(place) if isinstance(place, Path) else interruptible(partial(_listed_afar, place))
+        )
     except InvalidParameterError:
         raise
     except (pa.ArrowException, OSError, ValueError):  # the library's own text could show the keys in an address
@@ -68,22 +70,22 @@ def below(root: Path) -> Iterator[tuple[Path, bool, tuple[int, int] | None]]:
     for folder, folders, files in os.walk(root):
         for is_folder, names in ((True, folders), (False, files)):
             for path in (Path(folder, name) for name in names):
-                found = path.lstat()
-                yield path, is_folder, None if stat.S_ISLNK(found.st_mode) else (found.st_dev, found.st_ino)
+                status = path.lstat()
+                yield path, is_folder, None if stat.S_ISLNK(status.st_mode) else (status.st_dev, status.st_ino)
 
 
 def _listed_here(place: Path) -> tuple[Any, str, list[str]]:
-    found, known = [str(place)] if place.is_file() else [], set()
+    paths, identities = [str(place)] if place.is_file() else [], set()
     for path, is_folder, identity in below(place):
-        if identity is None or identity in known:
+        if identity is None or identity in identities:
             link = "a folder in it" if is_folder else repr(path.name[:80])  # names of folders may hold a cell
             raise InvalidParameterError(
                 f"A folder of data must hold each file once, but {link} is a link. Name the folder "
                 "that holds the files themselves."
             )
-        known.add(identity)
-        found.append(str(path))
-    return pyarrow.fs.LocalFileSystem(), str(place), found
+        identities.add(identity)
+        paths.append(str(path))
+    return pyarrow.fs.LocalFileSystem(), str(place), paths
 
 
 def _listed_afar(address: str) -> tuple[Any, str, list[str]]:

@@ -13,8 +13,8 @@ from discreet.data.batch_sizes import WIDE_GROUP
 from discreet.data.design import RowMap
 from discreet.data.engine import Table
 from discreet.data.engines import spark_worker as worker
-from discreet.data.engines.each import Progress, heard
-from discreet.data.engines.spark_session import SCHEME, Jobs, asked, check_workers
+from discreet.data.engines.each import Progress, interruptible
+from discreet.data.engines.spark_session import SCHEME, Jobs, call_spark, check_workers
 from discreet.data.engines.spark_source import frame_at
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass
@@ -91,7 +91,7 @@ class SparkTable(Table):
     @cached_property
     def _header(self) -> list[tuple[str, str]]:
         refusal = DataMismatchError("A DataFrame must have a schema, but Spark finds none. Check its query.")
-        fields = asked(lambda: self._frame.schema.fields, refusal)
+        fields = call_spark(lambda: self._frame.schema.fields, refusal)
         return [(field.name, _kind(field.dataType.typeName(), field.dataType.simpleString())) for field in fields]
 
     @override
@@ -104,7 +104,7 @@ class SparkTable(Table):
             "The table must have the n_rows that its metadata declares public, but Spark cannot count its rows. See "
             "Spark's own log."
         )
-        return int(asked(lambda: Jobs(self._spark).wait(self._frame.count), refusal))
+        return int(call_spark(lambda: Jobs(self._spark).wait(self._frame.count), refusal))
 
     @override
     def check(self, columns: Sequence[str]) -> None:
@@ -148,9 +148,9 @@ class SparkTable(Table):
     def _streamed(self, row_pass: RowPass, steps: tuple[worker.Step, worker.Step]) -> Iterator[bytes]:
         """Rows that come to the driver, of one partition after the other."""
         jobs = Jobs(self._spark)
-        found = jobs.wait(lambda: self._stepped(row_pass, steps, worker.CELLS).toLocalIterator())
+        rows = jobs.wait(lambda: self._stepped(row_pass, steps, worker.CELLS).toLocalIterator())
         try:
-            while (row := heard(partial(next, found, None), jobs.cancel)) is not None:
+            while (row := interruptible(partial(next, rows, None), jobs.cancel)) is not None:
                 yield bytes(row[0])
         finally:
             jobs.cancel()

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from discreet.data.engines import spark_worker
-from discreet.data.engines.each import heard
+from discreet.data.engines.each import interruptible
 from discreet.errors import DiscreetError, InvalidParameterError
 
 T = TypeVar("T")
@@ -41,13 +41,13 @@ def is_spark(source: object) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
-def asked(question: Callable[[], T], refusal: Exception) -> T:
+def call_spark(call: Callable[[], T], refusal: Exception) -> T:
     """Ask Spark; whatever it complains of, in the words of this house: its own may show paths and values.
 
     The answer.
     """
     try:
-        return question()
+        return call()
     except DiscreetError:
         raise
     except Exception as error:
@@ -89,7 +89,7 @@ class Jobs:
             finally:
                 self._remove(self._tag)
 
-        return heard(tagged, self.cancel)
+        return interruptible(tagged, self.cancel)
 
     def cancel(self) -> None:
         """End those that run."""
@@ -126,8 +126,8 @@ def session() -> Any:
         "tells more."
     )
     with unwarned():
-        active = asked(SparkSession.getActiveSession, refusal)
-        return active if active is not None else asked(_started, refusal)
+        active = call_spark(SparkSession.getActiveSession, refusal)
+        return active if active is not None else call_spark(_started, refusal)
 
 
 def _started() -> Any:
@@ -136,27 +136,27 @@ def _started() -> Any:
 
     if "SPARK_REMOTE" in os.environ or os.environ.get("SPARK_API_MODE") == "connect":
         with _no_terminal():
-            found = SparkSession.builder.getOrCreate()
+            new_session = SparkSession.builder.getOrCreate()
     else:
         _start_java()
-        found = SparkSession.builder.getOrCreate()
-    atexit.register(found.stop)
-    return found
+        new_session = SparkSession.builder.getOrCreate()
+    atexit.register(new_session.stop)
+    return new_session
 
 
 @contextmanager
 def _no_terminal() -> Iterator[None]:
     """A server that Spark Connect starts on this machine would write to our terminal to its end."""
-    kept = [os.dup(number) for number in (1, 2)]
+    copies = [os.dup(number) for number in (1, 2)]
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         for number in (1, 2):
             os.dup2(nowhere, number)
         yield
     finally:
-        for number, copy in zip((1, 2), kept, strict=True):
+        for number, copy in zip((1, 2), copies, strict=True):
             os.dup2(copy, number)
-        for number in (nowhere, *kept):
+        for number in (nowhere, *copies):
             os.close(number)
 
 
@@ -171,8 +171,8 @@ def _start_java() -> None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     places = {"spark.sql.warehouse.dir": f"file:{folder}"}
     settings = SparkConf(loadDefaults=False).setAll(list((QUIET | places).items()))
-    away = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    context = SparkContext(gateway=launch_gateway(settings, popen_kwargs=away))
+    no_output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    context = SparkContext(gateway=launch_gateway(settings, popen_kwargs=no_output))
     if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable  # workers of this machine are as we are
 
@@ -202,8 +202,8 @@ def check_workers(spark: Any) -> None:
     def trial() -> pa.Table:
         return spark.range(64).mapInArrow(spark_worker.versions, "versions string").toArrow()
 
-    found = asked(lambda: Jobs(spark).wait(trial), refusal)
-    others = sorted(set(found.column(0).to_pylist()) - {own})
+    reported = call_spark(lambda: Jobs(spark).wait(trial), refusal)
+    others = sorted(set(reported.column(0).to_pylist()) - {own})
     if others:
         raise InvalidParameterError(
             f"Spark's workers must have {own}, as here, but some have {others[0][:200]}. Install the same version."

@@ -57,8 +57,8 @@ def _received(sent: bytes) -> RowPass:
     """The pass, once for all partitions of a worker: what it learns of public points serves the next."""
     from pyspark import cloudpickle
 
-    found: RowPass = cloudpickle.loads(sent)
-    return found
+    row_pass: RowPass = cloudpickle.loads(sent)
+    return row_pass
 
 
 def sums(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -97,11 +97,11 @@ def sums_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
 
     The sum in pieces, as `SUMS`; nothing for no rows.
     """
-    total, found = ExactSum(row_pass.start), False
+    total, has_rows = ExactSum(row_pass.start), False
     for rows in _whole_units(row_pass.design.n_columns, batches):
         total.add(row_pass.of_units(rows))
-        found = True
-    if found:
+        has_rows = True
+    if has_rows:
         yield from pieces(total.value(), 0)
 
 
@@ -123,7 +123,7 @@ def encoded_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
     """
     most = 0 if row_pass.cut is None else row_pass.cut.most
     for rows in _whole_units(row_pass.design.n_columns, batches):
-        for cells in rows.kept(most, BLOCK_ROWS):
+        for cells in rows.bounded_blocks(most, BLOCK_ROWS):
             yield _block(cells)
 
 

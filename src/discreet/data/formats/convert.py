@@ -28,7 +28,7 @@ def read_any(path: str | Path, *, table: str | None = None, **overrides: Unpack[
     kind = detect(value)
     if kind != "discreet":
         return (from_csvw if kind == "csvw" else from_smartnoise)(value, table=table, **overrides)
-    if table is not None or any(given is not None for given in overrides.values()):
+    if table is not None or any(override is not None for override in overrides.values()):
         raise InvalidParameterError(
             f"Metadata of the schema {SCHEMA} are read as they are, but other values were given for {path}. "
             "Edit the file instead."

@@ -74,20 +74,20 @@ class Draft:
         """Add a warning."""
         self.findings.append(Finding("warning", place, message))
 
-    def refusal(self, what: str, must: str) -> MetadataError:
+    def refusal(self, subject: str, must: str) -> MetadataError:
         """Return the error for a shape that is not the format's.
 
         To be raised.
         """
-        return MetadataError(f"{self.origin} metadata: {what} must {must}. Correct the file.")
+        return MetadataError(f"{self.origin} metadata: {subject} must {must}. Correct the file.")
 
-    def mapping(self, value: Any, what: str) -> dict[str, Any]:
+    def mapping(self, value: Any, subject: str) -> dict[str, Any]:
         """Return a value that must be a mapping with text as keys.
 
         The value.
         """
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-            raise self.refusal(what, "be a mapping with text as keys")
+            raise self.refusal(subject, "be a mapping with text as keys")
         return value
 
     def add(self, name: str, declared: Declared | None, *, is_id: bool = False) -> None:
@@ -136,13 +136,13 @@ class Draft:
             return {"type": "category"}
         if not isinstance(levels, list) or any(isinstance(level, dict | list) for level in levels):
             raise self.refusal(f"the values of column {printable(name)!r}", "be a list of numbers or texts")
-        known = [level for level in levels if level is not None]
-        if len(known) < len(levels):
+        present = [level for level in levels if level is not None]
+        if len(present) < len(levels):
             self.warn(column_place(name), "A level must be a value, but a missing one is listed. It was left out.")
-        if not 2 <= len(known) <= MAX_LEVELS:
+        if not 2 <= len(present) <= MAX_LEVELS:
             self.warn(column_place(name), f"Levels must be 2 to {MAX_LEVELS}, but these are not. All were left out.")
             return {"type": "category"}
-        return {"type": "category", "levels": known, "source": self.source}
+        return {"type": "category", "levels": present, "source": self.source}
 
     def leave_out(self, name: str, kind: Any) -> None:
         """Warn of a column whose type is not supported."""
@@ -243,16 +243,16 @@ def without_none(value: dict[str, Any]) -> dict[str, Any]:
     return {key: entry for key, entry in value.items() if entry is not None}
 
 
-def choose(draft: Draft, names: list[str], wanted: str | None) -> str:
+def choose(draft: Draft, names: list[str], requested: str | None) -> str:
     """Return the table to read.
 
     One of the names.
     """
-    found = [name for name in names if wanted in (None, name, name.rpartition(".")[2])]
-    if len(found) != 1:
+    matches = [name for name in names if requested in (None, name, name.rpartition(".")[2])]
+    if len(matches) != 1:
         shown = ", ".join(repr(printable(name)) for name in names[:20]) or "none"
         raise MetadataError(
-            f"{draft.origin} metadata: one table must be chosen, but {len(found)} fit; there are: {shown}. "
+            f"{draft.origin} metadata: one table must be chosen, but {len(matches)} fit; there are: {shown}. "
             "Give the name of one as `table`."
         )
-    return found[0]
+    return matches[0]

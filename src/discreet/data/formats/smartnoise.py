@@ -89,15 +89,15 @@ def _tables(value: Any) -> dict[str, _Table]:
     tables = {}
     for schema, entries in draft.mapping(databases[0], "the database").items():
         for name, entry in draft.mapping(entries, f"schema {printable(schema)!r}").items():
-            what = f"table {printable(name)!r}"
-            options = draft.mapping(entry, what)
+            subject = f"table {printable(name)!r}"
+            options = draft.mapping(entry, subject)
             columns = {key: part for key, part in options.items() if key not in _OPTIONS or isinstance(part, dict)}
-            tables[f"{schema}.{name}" if schema else name] = _Table(name, options, _columns(draft, columns, what))
+            tables[f"{schema}.{name}" if schema else name] = _Table(name, options, _columns(draft, columns, subject))
     return tables
 
 
-def _columns(draft: Draft, columns: Any, what: str) -> dict[str, dict[str, Any]]:
-    for name, column in draft.mapping(columns, what).items():
+def _columns(draft: Draft, columns: Any, subject: str) -> dict[str, dict[str, Any]]:
+    for name, column in draft.mapping(columns, subject).items():
         if "type" not in draft.mapping(column, f"column {printable(name)!r}"):
             raise draft.refusal(f"column {printable(name)!r}", "have a type")
     return dict(columns)

@@ -104,8 +104,10 @@ def charge_states(connection: Connection) -> dict[str, str]:
     for row in rows:
         if row["kind"] in STATES:
             states[hashes[row["reservation"] or row["seq"]]] = STATES[row["kind"]]
-    again = (lost_hashes(row["facts"]) for row in rows if row["kind"] == "reconcile" and row["request"] is not None)
-    return states | {digest: "reconciled" for (digest,) in again}
+    reconciled = (
+        lost_hashes(row["facts"]) for row in rows if row["kind"] == "reconcile" and row["request"] is not None
+    )
+    return states | {digest: "reconciled" for (digest,) in reconciled}
 
 
 def known_hashes(connection: Connection) -> set[str]:
@@ -113,10 +115,10 @@ def known_hashes(connection: Connection) -> set[str]:
 
     64 hexadecimal digits each.
     """
-    found = set(connection.execute(select(entries.c.hash)).scalars())
+    hashes = set(connection.execute(select(entries.c.hash)).scalars())
     for facts in connection.execute(select(entries.c.facts).where(entries.c.kind == "reconcile")).scalars():
-        found.update(lost_hashes(facts))
-    return found
+        hashes.update(lost_hashes(facts))
+    return hashes
 
 
 def unknown_hashes(connection: Connection, hashes: Collection[str]) -> set[str]:

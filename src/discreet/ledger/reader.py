@@ -8,7 +8,7 @@ from typing import Self
 from sqlalchemy import Connection
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.ledger import audit, books, chain, refusals, terms
+from discreet.ledger import audit, chain, queries, refusals, terms
 from discreet.ledger.records import Account, Allotment, Entry, Verification
 from discreet.ledger.store import Store
 from discreet.ledger.witnesses import Witnesses
@@ -67,7 +67,7 @@ class Reader:
         The text that was stored; None when there is none.
         """
         with self._store.read() as connection:
-            return books.newest_release(connection, terms.check_request(request))
+            return queries.newest_release(connection, terms.check_request(request))
 
     def state(self, entry: int) -> str:
         """Return where a reservation stands.
@@ -75,7 +75,7 @@ class Reader:
         "reserved", "touched", "released", "lost" or "cancelled".
         """
         with self._store.read() as connection:
-            return chain.STATES[books.find_reservation(connection, entry)[1]]
+            return chain.STATES[queries.find_reservation(connection, entry)[1]]
 
     def last_entry(self, connection: Connection) -> int:
         """Return the place of the last entry: inside `within`, of the one that was just made.
@@ -90,7 +90,7 @@ class Reader:
         The text that was stored; None when there is none.
         """
         with self._store.read() as connection:
-            return books.release_of(connection, entry)
+            return queries.release_of(connection, entry)
 
     def account(self, dataset: str) -> Account:
         """Return the account of one data set.
@@ -106,7 +106,7 @@ class Reader:
         By name.
         """
         with self._store.read() as connection:
-            return books.all_accounts(connection)
+            return queries.all_accounts(connection)
 
     def allotments(self, dataset: str) -> list[Allotment]:
         """Return what projects are allotted of a data set's cap.
@@ -114,7 +114,7 @@ class Reader:
         By the name of the project.
         """
         with self._store.read() as connection:
-            return books.all_allotments(connection, terms.check_dataset(dataset))
+            return queries.all_allotments(connection, terms.check_dataset(dataset))
 
     def history(self, dataset: str | None = None) -> list[Entry]:
         """Return the entries in the order in which they were made.
@@ -122,7 +122,7 @@ class Reader:
         From the first to the last.
         """
         with self._store.read() as connection:
-            return books.all_entries(connection, None if dataset is None else terms.check_dataset(dataset))
+            return queries.all_entries(connection, None if dataset is None else terms.check_dataset(dataset))
 
     def verify(self, heads: Iterable[str] = ()) -> Verification:
         """Recompute the chain, the accounts and the releases' digests, and compare.
@@ -137,7 +137,7 @@ class Reader:
         self._witnesses.check(witness)
 
     def _account(self, connection: Connection, dataset: str, guarantee: Guarantee | None = None) -> Account:
-        account = books.find_account(connection, dataset)
+        account = queries.find_account(connection, dataset)
         if account is None:
-            refusals.check_alone(dataset, books.alike(connection, dataset))
+            refusals.check_alone(dataset, queries.alike(connection, dataset))
         return refusals.check_granted(self._store, account, dataset, guarantee)
