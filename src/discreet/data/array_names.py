@@ -8,10 +8,7 @@ from discreet.errors import MetadataError
 
 
 def names_of(metadata: Metadata, target: str, n_features: int) -> Sequence[str]:
-    """Return the names of an array's columns.
-
-    The listed columns but the target, then the unlisted features: by their names, or as numbers from 0.
-    """
+    """Return the names of an array's columns: the listed ones but the target, then the unlisted features."""
     own = [name for name in metadata.columns if name != target]
     further: Sequence[str] = ()
     if metadata.features is not None:

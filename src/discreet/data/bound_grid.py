@@ -61,11 +61,9 @@ class BoundMap:
         return 2 * len(self.columns)
 
     def encode(self, batch: pa.RecordBatch) -> Cells:
-        """Return the places of a batch of rows.
+        """Return for each column the grid's last point not above the cell, then its first point not below it.
 
-        For each column the grid's last point not above the cell, then its first point not below.
-
-        Returns shape (n_rows, n_columns).
+        Returns shape (n_rows, n_columns), two columns for each declared one; -1 for a missing cell.
         """
         grid = bound_grid()
         cells = np.full((batch.num_rows, self.n_columns), -1, dtype=np.int16, order="F")
@@ -81,12 +79,7 @@ class BoundMap:
         return cells
 
     def count(self, cells: Cells) -> Integers:
-        """Return how many cells each point of the grid took.
-
-        Missing cells left out.
-
-        Shapes: cells (n_rows, n_columns); returns (n_columns, n_points).
-        """
+        """Return how many cells each point of the grid took, without missing ones, of shape (n_columns, n_points)."""
         n_points = len(bound_grid())
         counts = [np.bincount(column[column >= 0], minlength=n_points) for column in cells.T]
         return np.array(counts, dtype=np.int64).reshape(self.n_columns, n_points)

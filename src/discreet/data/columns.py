@@ -229,19 +229,13 @@ class Features(NumericColumn):
         return {name: place for place, name in enumerate(self.names or ())}
 
     def listed(self) -> Sequence[str] | None:
-        """Return all names, where they are public without a table's header.
-
-        The names, or the numbers from 0 where only their count is given.
-        """
+        """Return all names where they are public without a table's header: the names, or the numbers from 0."""
         if self.names is not None:
             return self.names
         return None if self.count is None else Codes(range(self.count))
 
     def holds(self, name: str, is_long: bool) -> bool:
-        """Tell whether a name is one of the features.
-
-        True for a feature.
-        """
+        """Tell whether a name is one of the features."""
         if self.names is not None:
             return name in self.places
         if is_long:
@@ -291,10 +285,7 @@ class PublicTwin(BaseModel):
 
 
 def how_to_declare(column: NumericColumn | CategoryColumn) -> str:
-    """Return what a column lacks, and how to declare it.
-
-    The end of a sentence.
-    """
+    """Return what a column lacks, and how to declare it, as the end of a sentence."""
     if isinstance(column, CategoryColumn):
         return "levels. Declare them, such as `levels: [a, b]`, with their `source`; never read them from the rows."
     if column.bounds == "private":
@@ -309,10 +300,7 @@ def how_to_declare(column: NumericColumn | CategoryColumn) -> str:
 
 
 def half_width(column: NumericColumn) -> tuple[float, float]:
-    """Return the center and the half width of a declared column, in its unit.
-
-    Center and half width; the half width is positive and finite.
-    """
+    """Return the center and the half width of a declared column, in its unit; the half width is positive and finite."""
     if column.lower is None or column.upper is None:
         raise MetadataError(f"A numeric column must have public {how_to_declare(column)}")
     half = column.upper / 2 - column.lower / 2

@@ -85,8 +85,5 @@ def _nearly(name: str, names: Sequence[str]) -> str:
 
 
 def shown(name: str) -> str:
-    """Return a column's name on one line.
-
-    Control characters escaped, cut at 60.
-    """
+    """Return a column's name on one line: control characters escaped, at most 60 characters."""
     return repr(name[:60])

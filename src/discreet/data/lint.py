@@ -96,10 +96,7 @@ def printable(text: str) -> str:
 
 
 def column_place(name: str) -> str:
-    """Return the place of a column, for a finding.
-
-    Such as ``columns.age``.
-    """
+    """Return the place of a column for a finding, such as ``columns.age``."""
     return f"columns.{printable(name)}"
 
 

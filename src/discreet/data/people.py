@@ -29,10 +29,9 @@ class People:
 
     @classmethod
     def of(cls, blocks: Iterable[tuple[pa.Array, npt.NDArray[np.int16]]], as_text: bool) -> "tuple[People, Integers]":
-        """Return the people of a table with a row for each, and their target.
+        """Return the people of a table with a row for each, and the target's integer of each.
 
-        Returns (1) without rows that have no identifier; (2) the target's integer of each; where there are several,
-        the least.
+        Rows without an identifier are left out; of a person's several rows, the least target counts.
         """
         kind = pa.large_string() if as_text else pa.int64()
         keys, cells = [pa.array([], kind)], [pa.array([], pa.int16())]
@@ -63,10 +62,7 @@ class People:
         return least, places
 
     def places(self, keys: pa.Array) -> Places:
-        """Return the place of the person of each identifier.
-
-        -1 for nobody.
-        """
+        """Return the place of the person of each identifier, -1 for nobody."""
         if self._by_number is None:
             return places_in(keys, self.keys)
         least, table = self._by_number
@@ -77,20 +73,16 @@ class People:
 
 
 def places_in(values: pa.Array, listed: pa.Array) -> Places:
-    """Return where values stand in a list.
-
-    -1 for what is not in it.
-    """
+    """Return the place of each value in a list, -1 for a value that is not in it."""
     indices = pc.fill_null(pc.index_in(values, value_set=listed, skip_nulls=True), -1)
     result: Places = indices.to_numpy(zero_copy_only=False).astype(np.int32)
     return result
 
 
 def one_row_each(batches: Iterable[pa.RecordBatch], as_text: bool) -> tuple[People, list[pa.Array]]:
-    """Return the people of a table, and one of each one's rows.
+    """Return the people of a table, and the other columns of one row of each.
 
-    Returns (1) without rows that have no identifier; (2) the other columns; of a person's several rows, the first by
-    their cells' text.
+    Rows without an identifier are left out; of a person's several rows, the first by their cells' text counts.
     """
     kind = pa.large_string() if as_text else pa.int64()
     keys: list[pa.Array] = [pa.array([], kind)]

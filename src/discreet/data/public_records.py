@@ -58,9 +58,9 @@ class PublicPoints:
         return len(self.cells)
 
     def weighted(self, places: Sequence[int], weights: Sequence[float]) -> pa.Table:
-        """Return public records with the weights that a release gave them, in their own units.
+        """Return public records in their own units, with the weights that a release gave them as the column `weight`.
 
-        The columns, and `weight`; with an underscore where a column has that name.
+        With an underscore where a column has that name.
         """
         name = "weight"
         while name in self.rows.column_names:
@@ -137,10 +137,7 @@ class PublicRecords:
             )
 
     def points(self, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> PublicPoints:
-        """Return the distinct points of some columns, on the public ranges.
-
-        Kept for the next time.
-        """
+        """Return the distinct points of some columns, on the public ranges; the result is cached."""
         self._check_declared(metadata)
         names = tuple(n for n in metadata.columns if n != target) if candidates is None else tuple(candidates)
         key = (metadata.sha256, target, names)

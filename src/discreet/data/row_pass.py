@@ -63,12 +63,7 @@ class RowPass:
 
 
 def owned_rows(batch: pa.RecordBatch, design: RowMap, part: int = 0, n_parts: int = 1) -> tuple[pa.Array, Cells]:
-    """Return the owners of rows, and the rows encoded.
-
-    Returns (1) identifiers; (2) encoded rows.
-
-    Returns shape (n, n_columns).
-    """
+    """Return the identifiers of rows' owners, and the encoded rows, of shape (n, n_columns)."""
     width = batch.num_columns - 1
     owners, rows = batch.column(width), batch.select(range(width))
     keys = keys_of(owners, as_text=not is_whole(owners.type))

@@ -39,10 +39,7 @@ class Scales:
 
     @classmethod
     def of(cls, columns: Sequence[NumericColumn]) -> "Scales":
-        """Return the scales of declared columns.
-
-        In the columns' order.
-        """
+        """Return the scales of declared columns, in their order."""
         middle, half = np.array([half_width(column) for column in columns]).reshape(-1, 2).T
         return cls(
             np.array([column.lower for column in columns], dtype=np.float64),
@@ -54,17 +51,11 @@ class Scales:
         )
 
     def part(self, start: int, stop: int) -> "Scales":
-        """Return the scales of some of the features.
-
-        Itself where all features are alike.
-        """
+        """Return the scales of a range of features; itself where all features are alike."""
         return self.at(slice(start, stop))
 
     def at(self, place: slice | npt.NDArray[np.int64]) -> "Scales":
-        """Return the scales of the features at some places.
-
-        Itself where all features are alike.
-        """
+        """Return the scales of the features at some places; itself where all features are alike."""
         if len(self.lower) == 1:
             return self
         numbers = (self.lower, self.upper, self.middle, self.half, self.missing)
@@ -72,9 +63,7 @@ class Scales:
         return Scales(lower, upper, middle, half, missing, self.strict[place])
 
     def cells(self, values: Floats) -> Floats:
-        """Return integers on the grid, as floats: what the row map of a regression makes of the same cells.
-
-        Whole numbers in [-32767, 32767].
+        """Return integers on the grid, as floats in [-32767, 32767], as the row map of a regression does.
 
         Shapes: values (..., n_features).
         """
@@ -95,9 +84,7 @@ class Scales:
 def matrix_of(columns: Sequence[pa.Array]) -> Floats:
     """Return columns as numbers, those of one storage type at once: there may be thousands.
 
-    NaN where a cell is missing, not finite or not a number; never an error.
-
-    Returns shape (n_columns, n_rows).
+    NaN where a cell is missing, not finite or not a number; never an error. Returns shape (n_columns, n_rows).
     """
     matrix = np.empty((len(columns), len(columns[0]) if columns else 0))
     kinds: dict[Any, list[int]] = {}

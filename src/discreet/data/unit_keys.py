@@ -12,26 +12,17 @@ from discreet.kernels.rows.contribution_bound import mixed
 
 
 def keys_of(values: pa.Array, as_text: bool) -> pa.Array:
-    """Return identifiers in one form, whatever the storage.
-
-    Text or int64; null where there is none.
-    """
+    """Return identifiers in one form, whatever the storage: text or int64, null where there is none."""
     return unit_keys(values).cast(pa.large_string()) if as_text else values.cast(pa.int64())
 
 
 def is_whole(kind: pa.DataType) -> bool:
-    """Tell whether identifiers of a storage type are compared as numbers, which is fast; all others are as text.
-
-    True for integers that 64 bits with a sign hold.
-    """
+    """Tell whether identifiers of a type are compared as 64-bit integers, which is fast; all others are as text."""
     return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
 
 
 def unit_keys(values: pa.Array) -> pa.Array:
-    """Return identifiers as text that is the same whatever the storage: the numbers 7 and 7.0 are one unit, and "7".
-
-    Text; null for a missing identifier.
-    """
+    """Return identifiers as text, whatever the storage: 7, 7.0 and "7" are one unit; null where missing."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if pa.types.is_dictionary(values.type):
@@ -66,10 +57,7 @@ def _real_keys(values: npt.NDArray[np.float64]) -> pa.Array:
 
 
 def parts_of(keys: pa.Array, n_parts: int) -> npt.NDArray[np.int64]:
-    """Return in which part of all units each identifier's unit is.
-
-    From 0 to before n_parts: by a public hash, so that the rows of a unit are in one part.
-    """
+    """Return the part in [0, n_parts) of each identifier's unit, by a public hash: a unit's rows share a part."""
     if pa.types.is_integer(keys.type):
         words = mixed(keys.to_numpy(zero_copy_only=False).view(np.uint64))
     else:

@@ -14,10 +14,7 @@ LEAST_KEYS = 2**16
 
 
 def passes_of(n_values: int | None, n_people: int, n_features: int) -> Iterator[tuple[int, int, int, int]]:
-    """Return the passes over the values: no more is kept at once than fits the memory, and a key fits its word.
-
-    First feature, number of features, part, number of parts.
-    """
+    """Yield passes that fit the memory: first feature, number of features, part, number of parts."""
     bits = 64 - CELL_BITS - n_people.bit_length()
     width = min(n_features, 2**bits)
     n_ranges = -(-n_features // width)
@@ -74,10 +71,7 @@ class ValueKeys:
         add_firsts(keys, self._bits, response, zero, total)
 
     def distinct(self) -> tuple[Integers, Integers, Integers]:
-        """Return the values, each pair of feature and person once.
-
-        Feature, person, and integer on the grid.
-        """
+        """Return feature, person, and integer on the grid, each pair of feature and person once."""
         keys = self._keys[: self._used]
         keys.sort()
         keys = keys[: keep_firsts(keys)]

@@ -19,11 +19,8 @@ MOST_DEPTH = 50
 def parse_text(text: str, name: str = "metadata", subject: str = "Metadata") -> Any:
     """Return the value that a YAML or JSON text holds, whatever its schema.
 
-    Dictionaries, lists and scalars.
-
-    Cost: linear in the text's length, about 2 s for a megabyte.
-    Words are read as they are written: ``yes``, ``010``, ``12:30`` and ``2020-01-31`` are text, so that
-    ``levels: [yes, no]`` are the levels "yes" and "no".
+    Cost: linear in the text's length, about 2 s for a megabyte. ``yes``, ``010``, ``12:30`` and ``2020-01-31`` stay
+    text, so that ``levels: [yes, no]`` are the levels "yes" and "no".
     """
     if len(text) > MOST_CHARACTERS:
         raise MetadataError(
@@ -44,10 +41,7 @@ def parse_text(text: str, name: str = "metadata", subject: str = "Metadata") -> 
 
 
 def yaml_text(value: Any) -> str:
-    """Return a value as YAML text that reads back exactly.
-
-    YAML, keys in their order.
-    """
+    """Return a value as YAML text that reads back exactly, keys in their order."""
     return yaml.dump(value, Dumper=_ExactDumper, sort_keys=False, allow_unicode=True, width=100)
 
 

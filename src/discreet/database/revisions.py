@@ -43,10 +43,7 @@ class Migrations:
     tables: tuple[str, ...]
 
     def revision_of(self, connection: Connection) -> str | None:
-        """Return the revision that a database holds.
-
-        None when it holds no such tables.
-        """
+        """Return the revision that a database holds, or None when it holds no such tables."""
         if not inspect(connection).has_table(self.version_table):
             return None
         return connection.execute(select(column("version_num")).select_from(table(self.version_table))).scalar()

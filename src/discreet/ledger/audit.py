@@ -51,10 +51,7 @@ class Replay:
 
 
 def audit(connection: Connection, heads: Iterable[str]) -> Verification:
-    """Check a whole ledger.
-
-    What was checked.
-    """
+    """Check a whole ledger, and return what was checked."""
     replay = Replay()
     try:
         for row in connection.execute(select(entries).order_by(entries.c.seq)).mappings():

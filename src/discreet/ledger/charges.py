@@ -39,10 +39,7 @@ class Charge:
 
 
 def charges_of(lines: Iterable[Line]) -> list[Charge]:
-    """Return the charges that a witness remembers.
-
-    In the order in which they were made.
-    """
+    """Return the charges that a witness recorded, in the order in which they were made."""
     steps_by_charge: dict[str, dict[str, Line]] = {}
     for line in lines:
         if line.charge is not None:
@@ -51,10 +48,7 @@ def charges_of(lines: Iterable[Line]) -> list[Charge]:
 
 
 def charge_of(release: Release) -> Charge:
-    """Return the charge that a release shows.
-
-    In the numbers that the release shows, which may differ from the ledger's by less than a grain.
-    """
+    """Return the charge that a release shows; its numbers may differ from the ledger's by less than a grain."""
     shown, promised = release.provenance.ledger, release.guarantee
     if shown is None or promised is None:
         raise InvalidParameterError(

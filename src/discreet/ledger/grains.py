@@ -28,18 +28,12 @@ def charged(value: Fraction, grain: Fraction) -> int:
 
 
 def granted(value: Fraction, grain: Fraction) -> int:
-    """Return a cap in grains, rounded down.
-
-    The most grains that the cap covers.
-    """
+    """Return a cap in grains, rounded down."""
     return math.floor(value / grain)
 
 
 def as_decimal(value: Fraction) -> Decimal:
-    """Return a number of grains as the decimal that it is, without rounding.
-
-    The same number.
-    """
+    """Return a number of grains as an exact decimal."""
     # A context of its own: the caller's may round to fewer digits.
     return Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator))
 

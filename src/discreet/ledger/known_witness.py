@@ -26,20 +26,14 @@ _BETWEEN = "\0"
 
 
 def named(witness: str | Path | None) -> Path | None:
-    """Return the witness that whoever opens the ledger names.
-
-    Absolute.
-    """
+    """Return the absolute path of the witness that the caller names."""
     if witness is None:
         witness = os.environ.get(ENVIRONMENT) or None
     return None if witness is None else Path(witness).absolute()
 
 
 def recorded(connection: Connection) -> Path | None:
-    """Return the witness that the ledger records.
-
-    Absolute.
-    """
+    """Return the absolute path of the witness that the ledger records."""
     place = connection.execute(select(head.c.witness)).scalar_one()
     return None if place is None else Path(place)
 
@@ -50,10 +44,7 @@ def record(connection: Connection, witness: Path) -> None:
 
 
 def remembered(store: Store, connection: Connection) -> list[Path]:
-    """Return the witnesses that this user's state folder remembers of a ledger.
-
-    Those of its place and those of its first entry.
-    """
+    """Return the witnesses in this user's state folder, under the ledger's place and under its first entry."""
     return [Path(place) for note in _notes(store, connection) for place in _places(note)]
 
 

@@ -23,10 +23,7 @@ def set_cap(
     accounting: Accounting,
     amounts: Amounts,
 ) -> bool:
-    """Write a lifetime cap.
-
-    False when all of it stood already.
-    """
+    """Write a lifetime cap; return False when it was already so."""
     dataset = str(account_terms["dataset"])
     cap = _cap(accounting, amounts)
     before = queries.find_account(connection, dataset)
@@ -44,10 +41,7 @@ def set_cap(
 
 
 def set_allotment(connection: Connection, account: Account, project: str, amounts: Amounts) -> bool:
-    """Write what a project may spend of a data set's cap.
-
-    False when all of it stood already.
-    """
+    """Write what a project may spend of a data set's cap; return False when it was already so."""
     allotted = numbers(amounts)
     if allotted["epsilon"] > account.epsilon_cap or allotted["delta"] > account.delta_cap:
         raise refusals.above_cap(account, amounts)
@@ -100,10 +94,7 @@ def step(connection: Connection, entry: int, kind: str, text: str | None = None)
 
 
 def touched_before(connection: Connection, older_than_s: float | None) -> list[int]:
-    """Return the reservations that are still TOUCHED.
-
-    Their reserve entries.
-    """
+    """Return the reserve entries of the reservations that are still TOUCHED."""
     ended = select(entries.c.reservation).where(entries.c.kind.in_(["release", "lost"]))
     query = select(entries.c.reservation).where(entries.c.kind == "touch", entries.c.reservation.not_in(ended))
     if older_than_s is not None:

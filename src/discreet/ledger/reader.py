@@ -62,73 +62,46 @@ class Reader:
             return chain.read_head(connection)[1]
 
     def stored(self, request: str) -> str | None:
-        """Return the newest release of a request; asking again is free.
-
-        The text that was stored; None when there is none.
-        """
+        """Return the stored text of a request's newest release, or None; repeating a request is free."""
         with self._store.read() as connection:
             return queries.newest_release(connection, terms.check_request(request))
 
     def state(self, entry: int) -> str:
-        """Return where a reservation stands.
-
-        "reserved", "touched", "released", "lost" or "cancelled".
-        """
+        """Return a reservation's state: "reserved", "touched", "released", "lost" or "cancelled"."""
         with self._store.read() as connection:
             return chain.STATES[queries.find_reservation(connection, entry)[1]]
 
     def last_entry(self, connection: Connection) -> int:
-        """Return the place of the last entry: inside `within`, of the one that was just made.
-
-        Its place, from 1.
-        """
+        """Return the place of the last entry, from 1; inside `within`, of the one that was just made."""
         return chain.read_head(connection)[0]
 
     def recorded(self, entry: int) -> str | None:
-        """Return the release that a reservation ended with.
-
-        The text that was stored; None when there is none.
-        """
+        """Return the stored text of the release that a reservation ended with, or None."""
         with self._store.read() as connection:
             return queries.release_of(connection, entry)
 
     def account(self, dataset: str) -> Account:
-        """Return the account of one data set.
-
-        As it stands.
-        """
+        """Return the account of one data set."""
         with self._store.read() as connection:
             return self._account(connection, terms.check_dataset(dataset))
 
     def accounts(self) -> list[Account]:
-        """Return the accounts of all data sets.
-
-        By name.
-        """
+        """Return the accounts of all data sets, by name."""
         with self._store.read() as connection:
             return queries.all_accounts(connection)
 
     def allotments(self, dataset: str) -> list[Allotment]:
-        """Return what projects are allotted of a data set's cap.
-
-        By the name of the project.
-        """
+        """Return the projects' allotments of a data set's cap, by the name of the project."""
         with self._store.read() as connection:
             return queries.all_allotments(connection, terms.check_dataset(dataset))
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """Return the entries in the order in which they were made.
-
-        From the first to the last.
-        """
+        """Return the entries in the order in which they were made."""
         with self._store.read() as connection:
             return queries.all_entries(connection, None if dataset is None else terms.check_dataset(dataset))
 
     def verify(self, heads: Iterable[str] = ()) -> Verification:
-        """Recompute the chain, the accounts and the releases' digests, and compare.
-
-        What was checked.
-        """
+        """Recompute the chain, the accounts and the releases' digests, and compare."""
         with self._store.read() as connection:
             return audit.audit(connection, heads)
 

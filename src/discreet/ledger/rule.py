@@ -20,10 +20,7 @@ NO_COST = dict.fromkeys(("epsilon", "delta", "rho", "failure"), 0)
 
 
 def held(accounting: Accounting) -> tuple[str, str]:
-    """Return which sums a cap holds; under zCDP epsilon and delta only inform.
-
-    Names of two amounts.
-    """
+    """Return the two amounts that a cap holds; under zCDP epsilon and delta only inform."""
     return ("rho", "failure") if accounting is Accounting.ZCDP else ("epsilon", "delta")
 
 

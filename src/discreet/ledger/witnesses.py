@@ -85,10 +85,7 @@ class Witnesses:
             witness.check()
 
     def new_lines(self, connection: Connection, last: int) -> list[Line]:
-        """Return what is to be told of new entries.
-
-        None where there is no witness.
-        """
+        """Return the witness's lines of new entries, none where there is no witness."""
         return lines_since(connection, last) if self._all else []
 
     def tell(self, lines: list[Line]) -> None:

@@ -114,10 +114,7 @@ class Flights:
 
     @classmethod
     def read(cls, work: Work) -> "Flights":
-        """Return the table.
-
-        272,467 of 336,776.
-        """
+        """Read the 272,467 complete flights of 336,776."""
         table = work.parquet(FILE, (*COLUMNS, TARGET)).drop_null()
         cells = [table.column(name).to_numpy().astype(np.float64) for name in (*COLUMNS, TARGET)]
         return cls(np.column_stack(cells[:-1]), np.clip(cells[-1], *BOUNDS[TARGET]) / UNIT)
@@ -151,12 +148,7 @@ class Flights:
         return np.asarray(adjusted / adjusted[self.best])
 
     def selected(self, column: Column, at: tuple[float, float, float], times: int, rng: Source) -> Places:
-        """Return what a variant of Algorithm 1 selects, again and again.
-
-        Places of models.
-
-        Returns shape (times,).
-        """
+        """Return the places of the models that a variant of Algorithm 1 selects, of shape (times,)."""
         epsilon, radius, phi = at
         models = self.public_models if column is HONEST else self.models
         reach = (REACH if column is HONEST else float(self.y.max())) + radius
@@ -164,12 +156,7 @@ class Flights:
         return picks(models.residuals(radius) + phi * models.sizes, scale, times, rng)
 
     def ours(self, epsilon: float, delta: float, work: Work) -> Places:
-        """Return what the plan's choice selects, again and again.
-
-        Places of models; they have a constant.
-
-        Returns shape (repeats,).
-        """
+        """Return the places of the models with intercept that the plan's choice selects, of shape (repeats,)."""
         public, rng = metadata(len(self.y)), Source.seeded(work.seed)
         prepared = remembered(chosen(len(self.y), epsilon, delta).at(epsilon).prepare(public, TARGET, COLUMNS))
         cells = dict(zip(COLUMNS, self.raw.T, strict=True)) | {TARGET: self.y * UNIT}
@@ -181,28 +168,19 @@ class Flights:
 
 
 def metadata(n_rows: int) -> Metadata:
-    """Return what is public about the table.
-
-    As the paper's neighbors: one flight replaced.
-    """
+    """Return the table's metadata; neighbors differ in one replaced flight, as in the paper."""
     return declared("flights", "flight", BOUNDS, "replace_one", n_rows, "what the column is")
 
 
 @cache
 def chosen(n_rows: int, epsilon: float, delta: float) -> Rival:
-    """Return the plan's choice.
-
-    A method with its tuning.
-    """
+    """Return the method that the plan chooses, with its tuning."""
     planned = min(n_rows, PLANNED_ROWS)
     return best_selection(metadata(n_rows), TARGET, COLUMNS, epsilon, delta, planned).rival
 
 
 def table_5(work: Work) -> list[Row]:
-    """Compute the average relative adjusted R^2 of one variant.
-
-    By epsilon, R and phi.
-    """
+    """Compute the average relative adjusted R^2 of one variant, by epsilon, R and phi."""
     flights = Flights.read(work)
     if work.part in _OURS_PARTS:
         name, epsilon = _OURS_PARTS[work.part]
@@ -215,10 +193,7 @@ def table_5(work: Work) -> list[Row]:
 
 
 def table_6(work: Work) -> list[Row]:
-    """Compute how often each column is selected by one variant, epsilon = 1.
-
-    By phi and column of the table.
-    """
+    """Compute how often each column is selected by one variant at epsilon = 1, by phi and column."""
     flights = Flights.read(work)
     if work.part in _OURS_PARTS:
         settings = [dict[str, float]()]

@@ -42,12 +42,7 @@ class Models:
 
     @classmethod
     def of(cls, X: Floats, y: Floats) -> "Models":
-        """Return the models of a table.
-
-        2^p - 1 of them.
-
-        Shapes: X (n, p), y (n,).
-        """
+        """Return the 2^p - 1 models of a table of shapes X (n, p), y (n,)."""
         return cls(X.T @ X, X.T @ y, float(y @ y))
 
     @property
@@ -69,13 +64,9 @@ class Models:
         return holds
 
     def residuals(self, radius: float) -> Floats:
-        """Return every model's least squares on the l1 ball.
-
-        -2 l_R(M; D).
+        """Return every model's residual sum of squares on the l1 ball, -2 l_R(M; D), of shape (n_models,).
 
         Source: Lei et al. 2018, Algorithm 1, line 2.
-
-        Returns shape (n_models,).
         """
         p = len(self.xty)
         problem = SubsetProblem(
@@ -90,13 +81,9 @@ class Models:
         return constrained_scores(problem, self.masks, compiled=len(self.masks) >= COMPILE_FROM)[0]
 
     def least_squares(self) -> Floats:
-        """Return every model's residual sum of squares, without any bound on the coefficients.
+        """Return every model's residual sum of squares, without a bound on the coefficients, of shape (n_models,).
 
-        In squared units of the target.
-
-        Columns must not depend on each other linearly. Cost: p^3 operations and p^2 numbers for each model.
-
-        Returns shape (n_models,).
+        Columns must be linearly independent. Cost: p^3 operations and p^2 numbers for each model.
         """
         p = len(self.xty)
         used = np.column_stack([self.has(column) for column in range(p)])
@@ -107,13 +94,9 @@ class Models:
 
 
 def picks(scores: Floats, scale: float, times: int, rng: Source) -> npt.NDArray[np.intp]:
-    """Return which model Laplace noise leaves smallest, again and again.
-
-    Places of models.
+    """Return the places of the models that Laplace noise leaves smallest, of shape (times,).
 
     Source: Lei et al. 2018, Algorithm 1, lines 4 and 6.
-
-    Shapes: scores (n_models,); returns (times,).
     """
     return np.array([noisy_min(scores, scale, 1.0, rng, "laplace") for _ in range(times)], dtype=np.intp)
 
@@ -132,10 +115,7 @@ def declared(
     n_rows: int | None,
     source: str,
 ) -> Metadata:
-    """Return what is public about a table of numbers.
-
-    Checked.
-    """
+    """Return the checked metadata of a table of numbers."""
     columns = {
         name: {"type": "real", "lower": low, "upper": high, "source": source} for name, (low, high) in bounds.items()
     }

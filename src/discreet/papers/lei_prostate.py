@@ -95,10 +95,7 @@ class Prostate:
 
     @classmethod
     def read(cls, work: Work) -> "Prostate":
-        """Return the table.
-
-        97 men.
-        """
+        """Read the table of 97 men."""
         raw = work.table("prostate.parquet", (*COLUMNS, TARGET))
         centered = raw[:, :-1] - raw[:, :-1].mean(axis=0)
         scaled = centered / np.abs(centered).max(axis=0)
@@ -127,12 +124,7 @@ class Prostate:
         return np.asarray((1.0 - fits / (n - self.models.sizes - 1.0) / (total / (n - 1))) / base)
 
     def chosen(self, column: Column, epsilon: float, radius: float, penalty: float, work: Work) -> npt.NDArray[np.intp]:
-        """Return what a variant of Algorithm 1 selects, again and again.
-
-        Places of models.
-
-        Returns shape (repeats,).
-        """
+        """Return the places of the models that a variant of Algorithm 1 selects, of shape (repeats,)."""
         models = self.public_models if column is HONEST else self.models
         r = BOUNDS[TARGET][1] if column is HONEST else float(self.y.max())
         reach = r + radius if column is LINEAR else (r + radius) ** 2
@@ -141,12 +133,7 @@ class Prostate:
         return picks(scores, 2.0 * reach / epsilon, work.repeats, rng)
 
     def ours(self, epsilon: float, work: Work) -> npt.NDArray[np.intp]:
-        """Return what the plan's choice selects, again and again.
-
-        Places of models; they have a constant.
-
-        Returns shape (repeats,).
-        """
+        """Return the places of the models with intercept that the plan's choice selects, of shape (repeats,)."""
         public = metadata(len(self.y))
         method = best_selection(public, TARGET, COLUMNS, epsilon).rival.at(epsilon)
         prepared = method.prepare(public, TARGET, COLUMNS)
@@ -160,18 +147,12 @@ class Prostate:
 
 
 def metadata(n_rows: int) -> Metadata:
-    """Return what is public about the table.
-
-    As the paper's neighbors: one man replaced.
-    """
+    """Return the table's metadata; neighbors differ in one replaced man, as in the paper."""
     return declared("prostate", "man", BOUNDS, "replace_one", n_rows, "clinical range")
 
 
 def table_3(work: Work) -> list[Row]:
-    """Compute the average relative adjusted R^2 of one variant.
-
-    By epsilon, R and phi.
-    """
+    """Compute the average relative adjusted R^2 of one variant, by epsilon, R and phi."""
     table = Prostate.read(work)
     if work.part == OURS.name:
         return [mean_row(work.part, {"epsilon": e}, table.worth[table.ours(e, work)]) for e in EPSILONS]
@@ -185,10 +166,7 @@ def table_3(work: Work) -> list[Row]:
 
 
 def table_4(work: Work) -> list[Row]:
-    """Compute how often each column is selected by one variant, R = 4 and epsilon = 1.
-
-    By phi and column of the table.
-    """
+    """Compute how often each column is selected by one variant at R = 4 and epsilon = 1, by phi and column."""
     table = Prostate.read(work)
     if work.part == OURS.name:
         settings, chosen = [dict[str, Any]()], [table.ours(1, work)]

@@ -86,47 +86,30 @@ AUTO_PARTS = {
 
 
 def penalties(n: int) -> tuple[float, ...]:
-    """Return the penalties that are tried.
-
-    From 0 to n / 2, in squared units of the target.
-    """
+    """Return the penalties, from 0 to n / 2, in squared units of the target."""
     return tuple(float(phi) for phi in np.linspace(0.0, n / 2.0, N_PENALTIES))
 
 
 def draw(n: int, coef: tuple[float, ...], rng: Source) -> tuple[Floats, Floats]:
-    """Return a table.
-
-    Returns (1) even on [-1, 1]; (2) X times the coefficients, and standard normal noise.
-
-    Returns shape X (n, 6), y (n,).
-    """
+    """Draw columns that are uniform on [-1, 1], and a target with standard normal noise; shapes (n, 6) and (n,)."""
     X = 2.0 * uniforms(rng, n, len(coef)) - 1.0
     return X, X @ np.array(coef) + normals(rng, n)
 
 
 def metadata(n: int, relation: str) -> Metadata:
-    """Return what is public about a table.
-
-    The same for all tables of a size.
-    """
+    """Return a table's metadata, the same for all tables of a size."""
     bounds = dict.fromkeys(COLUMNS, (-1.0, 1.0)) | {TARGET: (-BOUND, BOUND)}
     return declared("drawn", "row", bounds, relation, n if relation == "replace_one" else None, "design")
 
 
 @cache
 def chosen(n: int, epsilon: float, relation: str, delta: float) -> Rival:
-    """Return the plan's choice, which depends on public facts alone: once for all tables and both figures.
-
-    A method with its tuning.
-    """
+    """Return the plan's choice with its tuning; it depends on public facts alone, so it is the same for all tables."""
     return best_selection(metadata(n, relation), TARGET, COLUMNS, epsilon, delta, n).rival
 
 
 def algorithm_1(work: Work, coef: tuple[float, ...]) -> list[Row]:
-    """Compute the shares of right models of the algorithm in its variants.
-
-    By R and phi, and by epsilon where there is noise.
-    """
+    """Compute the shares of right models of the algorithm's variants, by R and phi, and by epsilon with noise."""
     n, rng = PUBLISHED_PARTS[work.part], Source.seeded(work.seed)
     tables = [_scored(*draw(n, coef, rng)) for _ in range(work.repeats)]
     raw, clipped = (np.array([table[place] for table in tables]) for place in (0, 1))
@@ -162,10 +145,7 @@ def _scored(X: Floats, y: Floats) -> tuple[Floats, Floats, float]:
 
 
 def is_right(rival: Rival, at: tuple[int, float, str], coef: tuple[float, ...], repeats: int, seed: int) -> Bools:
-    """Tell from which drawn tables a selection gets exactly the right columns.
-
-    Returns shape (repeats,).
-    """
+    """Tell from which drawn tables a selection gets exactly the right columns, of shape (repeats,)."""
     n, epsilon, relation = at
     public = metadata(n, relation)
     prepared = remembered(rival.at(epsilon).prepare(public, TARGET, COLUMNS))
@@ -179,10 +159,7 @@ def is_right(rival: Rival, at: tuple[int, float, str], coef: tuple[float, ...], 
 
 
 def auto(work: Work, coef: tuple[float, ...]) -> list[Row]:
-    """Compute the share of right models of the plan's choice.
-
-    One.
-    """
+    """Compute the share of right models of the plan's choice."""
     column, n, epsilon = AUTO_PARTS[work.part]
     relation, delta = AUTO[column.name]
     hits = is_right(chosen(n, epsilon, relation, delta), (n, epsilon, relation), coef, work.repeats, work.seed)
@@ -190,18 +167,12 @@ def auto(work: Work, coef: tuple[float, ...]) -> list[Row]:
 
 
 def figure_1(work: Work) -> list[Row]:
-    """Compute a part of figure 1.
-
-    Shares of exactly right models.
-    """
+    """Compute the shares of exactly right models of a part of figure 1."""
     return (auto if work.part in AUTO_PARTS else algorithm_1)(work, COEFS["lei-figure-1"])
 
 
 def figure_2(work: Work) -> list[Row]:
-    """Compute a part of figure 2.
-
-    Shares of exactly right models.
-    """
+    """Compute the shares of exactly right models of a part of figure 2."""
     return (auto if work.part in AUTO_PARTS else algorithm_1)(work, COEFS["lei-figure-2"])
 
 

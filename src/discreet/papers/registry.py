@@ -16,10 +16,7 @@ ALL = "all"
 
 
 def experiments(names: tuple[str, ...]) -> list[Experiment]:
-    """Return experiments by name.
-
-    Each once, in the order of the papers.
-    """
+    """Return experiments by name, each once, in the order of the papers."""
     by_paper = {paper: _of(paper) for paper in PAPERS}
     every = [entry for members in by_paper.values() for entry in members]
     allowed = {ALL, *PAPERS, *(entry.study.name for entry in every)}
@@ -39,10 +36,7 @@ def experiments(names: tuple[str, ...]) -> list[Experiment]:
 
 
 def experiment(name: str) -> Experiment:
-    """Return an experiment.
-
-    The experiment.
-    """
+    """Return an experiment by its name."""
     return next(entry for entry in _of(name.split("-", 1)[0]) if entry.study.name == name)
 
 

@@ -88,20 +88,12 @@ CLAIMS = (
 
 
 def best(worth: Floats, k: int) -> Integers:
-    """Return the k best columns.
-
-    Places.
-
-    Shapes: worth (d,); returns (k,).
-    """
+    """Return the places of the k best columns."""
     return np.argsort(-worth, kind="stable")[:k]
 
 
 def screenings(table: Wide, k: int) -> dict[str, Draw]:
-    """Return the ways to draw from a table's scores.
-
-    By name of the way: from epsilon and a source to places.
-    """
+    """Return the ways to draw from a table's scores, by name: functions of epsilon and a source."""
     (n, d), printed = table.X.shape, Printed(table.scores, k)
     steps = np.rint(table.scores * GRID**2).astype(np.int64)
 
@@ -118,11 +110,9 @@ def screenings(table: Wide, k: int) -> dict[str, Draw]:
 
 
 def accuracies(table: Wide, k: int, work: Work) -> dict[tuple[str, str, float | None], Floats]:
-    """Draw by every way at every epsilon, and rate what is selected.
+    """Draw by every way at every epsilon, and return the shares of the best k columns.
 
-    By way, by what columns are the best, and epsilon, None without noise: the shares of the best k.
-
-    Returns shape (repeats,).
+    By way, by what columns are the best, and epsilon (None without noise); each of shape (repeats,).
     """
     rng, right = Source.seeded(work.seed), {by: best(worth, k) for by, worth in _worths(table).items()}
     shares: dict[tuple[str, str, float | None], list[float]] = {}
@@ -148,10 +138,7 @@ def _worths(table: Wide) -> dict[str, Floats]:
 
 
 def curves(work: Work, name: str) -> list[Row]:
-    """Compute the curves of figures 2 to 5 for one number of columns.
-
-    By way, by what columns are the best, and epsilon.
-    """
+    """Compute figures 2 to 5 for one number of columns, by way, by what columns are the best, and epsilon."""
     table = Wide.read(name, work)
     k = int(SMALL) if work.part == SMALL else table.log_d
     rows = []
@@ -162,10 +149,7 @@ def curves(work: Work, name: str) -> list[Row]:
 
 
 def differences(work: Work, size: str) -> list[Row]:
-    """Compute a line of figures 6 and 7: accuracies less that of two-stage selection.
-
-    By way and epsilon.
-    """
+    """Compute a line of figures 6 and 7, accuracies less that of two-stage selection, by way and epsilon."""
     table = Wide.read(work.part, work)
     shares = accuracies(table, int(SMALL) if size == SMALL else table.log_d, work)
     rows = []

@@ -40,13 +40,9 @@ class Printed:
         self.shares = np.exp(-log_sizes)
 
     def draw(self, epsilon: float, sensitivity: float, rng: Source) -> Integers:
-        """Return a set.
-
-        Places, in no order that means something.
+        """Return the places of a set, in no order that means something.
 
         Cost: O(d k). Noise is float, computed from the logarithm of a class's size.
-
-        Returns shape (k,).
         """
         noise = _largest(uniforms(rng, *self.loss.shape), self.shares)
         values = noise - epsilon / (2.0 * sensitivity) * self.loss
@@ -84,10 +80,5 @@ def votes(X: Floats, y: Floats, k: int, rng: Source) -> Integers:
 
 
 def most_voted(counts: Integers, k: int, rng: Source) -> Integers:
-    """Return the columns with the most votes, without noise.
-
-    Places.
-
-    Shapes: counts (d,); returns (k,).
-    """
+    """Return the places of the k columns with the most votes, without noise."""
     return np.lexsort((uniforms(rng, len(counts)), -counts))[:k]

@@ -44,10 +44,7 @@ SCALED = Column(
 
 
 def table_1(work: Work) -> list[Row]:
-    """Compute the line of a table.
-
-    n, d and R^2 in three scalings.
-    """
+    """Compute the line of a table: n, d and R^2 in three scalings."""
     X, y = microarray(work.parquet(FILES[work.part]))
     squares = {
         FOUND.name: explained(standardized(X), standardized(y)),

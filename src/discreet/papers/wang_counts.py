@@ -48,13 +48,9 @@ class GrowingSet:
         self._near = np.concatenate([self._near[still_nearest], block[near]])
 
     def counts(self, of_ties: bool) -> Integers:
-        """Return how many rows are nearest to each point.
-
-        Zero for points outside the set.
+        """Return how many rows are nearest to each point, 0 for points outside the set.
 
         Source: Wang et al. 2018, Definition 5; privacy specification 5.1 (ties).
-
-        Returns shape (m,).
         """
         counts = np.zeros(len(self._points), dtype=np.int64)
         if of_ties:

@@ -37,10 +37,7 @@ class Parts:
     criterion: Fraction
 
     def cost(self, n_sizes: int) -> Fraction:
-        """Return what is spent for a claimed epsilon of 1, if sensitivities were right.
-
-        Each criterion counted.
-        """
+        """Return the privacy cost for a claimed epsilon of 1, were sensitivities right, with each criterion counted."""
         return self.order + self.weights + n_sizes * self.criterion
 
 
@@ -110,10 +107,7 @@ class Algorithm:
         return growing
 
     def without_noise(self) -> Curve:
-        """Return the estimates on exact counts, the points in the order of exact counts.
-
-        The black curve of the figures.
-        """
+        """Return the estimates on exact counts, the points in the order of exact counts: the figures' black curve."""
         return self._curve(None, None, True, Source.seeded(0))
 
     def as_claimed(self, epsilon: float, rng: Source) -> tuple[Curve, int]:
@@ -128,14 +122,11 @@ class Algorithm:
         return self._run(exact_epsilon(epsilon), rng)
 
     def honest(self, epsilon: float, rng: Source) -> tuple[Curve, int]:
-        """Return the same where every criterion is charged: all parts smaller, so that they add up to epsilon.
-
-        Returns (1) by size; (2) the place that the noisy criteria choose.
-        """
+        """Return curve and place with every criterion charged: all parts smaller, so that they add up to epsilon."""
         return self._run(exact_epsilon(epsilon) / self.parts.cost(len(self.sizes)), rng)
 
     def one_size(self, epsilon: float, rng: Source) -> Curve:
-        """Return what each size gives if it is the only one, fixed beforehand: no criterion, ties counted once.
+        """Return the curve of sizes fixed beforehand: no criterion, ties counted once.
 
         Each size alone is private at epsilon; which one is best is not known.
         """

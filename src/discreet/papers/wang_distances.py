@@ -76,12 +76,7 @@ def cells_of(p: int, number: int, n_rows: int = N_ROWS) -> tuple[Cells, Cells]:
 
 
 def distances(rows: Cells, points: Cells, way: Column, rng: Source) -> list[tuple[int, float]]:
-    """Return the mean distance by the number of points.
-
-    Numbers of points, and distances where every public column has range 1.
-
-    Shapes: rows, points (n, p).
-    """
+    """Return numbers of points with their mean distance, where every public column has range 1."""
     if way is MIDDLES:
         weights = np.ones(len(points), dtype=np.int64)
         few = [size for size in SIZES if size <= min(MOST_MIDDLES, len(points))]
@@ -114,10 +109,7 @@ def _grown(rows: Cells, points: Cells, places: Integers) -> GrowingSet:
 
 
 def figure_4(work: Work) -> list[Row]:
-    """Compute one way's distances.
-
-    By the number of points.
-    """
+    """Compute one way's distances, by the number of points."""
     p, way = PARTS[work.part]
     return averaged(
         Row(way.name, {"p": p, "points": size}, distance)

@@ -31,18 +31,12 @@ PROTOCOLS = {p: Protocol(EPSILONS, tuple(sizes), SIMULATED) for p, sizes in SIZE
 
 
 def figure_5(work: Work) -> list[Row]:
-    """Compute the errors of one part with 2 covariates.
-
-    By epsilon and number of points.
-    """
+    """Compute the errors of one part with 2 covariates, by epsilon and number of points."""
     return _errors(work, 2)
 
 
 def figure_6(work: Work) -> list[Row]:
-    """Compute the errors of one part with 100 covariates.
-
-    By epsilon and number of points.
-    """
+    """Compute the errors of one part with 100 covariates, by epsilon and number of points."""
     return _errors(work, 100)
 
 

@@ -45,10 +45,7 @@ PAIRS = {"1224 private, 583 public": False, "583 private, 1224 public": True}
 
 
 def gusto(work: Work) -> list[Row]:
-    """Compute the errors of one part on two regions, each of them private once.
-
-    By pair, epsilon and number of points.
-    """
+    """Compute the errors of one part on two regions, each private once, by pair, epsilon and number of points."""
     rows = []
     for name, swapped in PAIRS.items():
         pair = clinical(work, swapped)
@@ -59,10 +56,7 @@ def gusto(work: Work) -> list[Row]:
 
 
 def example(work: Work) -> list[Row]:
-    """Compute the errors of one part on the tables that come with the authors' code.
-
-    By epsilon and number of points.
-    """
+    """Compute the errors of one part on the tables of the authors' code, by epsilon and number of points."""
     pair = shipped(work)
     if work.part == DEPOSITED.name:
         return [Row(DEPOSITED.name, {"epsilon": 1}, pair.error(COEFFICIENTS).t)]

@@ -101,10 +101,7 @@ class Protocol:
 
 
 def drawn(work: Work, number: int, pair: Pair, protocol: Protocol) -> Iterator[Row]:
-    """Compute one draw of a part.
-
-    Errors t.
-    """
+    """Compute the errors t of one draw of a part."""
     if work.part == FREE:
         yield Row(PUBLIC.name, {}, pair.error(pair.fit(pair.public)).t)
         yield Row(NOTHING.name, {}, pair.error(0.0 * pair.best).t)
@@ -148,10 +145,7 @@ def _source(work: Work, number: int, epsilon: int) -> Source:
 
 
 def averaged(rows: Iterable[Row]) -> list[Row]:
-    """Return the means of rows of the same column and settings.
-
-    With standard errors, where there are at least two draws.
-    """
+    """Return the means of rows of the same column and settings, with standard errors of at least two draws."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.column, *row.settings.items()), []).append(row)

@@ -38,11 +38,9 @@ class Fault:
 
 @contextmanager
 def broken(fault: Fault) -> Iterator[None]:
-    """Put a fault into the product for a while.
+    """Put a fault into the product within a block.
 
-    The fault is in.
-
-    The function object stays and gets other code, so whoever holds it, by whatever name, calls the broken one.
+    The function object stays and gets other code, so that all who hold it call the broken one.
     """
     function = _function(fault.where)
     before = function.__code__

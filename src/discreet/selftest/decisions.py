@@ -35,7 +35,7 @@ def by_decisions(
 ) -> Evidence:
     """Measure the noise of a selection by where it turns.
 
-    The claimed epsilon times the ratio of the scale to the least that was measured.
+    The empirical epsilon is the claimed one times the ratio of the scale to the least that was measured.
     """
     reach = 40.0 * scale
     gaps = [_turn(decide, [0.5] * (before + 1) + [level], 0.0 if is_ranked else -reach, reach) for level in LEVELS]
@@ -57,10 +57,7 @@ def _turn(decide: Decide, words: list[float], low: float, high: float) -> float:
 
 
 def quantile(chance: float, noise: str) -> float:
-    """Return the quantile of a noise of scale one.
-
-    By its definition.
-    """
+    """Return the quantile of a noise of scale one, by its definition."""
     if noise == "exponential":
         return -math.log(1.0 - chance)
     if noise == "gumbel":

@@ -86,28 +86,19 @@ class Evidence:
         return self.is_flagged == self.is_control
 
     def as_control(self, case: str) -> "Evidence":
-        """Return the same as a control.
-
-        Expected to be flagged.
-        """
+        """Return the same as a control, which must be flagged."""
         return replace(self, is_control=True, case=case)
 
 
 def loss_of_laws(law: npt.ArrayLike, neighbor_law: npt.ArrayLike) -> float:
-    """Return the privacy loss between two exact laws: the largest log-ratio either way.
-
-    In nats.
-    """
+    """Return the privacy loss in nats between two exact laws: the largest log-ratio either way."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.abs(np.log(np.asarray(law, dtype=np.float64)) - np.log(np.asarray(neighbor_law, dtype=np.float64)))
     return float(np.nanmax(ratios))
 
 
 def loss_at_delta(law: Floats, neighbor_law: Floats, delta: float) -> float:
-    """Return the least epsilon at which two laws are (epsilon, delta)-close, both ways.
-
-    In nats.
-    """
+    """Return the least epsilon, in nats, at which two laws are (epsilon, delta)-close, both ways."""
 
     def beyond(epsilon: float) -> float:
         each = [np.maximum(a - np.exp(epsilon) * b, 0.0).sum() for a, b in ((law, neighbor_law), (neighbor_law, law))]
@@ -117,10 +108,7 @@ def loss_at_delta(law: Floats, neighbor_law: Floats, delta: float) -> float:
 
 
 def loss_of_normal(mu: float, delta: float) -> float:
-    """Return the least epsilon of normal noise whose mean moves by mu standard deviations (Balle and Wang 2018).
-
-    In nats.
-    """
+    """Return the least epsilon of normal noise whose mean moves by mu standard deviations (Balle and Wang 2018)."""
 
     def beyond(epsilon: float) -> float:
         above = float(ndtr(mu / 2 - epsilon / mu))
@@ -154,17 +142,14 @@ def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
 
 
 def misfit_of_chances(chances: Floats) -> float:
-    """Return the p-value of numbers that must be uniform on [0, 1]: Kolmogorov and Smirnov's test.
-
-    Small where they are not.
-    """
+    """Return the p-value of numbers that must be uniform on [0, 1], by the Kolmogorov-Smirnov test."""
     return float(kstest(chances, "uniform").pvalue)
 
 
 def misfit_of_noise(noise: Floats, law: Literal["laplace", "normal"]) -> float:
-    """Return the p-value of noise in units of its scale: of its form, and of its size, which tells more.
+    """Return the p-value of noise in units of its scale, of its form and of its size.
 
-    Twice the smaller of Kolmogorov and Smirnov's and that of the sum of sizes or squares, both ways.
+    Twice the smaller of Kolmogorov-Smirnov's and that of the sum of sizes or squares, both ways.
     """
     if law == "laplace":
         form, size = misfit_of_chances(laplace_chance(noise)), gamma(noise.size).cdf(float(np.abs(noise).sum()))
@@ -174,9 +159,6 @@ def misfit_of_noise(noise: Floats, law: Literal["laplace", "normal"]) -> float:
 
 
 def misfit_of_hits(hits: int, trials: int, chance: float) -> float:
-    """Return the p-value of a number of successes of one chance.
-
-    By the binomial law, both ways.
-    """
+    """Return the two-sided p-value of a number of successes, by the binomial law."""
     law = binom(trials, chance)
     return min(1.0, 2.0 * min(float(law.cdf(hits)), float(law.sf(hits - 1))))

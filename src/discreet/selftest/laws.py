@@ -21,10 +21,7 @@ WEIGHTS = np.concatenate([(b - a) * PARTS / 2 for a, b in itertools.pairwise(EDG
 
 
 def least_law(scores: npt.ArrayLike, scale: float, noise: str) -> Floats:
-    """Return the chance of each score, less scale times its noise, to be the smallest.
-
-    They sum to one.
-    """
+    """Return the chance of each score, less scale times its noise, to be the smallest."""
     ahead = -np.asarray(scores, dtype=np.float64) / scale
     if noise != "laplace":
         return race_law(ahead, [1] * ahead.size, noise)
@@ -55,10 +52,7 @@ def race_law(utilities: npt.ArrayLike, times: Sequence[int], noise: str) -> Floa
 
 
 def losses(scores: npt.ArrayLike, k: int, gamma: float) -> Sets:
-    """Return the loss of every k-set, by its definition (privacy specification 4.3).
-
-    Half a step of the scores moves it by half a step at most.
-    """
+    """Return the loss of every k-set (privacy specification 4.3), which moves by at most as much as a score."""
     values = np.asarray(scores, dtype=np.float64)
     loss_of_set = {}
     for chosen in itertools.combinations(range(values.size), k):
@@ -69,10 +63,7 @@ def losses(scores: npt.ArrayLike, k: int, gamma: float) -> Sets:
 
 
 def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, gamma: float, noise: str) -> Sets:
-    """Return the law of the canonical Lipschitz mechanism, by brute force over all k-sets.
-
-    Chance of each set.
-    """
+    """Return each set's chance under the canonical Lipschitz mechanism, by brute force over all k-sets."""
     loss_of_set = losses(scores, k, gamma)
     chances = race_law([-epsilon / (2 * sensitivity) * v for v in loss_of_set.values()], [1] * len(loss_of_set), noise)
     return dict(zip(loss_of_set, chances.tolist(), strict=True))
@@ -81,10 +72,7 @@ def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: fl
 def one_shot_law(
     scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str, scale: float | None = None
 ) -> Sets:
-    """Return the law of the k largest of noisy scores: an integral over the threshold, the largest outside.
-
-    Chance of each set.
-    """
+    """Return each set's chance to be the k largest noisy scores, by an integral over the largest outside."""
     ahead = np.asarray(scores, dtype=np.float64) / (scale or 2 * k * sensitivity / epsilon)
     x = np.linspace(ahead.min() - 12, ahead.max() + 45, 100_001)
     cdf = [np.exp(-np.exp(a - x)) if noise == "gumbel" else -np.expm1(-np.maximum(x - a, 0.0)) for a in ahead]
@@ -97,10 +85,7 @@ def one_shot_law(
 
 
 def peeling_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str) -> Sets:
-    """Return the law of selections one after the other, by brute force over their orders.
-
-    Chance of each set.
-    """
+    """Return each set's chance under selections one after the other, by brute force over their orders."""
     ahead = np.asarray(scores, dtype=np.float64) * epsilon / (2 * k * sensitivity)
     chances = dict.fromkeys(itertools.combinations(range(ahead.size), k), 0.0)
     for order in itertools.permutations(range(ahead.size), k):
@@ -113,10 +98,7 @@ def peeling_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: floa
 
 
 def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
-    """Return how many rows each point of a histogram is away from a quantile, row by row (specification 3.4).
-
-    In rows.
-    """
+    """Return how many rows each point of a histogram is away from a quantile, row by row (specification 3.4)."""
     distances, total = [], sum(counts)
     for place, count in enumerate(counts):
         below = sum(counts[:place])
@@ -125,12 +107,7 @@ def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
 
 
 def laplace_law(scale: float, reach: int) -> Floats:
-    """Return the chances of discrete Laplace noise, from -reach to reach, the tails in the last ones.
-
-    They sum to one.
-
-    Returns shape (2 reach + 1,).
-    """
+    """Return the chances of discrete Laplace noise, from -reach to reach, the tails in the last ones."""
     k = np.abs(np.arange(-reach, reach + 1))
     law: Floats = np.tanh(0.5 / scale) * np.exp(-k / scale)
     law[0] = law[-1] = np.exp(-reach / scale) / (1.0 + np.exp(-1.0 / scale))
@@ -138,12 +115,7 @@ def laplace_law(scale: float, reach: int) -> Floats:
 
 
 def gaussian_law(scale: float, reach: int) -> Floats:
-    """Return the chances of discrete Gaussian noise, from -reach to reach, the tails in the last ones.
-
-    They sum to one.
-
-    Returns shape (2 reach + 1,).
-    """
+    """Return the chances of discrete Gaussian noise, from -reach to reach, the tails in the last ones."""
     wide = int(reach + 12 * scale) + 1
     weights = np.exp(-0.5 * (np.arange(-wide, wide + 1) / scale) ** 2)
     weights /= weights.sum()
@@ -154,9 +126,6 @@ def gaussian_law(scale: float, reach: int) -> Floats:
 
 
 def laplace_chance(x: Floats) -> Floats:
-    """Return the distribution function of Laplace noise of scale one.
-
-    Chances to be below.
-    """
+    """Return the distribution function of Laplace noise of scale one."""
     chances: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
     return chances

@@ -46,10 +46,7 @@ AHEAD = 1e6
 
 
 def drawn(draw: Callable[[], Hashable], both: Sequence[Mapping[Any, float]], n: int, **about: Any) -> Evidence:
-    """Compare draws with their law, and the law with that on the neighbor.
-
-    By draws.
-    """
+    """Compare draws with their law, and the law with that on the neighbor."""
     law, other = both
     counts = Counter(draw() for _ in range(n))
     strange, chances = set(counts) - set(law), list(law.values())
@@ -128,10 +125,7 @@ def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
 
 
 def ties(epsilon: float, effort: int) -> Evidence:
-    """Draw three of six scores that are all but tied, whose order the neighbor reverses: pair P10.
-
-    By draws.
-    """
+    """Draw three of six scores that are all but tied, whose order the neighbor reverses: pair P10."""
     scores: Floats = 5.0 + 1e-9 * np.arange(6, dtype=np.float64)
     both = [laws.lipschitz_law(each, 3, epsilon, 1.0, 0.5, "exponential") for each in (scores, scores[::-1])]
     facts = _of_top_k(canonical_lipschitz, "P10: exponential noise, 3 of 6, all but tied, the order reversed", epsilon)
@@ -213,10 +207,7 @@ def _additive(_: str, epsilon: float, effort: int) -> list[Evidence]:
 
 
 def laplace_sums(epsilon: float, effort: int) -> Evidence:
-    """Draw discrete Laplace noise on a count.
-
-    By draws.
-    """
+    """Draw discrete Laplace noise on a count."""
     n, scale = NUMBERS * effort, 1.0 / epsilon
     noise = np.array(discrete_laplace([7] * n, scale, Source())) - 7
     law = laws.laplace_law(scale, int(30 * scale) + 3)
@@ -226,10 +217,7 @@ def laplace_sums(epsilon: float, effort: int) -> Evidence:
 
 
 def gaussian_sums(epsilon: float, effort: int) -> Evidence:
-    """Draw discrete Gaussian noise on a count.
-
-    By draws.
-    """
+    """Draw discrete Gaussian noise on a count."""
     n, sd = NUMBERS * effort, 5.0 / epsilon
     noise = np.array(discrete_gaussian([7] * n, sd, Source())) - 7
     law = laws.gaussian_law(sd, int(12 * sd) + 2)

@@ -68,10 +68,7 @@ class Case:
     words: Sequence[float] = ()
 
     def evidence(self, relation: str, epsilon: float) -> list[Evidence]:
-        """Replay each pair, with units of one row and of several; one piece of evidence for each charged part.
-
-        By replay.
-        """
+        """Replay each pair, with units of one row and of several; one piece of evidence for each charged part."""
         return [each for rows in self.rows_per_unit for each in self._of_units(relation, epsilon, rows)]
 
     def _of_units(self, relation: str, epsilon: float, rows_per_unit: int) -> list[Evidence]:

@@ -60,10 +60,7 @@ class Call:
     epsilon: float = 0.0
 
     def cost(self, other: "Call") -> float:
-        """Return what this call tells of two tables: epsilon, or rho of Gaussian noise.
-
-        The privacy loss at most, or half the squared distance in standard deviations.
-        """
+        """Return the privacy loss of this call between two tables: epsilon, or rho of Gaussian noise."""
         moved = np.array([float(b - a) for a, b in zip(self.values, other.values, strict=True)])
         if self.kind == "selection":  # a pair seldom moves scores by all that the epsilon is for
             return float(np.ptp(moved)) / self.scale
@@ -143,10 +140,7 @@ def _recorded(run: _Run) -> AbstractContextManager[None]:
 
 @contextmanager
 def swapped(others: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator[None]:
-    """Put other functions where some of the product's are, by whatever name they were imported.
-
-    They are in place.
-    """
+    """Put other functions in the place of some of the product's within a block, by whatever name they were imported."""
     places = [
         (module, name, value)
         for path, module in list(sys.modules.items())
@@ -164,10 +158,7 @@ def swapped(others: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator
 
 
 def no_noise(where: str) -> float:
-    """Lift no sum.
-
-    Zero.
-    """
+    """Return zero, the lift of no sum."""
     del where
     return 0.0
 
@@ -216,10 +207,7 @@ def replayed(
     lift: Lift = no_noise,
     words: Sequence[float] = (),
 ) -> Replayed:
-    """Record a method on a table, and repeat it on a neighbor.
-
-    Shares of the charge, and faults.
-    """
+    """Record a method on a table, and repeat it on a neighbor; return the parts of the charge, or the fault."""
     prepared = [method.prepare(table.metadata, target, candidates) for table in tables]
     event = prepared[0].event
     if event is None:

@@ -52,10 +52,7 @@ def _listed(epsilon: float) -> Evidence:
 
 
 def disjoint_columns(epsilon: float, effort: int) -> Evidence:
-    """Search columns that do not overlap: under Gumbel noise each is in or out by itself, by a logistic law.
-
-    By draws.
-    """
+    """Search columns that do not overlap: under Gumbel noise each is in or out by itself, by a logistic law."""
     n, scale = SEARCHES * effort, 1.0 / epsilon
     is_better = np.arange(COLUMNS) % 2 == 1
     penalty = 2.0 * scale
@@ -72,10 +69,7 @@ def disjoint_columns(epsilon: float, effort: int) -> Evidence:
 
 
 def divided(effort: int) -> Evidence:
-    """Search for at most one of ten columns that overlap, and divide at each step.
-
-    By draws.
-    """
+    """Search for at most one of ten columns that overlap, and divide at each step."""
     n = DIVIDED * effort
     place = np.arange(10)
     gram, effects = 0.9 ** np.abs(place[:, None] - place), np.cos(1.7 * place)

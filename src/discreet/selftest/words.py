@@ -11,10 +11,7 @@ COLUMNS = ("function", "pair", "neighboring", "claimed", "shown", "by", "draws",
 
 
 def report(results: Sequence[Evidence], about: Mapping[str, str]) -> str:
-    """Return the report: each function with claimed and shown epsilon, controls, and what was not shown.
-
-    Lines of text.
-    """
+    """Return the report: each function with claimed and shown epsilon, controls, and what was not shown."""
     checks = sorted((result for result in results if not result.is_control), key=_order)
     controls = [result for result in results if result.is_control]
     return "\n".join(
@@ -35,10 +32,7 @@ def report(results: Sequence[Evidence], about: Mapping[str, str]) -> str:
 
 
 def summary(results: Sequence[Evidence]) -> str:
-    """Return the outcome in a sentence or two.
-
-    How many checks and controls came out as they must, and which did not.
-    """
+    """Return in a sentence or two how many checks and controls came out as they must, and which did not."""
     checks, controls = ([result for result in results if result.is_control is kind] for kind in (False, True))
     wrong = [result for result in checks if result.is_flagged]
     unseen = [result for result in controls if not result.is_flagged]
@@ -53,10 +47,7 @@ def summary(results: Sequence[Evidence]) -> str:
 
 
 def values(results: Iterable[Evidence]) -> list[dict[str, Any]]:
-    """Return findings as plain values.
-
-    For JSON.
-    """
+    """Return findings as plain values, for JSON."""
     return [
         {
             "function": result.subject,

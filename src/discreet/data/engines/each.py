@@ -29,12 +29,9 @@ def each(
     task: Callable[[pa.RecordBatch], T],
     progress: Progress | None = None,
 ) -> Generator[T]:
-    """Return the results of a task on each batch, in no certain order.
+    """Yield the result of a task on each batch, in any order, while few results wait at a time.
 
-    A result; few wait at a time.
-
-    Whatever is raised in a thread is raised here. Closing the iterator, or an interruption, stops the threads after
-    the batch that they are at.
+    An error in a thread is raised here. Closing the iterator, or an interruption, stops each thread after its batch.
     """
     source, lock, stop = iter(streams), threading.Lock(), threading.Event()
     results: queue.Queue[tuple[int, T] | BaseException | None] = queue.Queue(2 * WORKERS)
@@ -97,10 +94,7 @@ def _results(
 
 
 def interruptible(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> T:
-    """Do what waits for a server; the main thread has another do it, so that ctrl-C is heard meanwhile.
-
-    Its result.
-    """
+    """Run a task that waits for a server, in another thread if this is the main one, so that ctrl-C works meanwhile."""
     if threading.current_thread() is not threading.main_thread():
         return task()
     doing: Future[T] = Future()

@@ -23,18 +23,12 @@ PATIENCE_S = 30
 
 
 def is_address(source: str) -> bool:
-    """Tell whether a source is in an object store.
-
-    True for an address.
-    """
+    """Tell whether a source is in an object store."""
     return source.partition("://")[0].lower() in OBJECT_STORES and "://" in source
 
 
 def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
-    """Return the files of a table; none is opened.
-
-    Returns (1) where they are; (2) path of the file or folder there; (3) paths of the files, sorted.
-    """
+    """Return the file system of a table, the path of its file or folder there, and its files, sorted; open none."""
     shown = str(place) if isinstance(place, Path) else public_address(place)
     try:
         files, root, listed = (
@@ -62,11 +56,7 @@ def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
 
 
 def below(root: Path) -> Iterator[tuple[Path, bool, tuple[int, int] | None]]:
-    """Return everything in a folder and in those below it; links are not followed.
-
-    Returns (1) where it is; (2) whether it is a folder, or a link to one; (3) what tells it from all others; None for
-    a link.
-    """
+    """Yield each path below a folder, whether it is a folder or a link to one, and its identity (None for a link)."""
     for folder, folders, files in os.walk(root):
         for is_folder, names in ((True, folders), (False, files)):
             for path in (Path(folder, name) for name in names):
@@ -135,10 +125,7 @@ def public_address(address: str) -> str:
 
 
 def constants_of(path: str, root: str) -> dict[str, str | None]:
-    """Return what the names of folders say of all rows of a file, as Hive and Spark write them.
-
-    Columns and their cell; None for a missing one.
-    """
+    """Return the columns that the names of a file's folders set, as Hive and Spark write them; None if missing."""
     named = [name for name in PurePosixPath(path).relative_to(root).parts[:-1] if "=" in name]
     pairs = (name.partition("=") for name in named)
     return {unquote(key): None if value == NO_VALUE else unquote(value) for key, _, value in pairs}

@@ -31,10 +31,7 @@ QUIET = {
 
 
 def is_spark(source: object) -> bool:
-    """Tell whether a source is Spark's, without loading Spark.
-
-    True for ``spark:...``, and for a DataFrame of a classic session or of Spark Connect.
-    """
+    """Tell whether a source is ``spark:...``, or a DataFrame of Spark or of Spark Connect, without loading Spark."""
     if isinstance(source, str):
         return source.startswith(SCHEME)
     kind = type(source)
@@ -42,10 +39,7 @@ def is_spark(source: object) -> bool:
 
 
 def call_spark(call: Callable[[], T], refusal: Exception) -> T:
-    """Ask Spark; whatever it complains of, in the words of this house: its own may show paths and values.
-
-    The answer.
-    """
+    """Call Spark, and raise the refusal in place of its errors, which may show paths and values."""
     try:
         return call()
     except DiscreetError:
@@ -76,10 +70,7 @@ class Jobs:
         self._interrupt = spark.interruptTag if context is None else context.cancelJobsWithTag
 
     def wait(self, task: Callable[[], T]) -> T:
-        """Run jobs to their end; an interruption ends them at once.
-
-        Its result.
-        """
+        """Run jobs to their end, and return their result; an interruption ends them at once."""
 
         def tagged() -> T:
             self._add(self._tag)  # of this thread
@@ -98,20 +89,14 @@ class Jobs:
 
 
 def is_interruption(error: BaseException | None) -> bool:
-    """Tell whether ctrl-C began what ended in an error: Spark then tells of a job that was cancelled.
-
-    True where an interruption led to it.
-    """
+    """Tell whether ctrl-C led to an error: Spark then raises that a job was cancelled."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def session() -> Any:
-    """Return the active session, or start one as the environment says, silent and stopped at the end.
-
-    The session.
-    """
+    """Return the active session, or start one as the environment says, silent and stopped at the end."""
     try:
         with unwarned():
             from pyspark.sql import SparkSession

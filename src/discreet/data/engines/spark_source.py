@@ -33,9 +33,7 @@ _HALF_HIDDEN = re.compile(r"(.*/)?_(metadata|common_metadata|[^/]*=)[^/]*/.*", r
 
 
 def frame_at(address: str) -> tuple[Any, str]:
-    """Return what an address names; schemas and footers are read, no row is.
-
-    Returns (1) the table; (2) its full address.
+    """Return the table of an address, and its full address; read schemas and footers, but no row.
 
     Cost: of a folder, its list, and a small job of Spark for the footer of each file.
     """

@@ -34,10 +34,7 @@ CELLS = "cells binary"
 
 
 def guarded(step: Step, sent: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Run a step on a partition; of whatever goes wrong, one constant text leaves the worker.
-
-    What the step returns.
-    """
+    """Run a step on a partition; of any error, one constant text leaves the worker."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning in a log would tell of rows
@@ -62,10 +59,7 @@ def _received(sent: bytes) -> RowPass:
 
 
 def sums(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add up a partition of a table without a cut by unit.
-
-    The sum in pieces, as `SUMS`; nothing for no rows.
-    """
+    """Add up a partition without a contribution bound: pieces as `SUMS`, none for no rows."""
     total, n_rows = ExactSum(row_pass.start), 0
     for batch in _named(batches, row_pass.columns):
         total.add(row_pass.of_batch(batch))
@@ -75,10 +69,7 @@ def sums(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
 
 
 def rows_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Encode rows, beside each its owner; rows of nobody are left out.
-
-    A key, whole numbers or bytes of text, and the row's integers as bytes.
-    """
+    """Encode rows beside their owners (a key, integers or bytes of text); leave out rows of nobody."""
     width = 2 * row_pass.design.n_columns
     size = max(1, ROW_BYTES // width)
     for batch in _named(batches, row_pass.columns):
@@ -93,10 +84,7 @@ def rows_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
 
 
 def sums_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add up the rows of whole units, each cut to what may remain of it.
-
-    The sum in pieces, as `SUMS`; nothing for no rows.
-    """
+    """Add up the rows of whole units within the contribution bound: pieces as `SUMS`, none for no rows."""
     total, has_rows = ExactSum(row_pass.start), False
     for rows in _whole_units(row_pass.design.n_columns, batches):
         total.add(row_pass.of_units(rows))
@@ -106,10 +94,7 @@ def sums_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
 
 
 def encoded(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Encode rows of a table without a cut by unit.
-
-    Blocks of rows, as `CELLS`.
-    """
+    """Encode rows without a contribution bound: blocks of rows as `CELLS`."""
     size = max(1, ROW_BYTES // (2 * row_pass.design.n_columns))
     for batch in _named(batches, row_pass.columns):
         for start in range(0, batch.num_rows, size):
@@ -117,10 +102,7 @@ def encoded(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 
 def encoded_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the encoded rows that remain of whole units.
-
-    Blocks of rows, as `CELLS`.
-    """
+    """Encode the rows of whole units within the contribution bound: blocks of rows as `CELLS`."""
     most = 0 if row_pass.cut is None else row_pass.cut.most
     for rows in _whole_units(row_pass.design.n_columns, batches):
         for cells in rows.bounded_blocks(most, BLOCK_ROWS):
@@ -128,10 +110,7 @@ def encoded_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
 
 
 def as_they_are(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return rows of the storage's own types.
-
-    Batches as Arrow streams, as `CELLS`.
-    """
+    """Return rows in the storage's own types: batches as Arrow streams in `CELLS`."""
     for batch in _named(batches, row_pass.columns):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -140,10 +119,7 @@ def as_they_are(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterato
 
 
 def added(_: object, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add up pieces of sums that have the same place.
-
-    As `SUMS`, each place once.
-    """
+    """Add up pieces of sums that have the same place: `SUMS`, each place once."""
     totals, n_rows = joined(batches)
     for place, total in totals.items():
         yield _piece(place, total.value(), n_rows)
@@ -151,10 +127,7 @@ def added(_: object, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def joined(batches: Batches) -> tuple[dict[int, ExactSum], int]:
-    """Add up pieces of sums that have the same place.
-
-    Returns (1) the sum of each place; (2) number of rows.
-    """
+    """Add up pieces of sums that have the same place: return the sum of each place, and the number of rows."""
     totals: dict[int, ExactSum] = {}
     n_rows = 0
     for batch in batches:
@@ -168,10 +141,7 @@ def joined(batches: Batches) -> tuple[dict[int, ExactSum], int]:
 
 
 def pieces(total: Integers, n_rows: int) -> Iterator[pa.RecordBatch]:
-    """Cut a sum into pieces.
-
-    As `SUMS`.
-    """
+    """Split a sum into pieces, as `SUMS`."""
     flat = total.reshape(-1)
     for place, start in enumerate(range(0, len(flat), PIECE)):
         yield _piece(place, flat[start : start + PIECE], n_rows)
@@ -236,16 +206,10 @@ def _narrow(cells: pa.Array) -> pa.Array:
 
 
 def versions(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Tell what a worker runs; no table is read.
-
-    Versions of Discreet and Python, in one text.
-    """
+    """Return the worker's versions of Discreet and Python, in one text; read no table."""
     yield pa.RecordBatch.from_arrays([pa.array([own_versions()])], names=["versions"])
 
 
 def own_versions() -> str:
-    """Return what this process runs.
-
-    Versions, of what must be the same everywhere for a pass to run and to give the same integers.
-    """
+    """Return this process's versions of what must be the same everywhere for a pass to give the same integers."""
     return f"discreet {version('discreet')}, Python {sys.version_info.major}.{sys.version_info.minor}"

@@ -109,10 +109,7 @@ class Relation:
 
 
 def relation(session: Session, requested: str | None) -> Relation:
-    """Find a table in the catalog; no row is read.
-
-    The table.
-    """
+    """Find a table in the catalog, without reading a row."""
     candidates = session.rows(_CANDIDATES, (requested or "",))
     session.rows("SET LOCAL search_path = pg_catalog")
     schema, name, oid = _chosen(requested, [(str(s), str(n), str(k), int(o)) for s, n, k, o in candidates])

@@ -112,10 +112,7 @@ class Session:
         self._is_open, self._ending = True, threading.Lock()
 
     def rows(self, statement: str, values: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement.
-
-        All rows of the result.
-        """
+        """Run a statement, and return all rows of its result."""
         return interruptible(partial(self._rows, statement, tuple(values) or None), self.cancel)
 
     def _rows(self, statement: str, values: tuple[str | int, ...] | None) -> list[tuple[Any, ...]]:
@@ -124,10 +121,7 @@ class Session:
             return list(cursor.fetchall()) if cursor.description else []
 
     def stream(self, statement: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
-        """Run a statement, and read its result as it comes.
-
-        The next rows.
-        """
+        """Run a statement, and yield its result in batches as they come."""
         with self._connection.cursor(adbc_stmt_kwargs={_BATCH_BYTES: str(batch_bytes)}) as cursor:
             interruptible(partial(cursor.execute, statement), self.cancel)
             reader = iter(cursor.fetch_record_batch())
@@ -149,10 +143,7 @@ class Session:
 
 @contextmanager
 def session(address: Address) -> Iterator[Session]:
-    """Connect, and begin a read-only transaction that no policy filters.
-
-    Closed at the end of the block, whatever it was doing.
-    """
+    """Connect, and begin a read-only transaction that no policy filters; close it at the end of the block."""
     library = _library()
     opened = Session(_connected(library, address))
     try:

@@ -20,10 +20,7 @@ Format = Literal["discreet", "csvw", "smartnoise"]
 
 
 def read_any(path: str | Path, *, table: str | None = None, **overrides: Unpack[Overrides]) -> Converted:
-    """Read metadata from a file of any known format.
-
-    The metadata, with the findings of the conversion.
-    """
+    """Read metadata from a file of any known format, with the findings of the conversion."""
     value = parse_text(read_text(path, "metadata"), str(path))
     kind = detect(value)
     if kind != "discreet":

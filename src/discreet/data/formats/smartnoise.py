@@ -28,10 +28,7 @@ class _Table(NamedTuple):
 
 
 def from_smartnoise(value: Any, *, table: str | None = None, **overrides: Unpack[Overrides]) -> Converted:
-    """Return the metadata that a SmartNoise SQL dictionary holds.
-
-    The metadata. An imported source says that it was not checked.
-    """
+    """Return the metadata of a SmartNoise SQL dictionary; an imported source says that it was not checked."""
     draft = Draft("SmartNoise")
     tables = _tables(value)
     chosen = tables[choose(draft, list(tables), table)]
@@ -67,10 +64,7 @@ def to_smartnoise(metadata: Metadata) -> dict[str, Any]:
 
 
 def is_smartnoise(value: Any) -> bool:
-    """Tell whether a value has the shape of SmartNoise metadata.
-
-    True when there is at least one table.
-    """
+    """Tell whether a value has the shape of SmartNoise metadata, with at least one table."""
     try:
         return bool(_tables(value))
     except MetadataError:
