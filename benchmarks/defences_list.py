@@ -83,8 +83,8 @@ OUTSIDERS = (
     Defence(
         "conditional update of sums",
         "ledger/postings.py",
-        ".where(of, table.c.accounting == accounting.value, *fits)",
-        ".where(of, table.c.accounting == accounting.value)",
+        ".where(is_row, table.c.accounting == accounting.value, *fits)",
+        ".where(is_row, table.c.accounting == accounting.value)",
         ("unit/ledger/test_ledger_reservations.py::test_ten_tenths_are_one[sqlite]",),
     ),
     Defence(
@@ -181,8 +181,8 @@ OUTSIDERS = (
     Defence(
         "contribution bound",
         "data/engine.py",
-        "cut = None if unit_id is None else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)",
-        "cut = None if unit_id is None or True else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)",
+        "bound = None if unit_id is None else ContributionBound(",
+        "bound = None if unit_id is None or True else ContributionBound(",
         ("acceptance/test_same_request.py::test_unit_truncation[replace_one]",),
     ),
 )

@@ -1,4 +1,4 @@
-"""The public grid on which bounds are bought, and the row map that places cells on it."""
+"""The public grid of private bounds, and the row map that places cells on it."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,7 @@ OCTAVES = (-20, 40)
 
 
 def bound_grid() -> Floats:
-    """Return the points where a bound may lie: zero, and the powers of the fourth root of two, of both signs.
-
-    Increasing.
+    """Return the increasing points where a bound may lie: zero, and powers of 2^(1/4) of both signs.
 
     Examples
     --------
@@ -33,14 +31,14 @@ def bound_grid() -> Floats:
 
 @dataclass(frozen=True)
 class BoundMap:
-    """The row map of bought bounds: each cell becomes its neighbors on the grid, below and above.
+    """The row map of private bounds: each cell becomes its neighbors on the grid, below and above.
 
     Parameters
     ----------
     metadata : Metadata
         What is public about the table.
     columns : tuple of str
-        Numeric columns whose bounds are bought.
+        Numeric columns whose bounds are estimated privately.
 
     Notes
     -----

@@ -53,7 +53,9 @@ class NumericColumn(_Column):
     upper: Bound | None = None
     missing: Bound | None = Field(default=None, description="value that stands for a missing cell; default the middle")
     out_of_bounds: Literal["clip", "missing"] = "clip"
-    bounds: Literal["private"] | None = Field(default=None, description="ask for paid private bounds instead")
+    bounds: Literal["private"] | None = Field(
+        default=None, description="ask for private bounds instead, at a privacy cost"
+    )
 
     @model_validator(mode="after")
     def _bounds_fit(self) -> "NumericColumn":
@@ -209,7 +211,7 @@ class Features(NumericColumn):
     def _features_fit(self) -> "Features":
         if self.bounds is not None:
             raise ValueError(
-                "bounds of features cannot be bought, each would cost: declare lower and upper, the same for all"
+                "bounds of features cannot be private, each would cost: declare lower and upper, the same for all"
             )
         if problem := _glob_problem(self.match):
             raise ValueError(f"match must be a pattern of names, such as gene_*, but {problem}")
@@ -290,8 +292,8 @@ def how_to_declare(column: NumericColumn | CategoryColumn) -> str:
         return "levels. Declare them, such as `levels: [a, b]`, with their `source`; never read them from the rows."
     if column.bounds == "private":
         return (
-            "bounds: private ones are bought by the selection of variables, not here. Declare `lower` and `upper` with "
-            "their `source`, such as an earlier release that bought them."
+            "bounds: private ones are estimated by the selection of variables, not here. Declare `lower` and `upper` "
+            "with their `source`, such as an earlier release that estimated them."
         )
     return (
         "bounds. Declare them, such as `lower: 0, upper: 30`, with their `source`, from a code book or from "

@@ -25,7 +25,7 @@ NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class RowMap(Protocol):
-    """A total map from single rows to integers: what an engine streams and the cut by unit sees."""
+    """A total map from single rows to integers: what an engine streams and the contribution bound sees."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -118,8 +118,8 @@ class HybridDesign:
             if isinstance(column, CategoryColumn):
                 cells[:, place] = level_codes(values, column)
             else:
-                cut, clipped = self._cut(numbers(values), name, column)
-                cells[:, place] = grid_cells(clipped, cut, *half_width(cut))
+                clipping, inside = self._cut(numbers(values), name, column)
+                cells[:, place] = grid_cells(inside, clipping, *half_width(clipping))
         return cells
 
     def _cut(self, values: Floats, name: str, column: NumericColumn) -> tuple[NumericColumn, Floats]:

@@ -261,7 +261,7 @@ class Metadata(BaseModel):
         return isinstance(self.column(name), NumericColumn)
 
     def buys_bounds(self, name: str) -> bool:
-        """Tell whether a column asks for bounds bought from the budget: ``bounds: private``, and not both declared.
+        """Tell whether a column asks for private bounds: ``bounds: private``, and not both declared.
 
         Parameters
         ----------

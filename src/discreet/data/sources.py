@@ -1,4 +1,4 @@
-"""Which engine a table is for: told by what it is given as, or by the ending of its name."""
+"""Which engine reads a source: by its type, or by the ending of its name."""
 
 import os
 from pathlib import Path
@@ -67,7 +67,7 @@ def open_table(
     Of rows in memory the call is a statement, which the release repeats: these are the declared columns as they are,
     all of them. Columns that were selected, scaled, coded or imputed by looking at the rows are not, and there is no
     guarantee for what is computed from them; nothing here can notice it. They are copied, so that what is done later to
-    the arrays, frames and buffers that they came in does not reach the table. A lazy frame is read when it is asked.
+    the arrays, frames and buffers that they came in does not reach the table. A lazy frame is read at each pass.
 
     Examples
     --------

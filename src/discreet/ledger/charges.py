@@ -1,4 +1,4 @@
-"""Charges that somebody outside the ledger remembers: its witness, or a release."""
+"""Charges as a witness or a release shows them: those that a restored ledger lacks are charged again."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from discreet.release import Release
 
 @dataclass(frozen=True)
 class Charge:
-    """A reserve entry that somebody outside the ledger remembers.
+    """A reserve entry as a witness or a release shows it.
 
     Parameters
     ----------

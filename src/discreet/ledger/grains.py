@@ -15,9 +15,7 @@ RHO_GRAIN = Fraction(1, 10**12)
 
 
 def charged(value: Fraction, grain: Fraction) -> int:
-    """Return a cost in grains, rounded up.
-
-    The least number of grains that covers the cost.
+    """Return a cost in grains, rounded up so that they cover it.
 
     Examples
     --------
@@ -39,9 +37,7 @@ def as_decimal(value: Fraction) -> Decimal:
 
 
 def as_text(value: Fraction) -> str:
-    """Return a number of grains as a person writes it.
-
-    Digits without an exponent.
+    """Return a number as a person writes it, without an exponent.
 
     Examples
     --------

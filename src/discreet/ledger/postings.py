@@ -45,15 +45,15 @@ def set_allotment(connection: Connection, account: Account, project: str, amount
     allotted = numbers(amounts)
     if allotted["epsilon"] > account.epsilon_cap or allotted["delta"] > account.delta_cap:
         raise refusals.above_cap(account, amounts)
-    of = {"dataset": account.dataset, "project": project}
+    key = {"dataset": account.dataset, "project": project}
     cap = _cap(account.accounting, amounts)
-    before = queries.find_allotment(connection, **of)
+    before = queries.find_allotment(connection, **key)
     if before is None:
-        connection.execute(insert(allotments).values(**of, **cap, **_NOTHING))
+        connection.execute(insert(allotments).values(**key, **cap, **_NOTHING))
         return True
     _check_covers(before, amounts)
-    connection.execute(update(allotments).where(_allotment_of(of)).values(**cap))
-    return queries.find_allotment(connection, **of) != before
+    connection.execute(update(allotments).where(_allotment_of(key)).values(**cap))
+    return queries.find_allotment(connection, **key) != before
 
 
 def charge(store: Store, connection: Connection, account: Account, values: dict[str, Any]) -> None:
@@ -64,13 +64,13 @@ def charge(store: Store, connection: Connection, account: Account, values: dict[
         current = queries.find_allotment(connection, account.dataset, project)
         allotment = refusals.check_allotted(store, account, current, project)
         sums.check_allotment(connection, account.dataset, project)
-    of = and_(
+    is_account = and_(
         accounts.c.dataset == values["dataset"],
         func.coalesce(accounts.c.unit, values["unit"]) == values["unit"],
         func.coalesce(accounts.c.neighboring, values["neighboring"]) == values["neighboring"],
     )
     terms = {name: values[name] for name in ("unit", "neighboring")}
-    if not _take(connection, accounts, of, account.accounting, values, **terms):
+    if not _take(connection, accounts, is_account, account.accounting, values, **terms):
         raise refusals.exceeded(store, account, values)
     if project is not None and not _take(connection, allotments, _allotment_of(values), account.accounting, values):
         raise refusals.exceeded(store, allotment, values)
@@ -115,15 +115,16 @@ def _allotment_of(values: dict[str, Any]) -> ColumnElement[bool]:
 def _take(
     connection: Connection,
     table: Table,
-    of: ColumnElement[bool],
+    is_row: ColumnElement[bool],
     accounting: Accounting,
     values: dict[str, Any],
     **fixed: str,
 ) -> bool:
+    # One conditional update checks and charges, so that concurrent requests cannot both fit below the cap.
     fits = rule.conditions(accounting, table.c, values).values()
     done = connection.execute(
         update(table)
-        .where(of, table.c.accounting == accounting.value, *fits)
+        .where(is_row, table.c.accounting == accounting.value, *fits)
         .values(**{f"{name}_spent": table.c[f"{name}_spent"] + (values[name] or 0) for name in AMOUNTS}, **fixed)
     )
     return done.rowcount == 1
@@ -138,9 +139,9 @@ def _check_covers(limit: Account | Allotment, amounts: Amounts) -> None:
 
 def _give_back(connection: Connection, reserved: RowMapping, row: dict[str, Any]) -> None:
     refund = {name: None if reserved[name] is None else -reserved[name] for name in AMOUNTS}
-    for table, of in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
+    for table, is_row in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
         less = {f"{name}_spent": table.c[f"{name}_spent"] + (refund[name] or 0) for name in AMOUNTS}
-        connection.execute(update(table).where(of).values(**less))
+        connection.execute(update(table).where(is_row).values(**less))
     chain.append(connection, **row, **refund)
 
 

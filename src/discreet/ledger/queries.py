@@ -1,4 +1,4 @@
-"""Reading the ledger's tables: rows to values."""
+"""Queries of the ledger's tables: rows to values."""
 
 import json
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""What a ledger tells: reading alone."""
+"""The side of a ledger that reads alone."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -28,7 +28,7 @@ def reconcile(store: Store, connection: Connection, charges: Iterable[Charge], l
         if charge.is_touched and states.get(charge.hash) == "reserved":
             # Data were opened on its account, so it can no longer be given back.
             postings.step(connection, charge.seq, "touch")
-    _name_the_rest(connection, lines)
+    _record_unknown_lines(connection, lines)
 
 
 def _is_lost(charge: Charge, state: str | None) -> bool:
@@ -78,8 +78,8 @@ def _charge_again(store: Store, connection: Connection, charge: Charge) -> None:
     chain.append(connection, kind="reconcile", **values, facts=facts)
 
 
-def _name_the_rest(connection: Connection, lines: Iterable[Line]) -> None:
-    """Leave nothing of the witness unknown to the chain."""
+def _record_unknown_lines(connection: Connection, lines: Iterable[Line]) -> None:
+    """Record in the chain the witness's lines that it does not hold."""
     chain_hashes = queries.known_hashes(connection)
     unknown: dict[str, dict[str, Line]] = {}
     for line in lines:

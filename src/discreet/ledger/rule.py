@@ -25,9 +25,7 @@ def held(accounting: Accounting) -> tuple[str, str]:
 
 
 def conditions(accounting: Accounting, sums: Any, cost: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what must be true of a cost that fits.
-
-    By the name of each sum that the cap holds a truth value, or a condition of SQL.
+    """Return a truth value, or a condition of SQL, for each sum that the cap holds: all are true of a cost that fits.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a request to the ledger must look like, checked before the ledger is asked."""
+"""What a request to the ledger must look like, checked before the ledger is read."""
 
 import re
 from collections.abc import Mapping

@@ -111,7 +111,7 @@ class Witness:
             except ValidationError:
                 raise VerificationError(
                     f"Each line of a witness must be one that the ledger wrote, but line {number} of {self.path} is "
-                    "not. Put the file back as it was: without it an old copy of the ledger cannot be told."
+                    "not. Put the file back as it was: without it an old copy of the ledger goes unnoticed."
                 ) from None
         return lines
 

@@ -52,7 +52,7 @@ class Witnesses:
             if not is_restored or self._is_named:
                 raise witness_refusals.witness_saw_nothing(self._store, written.path)
             self._missing.append(written.path)
-            self._all = []  # lost as well: a new one will be told
+            self._all = []  # lost as well: a new one gets all entries
             return
         if is_new:
             self._missing = []

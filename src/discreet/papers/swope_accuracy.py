@@ -43,7 +43,7 @@ HONEST = Column(
 TWO_STAGE = Column(
     "two-stage",
     True,
-    "Each of about root n blocks names up to k columns by a lasso of price .1; exponential noise of scale 2k/epsilon "
+    "Each of about root n blocks names up to k columns by a lasso of penalty .1; exponential noise of scale 2k/epsilon "
     "on each count, which is epsilon-differentially private when a record is replaced. Rows are thrown into blocks at "
     "random, anew in each draw.",
 )
@@ -52,7 +52,7 @@ OURS = Column(
     True,
     "discreet select --method sis at the same epsilon, with the rule that chooses the mechanism from public facts: "
     "one noise a column, or the corrected canonical Lipschitz mechanism with gamma 3/4. The target's zero is public, "
-    "as for all ways, and not bought.",
+    "as for all ways, and not estimated.",
 )
 NO_NOISE = Column("screening, no noise", False, "The k columns with the largest absolute sums of products.")
 NO_NOISE_VOTES = Column("two-stage, no noise", False, "The k columns with the most votes, ties at random.")
@@ -68,7 +68,7 @@ BOUNDS = (
 )
 DESIGN = (
     "Classes are coded 1 to K in the order of the source. The best columns are those with the largest coefficients "
-    "of a lasso of all rows without privacy, price .1, as in the paper. The paper does not say in what units; here "
+    "of a lasso of all rows without privacy, penalty .1, as in the paper. The paper does not say in what units; here "
     "columns and target have standard deviation 1, for with other scalings the lasso keeps fewer columns than are to "
     "be selected on some tables."
 )

@@ -21,7 +21,7 @@ SIS = Column("SIS", False, "The five features with the largest absolute correlat
 VOTED = Column(
     "two-stage",
     False,
-    "The five features in the supports of the most lassos, price .1, on ten blocks of ten rows; ties at random. No "
+    "The five features in the supports of the most lassos, penalty .1, on ten blocks of ten rows; ties at random. No "
     "noise.",
 )
 

@@ -36,7 +36,7 @@ FILES = {
 SYNTH = "Synth"
 SYNTH_SEED = 20_240
 N_EFFECTS = 8
-PRICE = 0.1
+PENALTY = 0.1
 """Lambda, of all lassos."""
 
 LASSO, PRODUCTS, EFFECTS = "lasso", "products", "effects"
@@ -140,7 +140,7 @@ def _over(values: Floats, centered: Floats, sizes: Floats) -> Floats:
 
 
 def lasso(X: Floats, y: Floats) -> Floats:
-    """Return the lasso's coefficients at the price of .1, exactly.
+    """Return the lasso's coefficients at the penalty of .1, exactly.
 
     Minimizing half the mean squared residual plus .1 times the absolute coefficients.
 
@@ -154,7 +154,7 @@ def lasso(X: Floats, y: Floats) -> Floats:
         return np.zeros(X.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of equal columns one is dropped
-        coef = lars_path(centered, target, alpha_min=PRICE, method="lasso", return_path=False, copy_X=False)[2]
+        coef = lars_path(centered, target, alpha_min=PENALTY, method="lasso", return_path=False, copy_X=False)[2]
     return np.asarray(coef, dtype=np.float64)
 
 

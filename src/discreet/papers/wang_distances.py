@@ -34,7 +34,7 @@ COUNTS = Column(
 NOISY = Column(
     "order of noisy counts",
     True,
-    "The same by counts with noise for epsilon 0.8, the paper's price at its epsilon of 1. The order is private at "
+    "The same by counts with noise for epsilon 0.8, the paper's part of its epsilon of 1. The order is private at "
     "0.8; the distance is not.",
 )
 FARTHEST = Column(
@@ -133,7 +133,7 @@ EXPERIMENTS = (
                 "nothing. But with 100 columns it falls by a twentieth only: all public points are about as far, so "
                 "that counts beside them tell little about the rows, however many points there are.",
                 "The paper reads the range of sizes off d, computed from the private rows without noise: that use is "
-                "not paid for. Discreet orders or chooses points from the public table alone, and reads nothing off d. "
+                "not charged. Discreet orders or chooses points from the public table alone, and reads nothing off d. "
                 "With 2 columns its points are at least as near to the rows as those of the noisy order; with 100 "
                 "they are farther, but there it counts no rows beside points.",
             ),

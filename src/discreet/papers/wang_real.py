@@ -116,7 +116,7 @@ EXPERIMENTS = (
                 "Two covariates, 1000 private and 1000 public rows, simulated by the authors; the sizes of their "
                 "example. The figure is t, as in figure 5; a chance changes by about t / 32.",
                 "The authors' code does more than the paper prints: it draws order and weights ten times, releases the "
-                "mean of ten noisy copies of the criteria, and draws the released weights once more, all at the price "
+                "mean of ten noisy copies of the criteria, and draws the released weights once more, all at the cost "
                 "of one. By its own sensitivities its example spends 60 where 1 is claimed.",
             ),
             (DEPOSITED, EXACT, BY_SIZE, CLAIMED, HONEST, ONE_SIZE, PUBLIC, NOTHING, HISTOGRAM, HYBRID, SUBSET),

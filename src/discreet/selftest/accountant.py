@@ -22,7 +22,7 @@ ROUNDS = 5
 
 
 def _accounting(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """Price of selections, as rho, by each noise and of Laplace noise; epsilon of several Gaussian releases."""
+    """Privacy cost of selections, as rho, by each noise and of Laplace noise; epsilon of several Gaussian releases."""
     del effort
     evidence = [_of_rho(f"a choice, {noise} noise", SelectionEvent(Fraction(epsilon), noise), _choices(noise, epsilon))
                 for noise in ("exponential", "gumbel", "laplace")]  # fmt: skip

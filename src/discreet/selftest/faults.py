@@ -34,7 +34,7 @@ BOUNDS = (
         )
     ),
     Fault(
-        "no cut by unit at all",
+        "no contribution bound at all",
         "data.engine:Table._pass",
         "None if unit_id is None else",
         "None if True else",
@@ -115,7 +115,7 @@ PRINTED = (
         "top_k",
     ),
     Fault(
-        "a replaced row priced as an added one: least squares",
+        "a replaced row charged as an added one: least squares",
         "methods.subset_selection.calibration:Sensitivity.of",
         "factor = 2 if",
         "factor = 1 if",
@@ -123,7 +123,7 @@ PRINTED = (
         "replace_one",
     ),
     Fault(
-        "a replaced row priced as an added one: correlations",
+        "a replaced row charged as an added one: correlations",
         "methods.screening.sis:PreparedScreening._top_k",
         "both = 2 if",
         "both = 1 if",

@@ -97,7 +97,7 @@ class Case:
         """The pair that a charged part tells most of."""
         unit = ", as rho" if parts[0].kind == "gaussian" else ""
         words = f"{case}: {parts[0].kind}{unit}"
-        return Evidence(case=words, epsilon=parts[0].price, shown=max(part.cost for part in parts), **facts)
+        return Evidence(case=words, epsilon=parts[0].charge, shown=max(part.cost for part in parts), **facts)
 
     def _method(self, epsilon: float) -> Method:
         if self.method == "own-score":
@@ -324,7 +324,7 @@ def _histogram(relation: str, epsilon: float, _: int) -> list[Evidence]:
     return Case("PerturbedHistogram", "P20", "histogram", "histogram", pairs, options).evidence(relation, epsilon)
 
 
-# ---- what is bought first, and runs of several steps
+# ---- private estimates that come first, and runs of several steps
 
 
 def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
@@ -337,14 +337,14 @@ def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
         [(0.5, 0.0, 0.5)] * 60 + [(-0.5, 0.0, 0.5)] * 60, (-40.0, 0.0, 0.5), (40.0, 0.0, 0.5), columns=unknown
     )
     cases = [
-        Case("PCLS", "a bought clip of the target", "pcls", "tuning", clip, EVERY | {"y_bound": "private"}),
-        Case("PCLS", "a bought l1 bound", "pcls", "tuning", steep, {"l1_radius": "private", "fit_intercept": False}),
-        Case("PCLS", "a bought residual variance", "pcls", "tuning", P7, EVERY | {"model_penalty": "aic"}),
-        Case("PCLS", "bought bounds of a column", "pcls", "private_bounds", ends, EVERY),
+        Case("PCLS", "a private clipping bound of the target", "pcls", "tuning", clip, EVERY | {"y_bound": "private"}),
+        Case("PCLS", "a private l1 radius", "pcls", "tuning", steep, {"l1_radius": "private", "fit_intercept": False}),
+        Case("PCLS", "a private residual variance", "pcls", "tuning", P7, EVERY | {"model_penalty": "aic"}),
+        Case("PCLS", "private bounds of a column", "pcls", "private_bounds", ends, EVERY),
     ]
     if relation != "replace_one":
         wide = {"l1_radius": "private", "l1_grid": (0.01, 1.0, 100.0), "n0": 50}
-        cases.append(Case("PCLS", "a bought l1 bound, wide grid", "pcls", "tuning", P2, wide))
+        cases.append(Case("PCLS", "a private l1 radius, wide grid", "pcls", "tuning", P2, wide))
     return [each for case in cases for each in case.evidence(relation, epsilon)]
 
 

@@ -45,7 +45,7 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     # Two minimizers that stand for one are twice the gradient over the ridge apart; each number is rounded to a step.
     distance = math.sqrt(n_numbers) * 2.0 * chosen.gradient / (chosen.ridge * STEP) + n_numbers
     fault = "" if np.array_equal(linear, term) else "the linear term is not what was drawn"
-    prices = _prices(prepared.event)
+    charges = _charges(prepared.event)
     about: dict[str, Any] = {
         "subject": "LogisticRegression",
         "claim": "methods/regression/perturbed_logistic.privacy.md",
@@ -53,12 +53,12 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     }
     about |= {"delta": 0.0, "how": "replay", "n_draws": 0, "fault": fault}
     return [
-        Evidence(case="delta 0: its minimizer", epsilon=prices[0], shown=spent, **about),
-        Evidence(case="delta 0: its output", epsilon=prices[1], shown=distance / float(scale), **about),
+        Evidence(case="delta 0: its minimizer", epsilon=charges[0], shown=spent, **about),
+        Evidence(case="delta 0: its output", epsilon=charges[1], shown=distance / float(scale), **about),
     ]
 
 
-def _prices(event: ComposedEvent) -> tuple[float, float]:
+def _charges(event: ComposedEvent) -> tuple[float, float]:
     """Of the minimizer, and of the noise on the output."""
     kinds = (ObjectivePerturbationEvent, LaplaceEvent)
     epsilons = [sum((each.epsilon for each in event.events if isinstance(each, kind)), Fraction(0)) for kind in kinds]

@@ -48,7 +48,7 @@ class _Part:
 
     @cached_property
     def fields(self) -> dict[str, pa.DataType]:
-        """Types as they are handed on; of a doubled name, of one of them."""
+        """Types of the columns as batches hold them; a doubled name has the type of one of them."""
         return {field.name: _handed_on(field.type) for field in self.schema} | dict.fromkeys(
             self.constants, pa.string()
         )
@@ -227,7 +227,7 @@ def _unreadable(path: str) -> DataMismatchError:
 
 
 def _handed_on(kind: pa.DataType) -> pa.DataType:
-    """The type as which cells of a stored type are handed on."""
+    """The type of cells in batches, by their stored type."""
     if isinstance(kind, pa.BaseExtensionType):
         return pa.string() if str(kind) == "extension<arrow.uuid>" else _handed_on(kind.storage_type)
     return _handed_on(kind.value_type) if pa.types.is_dictionary(kind) else kind

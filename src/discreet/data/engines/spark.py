@@ -50,12 +50,12 @@ class SparkTable(Table):
 
     Notes
     -----
-    A DataFrame is a query: it must map rows to rows one by one, and give the same rows each time it is asked. One that
+    A DataFrame is a query: it must map rows to rows one by one, and give the same rows each time it is read. One that
     aggregates, joins, samples or draws at random breaks the guarantee; hand over a stored table then.
 
-    Cost: a pass is one job over the columns that are read. With a cut by unit the encoded rows are shuffled and sorted
-    by unit, on the disks of the cluster: 2 bytes a cell and about 30 a row. What comes back is 8 bytes an integer of
-    the sum, from each partition where that is little, else once.
+    Cost: a pass is one job over the columns that are read. With a contribution bound the encoded rows are
+    shuffled and sorted by unit, on the disks of the cluster: 2 bytes a cell and about 30 a row. What comes back is 8
+    bytes an integer of the sum, from each partition where that is little, else once.
     """
 
     def __init__(self, source: Any, metadata: Metadata) -> None:
@@ -127,7 +127,7 @@ class SparkTable(Table):
             return worker.joined(parts.toArrow().to_batches())
 
         totals, n_rows = Jobs(self._spark).wait(sums)
-        if progress is not None and row_pass.cut is None:
+        if progress is not None and row_pass.contribution_bound is None:
             progress(n_rows)
         return _whole(row_pass.start, totals)
 
@@ -156,11 +156,11 @@ class SparkTable(Table):
             jobs.cancel()
 
     def _stepped(self, row_pass: RowPass, steps: tuple[worker.Step, worker.Step], schema: str) -> Any:
-        """The plan of a pass: the first step where there is no cut by unit, else the second, on whole units."""
+        """The plan of a pass: the first step where there is no contribution bound, else the second, on whole units."""
         sent, rows = _pickled(row_pass), self._chosen(row_pass.columns)
-        if row_pass.cut is None:
+        if row_pass.contribution_bound is None:
             return rows.mapInArrow(partial(worker.guarded, steps[0], sent), schema)
-        kind = self._frame.schema.fields[self._places[row_pass.cut.unit_id]].dataType.typeName()
+        kind = self._frame.schema.fields[self._places[row_pass.contribution_bound.unit_id]].dataType.typeName()
         key = "bigint" if kind in _WHOLE else "binary"
         owned = rows.mapInArrow(partial(worker.guarded, worker.rows_of_units, sent), f"key {key}, {worker.CELLS}")
         units = owned.repartition("key").sortWithinPartitions("key")

@@ -103,7 +103,7 @@ def encoded(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 def encoded_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Encode the rows of whole units within the contribution bound: blocks of rows as `CELLS`."""
-    most = 0 if row_pass.cut is None else row_pass.cut.most
+    most = 0 if row_pass.contribution_bound is None else row_pass.contribution_bound.most
     for rows in _whole_units(row_pass.design.n_columns, batches):
         for cells in rows.bounded_blocks(most, BLOCK_ROWS):
             yield _block(cells)

@@ -1,4 +1,4 @@
-"""Tables in PostgreSQL: one base table, streamed from a read-only session; only the asked columns leave the server."""
+"""Tables in PostgreSQL: one base table; only the requested columns leave the server, by a read-only session."""
 
 from collections.abc import Generator, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Which PostgreSQL database an address leads to, and which of its tables share rows: asked of the server itself."""
+"""Which PostgreSQL database an address leads to, and which of its tables share rows: from the server itself."""
 
 from discreet.data.engines.sql_session import Address, session
 

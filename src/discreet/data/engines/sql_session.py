@@ -1,4 +1,4 @@
-"""A session on a PostgreSQL server: read-only, cancelled when asked, and silent about what it reads."""
+"""A session on a PostgreSQL server: read-only, cancelled on request, and silent about what it reads."""
 
 import os
 import re
