@@ -1,4 +1,4 @@
-"""At most so many rows of one unit: the rest are left out before anything else sees them."""
+"""The contribution bound: rows of a unit beyond it are dropped before anything else sees them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -146,18 +146,18 @@ class Design:
         if len(set(names)) < len(names):
             raise InvalidParameterError("Candidates must not repeat. Name each column once.")
         middle, half = half_width(response)
-        at = middle if center is None else float(center)
+        y_center = middle if center is None else float(center)
         lower, upper = middle - half, middle + half
-        if not lower <= at <= upper:
+        if not lower <= y_center <= upper:
             raise InvalidParameterError(
-                f"y_center must lie within the target's bounds {lower:g} .. {upper:g}, but y_center={at:g}."
+                f"y_center must lie within the target's bounds {lower:g} .. {upper:g}, but y_center={y_center:g}."
             )
-        radius = max(upper - at, at - lower) if bound is None else float(bound)
-        if not 1e-12 * max(half, abs(at)) < radius <= 2 * half:
+        y_bound = max(upper - y_center, y_center - lower) if bound is None else float(bound)
+        if not 1e-12 * max(half, abs(y_center)) < y_bound <= 2 * half:
             raise InvalidParameterError(
-                f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={radius:g}."
+                f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={y_bound:g}."
             )
-        return cls(metadata, target, names, at, radius)
+        return cls(metadata, target, names, y_center, y_bound)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -256,6 +256,7 @@ def grid_cells(values: Floats, column: NumericColumn, center: float, half: float
     np.clip(scaled, lower, upper, out=scaled)
     scaled -= center
     scaled /= half
+    # Once more: y_bound may be less than the bounds' distance from the center, and division may round beyond 1.
     np.clip(scaled, -1.0, 1.0, out=scaled)
     if column.missing is None:
         scaled[missing] = 0.0
@@ -275,6 +276,7 @@ def _shrink(cells: Cells, norm: float) -> None:
     squares = np.zeros(len(cells), dtype=np.int64)
     for column in cells.T:
         squares += column.astype(np.int64) ** 2
+    # 1e-12 is more than the relative rounding, 2^-53 a step, of root, quotient and product: no shrunk row is longer.
     factor = np.minimum((1.0 - 1e-12) * norm * GRID / np.sqrt(np.maximum(squares, 1)), 1.0)
     factor[squares <= int((norm * GRID) ** 2 * (1.0 - 1e-12))] = 1.0
     for column in cells.T:

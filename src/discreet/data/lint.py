@@ -109,7 +109,7 @@ def _warning(place: str, message: str) -> Finding:
 
 
 def _table(metadata: Metadata) -> Iterator[Finding]:
-    words = re.split(r"[._-]", metadata.dataset.lower())
+    name_parts = re.split(r"[._-]", metadata.dataset.lower())
     if metadata.dataset.lower() in _GENERIC_DATASET:
         yield Finding(
             "warning",
@@ -117,7 +117,7 @@ def _table(metadata: Metadata) -> Iterator[Finding]:
             f"The dataset must name the people, for the ledger, but it is {metadata.dataset!r}, which "
             "another table may have too. Choose a name of its own.",
         )
-    elif any(_VERSION.fullmatch(word) for word in words):
+    elif any(_VERSION.fullmatch(part) for part in name_parts):
         yield Finding(
             "warning",
             "dataset",

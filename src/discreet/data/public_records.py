@@ -225,8 +225,10 @@ def _declared(values: Floats, column: NumericColumn) -> Floats:
     if column.is_declared:
         lower, upper = column.lower or 0.0, column.upper or 0.0
         outside = (values < lower) | (values > upper)
-        cut = np.where(outside, np.nan, values) if column.out_of_bounds == "missing" else np.clip(values, lower, upper)
-        values = np.asarray(cut, dtype=np.float64)
+        clipped = (
+            np.where(outside, np.nan, values) if column.out_of_bounds == "missing" else np.clip(values, lower, upper)
+        )
+        values = np.asarray(clipped, dtype=np.float64)
     return values if column.missing is None else np.where(np.isnan(values), column.missing, values)
 
 

@@ -60,9 +60,9 @@ class ValueKeys:
         self._keys[: self._used].sort()
         self._used = keep_firsts(self._keys[: self._used])
         if self._used + n_keys > len(self._keys) // 2:
-            more = np.empty(2 * len(self._keys), dtype=np.uint64)
-            more[: self._used] = self._keys[: self._used]
-            self._keys = more
+            larger = np.empty(2 * len(self._keys), dtype=np.uint64)
+            larger[: self._used] = self._keys[: self._used]
+            self._keys = larger
 
     def add_to(self, total: Integers, response: Integers, zero: int) -> None:
         """Add up what the values change against a table of zeros."""

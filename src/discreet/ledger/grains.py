@@ -22,6 +22,7 @@ def charged(value: Fraction, grain: Fraction) -> int:
     >>> charged(Fraction(1, 3), EPSILON_GRAIN)
     333333334
     """
+    # Up, and caps down: rounding never lets more be spent than was granted.
     return math.ceil(value / grain)
 
 

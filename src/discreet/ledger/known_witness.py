@@ -21,7 +21,7 @@ from discreet.ledger.store import Store
 ENVIRONMENT = "DISCREET_WITNESS"
 """Environment variable that names the witness of whichever ledger is opened without one being named."""
 
-_BETWEEN = "\0"
+_SEPARATOR = "\0"
 """Between the paths of a note: the only character that no path holds."""
 
 
@@ -51,12 +51,12 @@ def remembered(store: Store, connection: Connection) -> list[Path]:
 def remember(store: Store, connection: Connection, witness: Path, *, alone: bool) -> None:
     """Remember a witness in this user's state folder, where it can be written."""
     for note in _notes(store, connection):
-        before = _places(note)
-        places = [str(witness)] if alone else list(dict.fromkeys([*before, str(witness)]))
-        if places != before:
+        noted = _places(note)
+        places = [str(witness)] if alone else list(dict.fromkeys([*noted, str(witness)]))
+        if places != noted:
             with suppress(OSError, DiscreetError):  # a second memory: the ledger has the first
                 note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                write_whole(note, _BETWEEN.join(places))
+                write_whole(note, _SEPARATOR.join(places))
 
 
 def _notes(store: Store, connection: Connection) -> list[Path]:
@@ -69,5 +69,5 @@ def _notes(store: Store, connection: Connection) -> list[Path]:
 def _places(note: Path) -> list[str]:
     """Return the paths in a note, none where it cannot be read."""
     with suppress(OSError, ValueError):
-        return note.read_text(encoding="utf-8").split(_BETWEEN)
+        return note.read_text(encoding="utf-8").split(_SEPARATOR)
     return []

@@ -65,9 +65,9 @@ class Witnesses:
             self._tell_all(written)
         self._note(written, is_new=is_new)
 
-    def check(self, other: str | Path | None = None) -> None:
+    def check(self, other_witness: str | Path | None = None) -> None:
         """Check that the ledger holds all that its witnesses saw, or another one did."""
-        for witness in self._all if other is None else [Witness(other)]:
+        for witness in self._all if other_witness is None else [Witness(other_witness)]:
             self._refuse_lost(witness, witness.lines(self._chain_hashes))
 
     def check_newest(self, connection: Connection, last: int) -> None:

@@ -56,10 +56,7 @@ class Models:
         return np.bitwise_count(self.masks).astype(np.float64)
 
     def has(self, column: int) -> npt.NDArray[np.bool_]:
-        """Tell which models have a column.
-
-        Returns shape (n_models,).
-        """
+        """Tell which models have a column, of shape (n_models,)."""
         holds: npt.NDArray[np.bool_] = (self.masks >> np.uint64(column)) & np.uint64(1) == 1
         return holds
 
@@ -103,6 +100,7 @@ def picks(scores: Floats, scale: float, times: int, rng: Source) -> npt.NDArray[
 
 def laplace(rng: Source, *shape: int) -> Floats:
     """Return standard Laplace numbers."""
+    # Inverse of the distribution function: -sign(u) log(1 - |u|) for u uniform on (-1, 1)
     places = 2.0 * uniforms(rng, *shape) - 1.0
     return np.asarray(-np.sign(places) * np.log1p(-np.abs(places)))
 

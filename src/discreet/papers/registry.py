@@ -17,9 +17,9 @@ ALL = "all"
 
 def experiments(names: tuple[str, ...]) -> list[Experiment]:
     """Return experiments by name, each once, in the order of the papers."""
-    by_paper = {paper: _of(paper) for paper in PAPERS}
-    every = [entry for members in by_paper.values() for entry in members]
-    allowed = {ALL, *PAPERS, *(entry.study.name for entry in every)}
+    by_paper = {paper: _experiments_of(paper) for paper in PAPERS}
+    all_experiments = [entry for members in by_paper.values() for entry in members]
+    allowed = {ALL, *PAPERS, *(entry.study.name for entry in all_experiments)}
     wrong = [name for name in names if name not in allowed]
     if wrong:
         raise InvalidParameterError(
@@ -37,9 +37,9 @@ def experiments(names: tuple[str, ...]) -> list[Experiment]:
 
 def experiment(name: str) -> Experiment:
     """Return an experiment by its name."""
-    return next(entry for entry in _of(name.split("-", 1)[0]) if entry.study.name == name)
+    return next(entry for entry in _experiments_of(name.split("-", 1)[0]) if entry.study.name == name)
 
 
-def _of(paper: str) -> list[Experiment]:
+def _experiments_of(paper: str) -> list[Experiment]:
     modules = [importlib.import_module(f"discreet.papers.{name}") for name in PAPERS[paper]]
     return [entry for module in modules for entry in module.EXPERIMENTS]

@@ -61,16 +61,11 @@ def _largest(chances: Floats, shares: Floats) -> Floats:
 
 
 def votes(X: Floats, y: Floats, k: int, rng: Source) -> Integers:
-    """Return how many of about root n blocks name each column among the k of their own lasso.
-
-    When a row is replaced, none changes by more than 1.
-
-    Within a block columns and target are standardized. Of equal coefficients the first column is named.
+    """Return how many of about root n blocks name each column among the k of their own lasso, of shape (d,).
 
     Source: Kifer, Smith, Thakurta 2012, section 3; Swope et al. 2024, section 5.
-
-    Shapes: X (n, d), y (n,); returns (d,).
     """
+    # A replaced row changes one block, so no count by more than 1. Of equal coefficients the first column is named.
     n, counts = len(y), np.zeros(X.shape[1], dtype=np.int64)
     for rows in np.array_split(np.argsort(uniforms(rng, n)), round(math.sqrt(n))):
         sizes = np.abs(lasso(standardized(X[rows]), standardized(y[rows])))

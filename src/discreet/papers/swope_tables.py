@@ -140,18 +140,11 @@ def _over(values: Floats, centered: Floats, sizes: Floats) -> Floats:
 
 
 def lasso(X: Floats, y: Floats) -> Floats:
-    """Return the lasso's coefficients at the penalty of .1, exactly.
-
-    Minimizing half the mean squared residual plus .1 times the absolute coefficients.
-
-    By least angles: a step a column, O(n d) each. Descent along coordinates needs thousands of passes where rows are
-    fewer than ten, as in the blocks of two-stage selection.
-
-    Shapes: X (n, d), y (n,); returns (d,).
-    """
+    """Return the minimum of half the mean squared residual plus .1 times the absolute coefficients, of shape (d,)."""
     centered, target = X - X.mean(axis=0), y - y.mean()
     if not target.any():
         return np.zeros(X.shape[1])
+    # Least angles take a step a column, O(n d) each; coordinate descent takes thousands of passes over so few rows.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of equal columns one is dropped
         coef = lars_path(centered, target, alpha_min=PENALTY, method="lasso", return_path=False, copy_X=False)[2]

@@ -37,6 +37,7 @@ class GrowingSet:
             self._add(places[start : start + BLOCK])
 
     def _add(self, block: Integers) -> None:
+        # |row - point|^2 - |row|^2, which orders a row's points: whole numbers, so that ties are exact
         gaps = self._rows @ (-2.0 * self._points[block].T)
         gaps += self._lengths[block]
         least = gaps.min(axis=1)

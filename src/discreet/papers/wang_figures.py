@@ -112,10 +112,11 @@ EXPERIMENTS = (
                 "The paper's claims are that the error falls and then rises with the number of points, that a tenth "
                 "of the points or fewer is best at a small epsilon, and that the best is below the histogram. The "
                 "first two hold for a size that is fixed beforehand, at its whole privacy cost; its best is then "
-                "about level with the histogram. To the letter, where 60 sizes share the cost of the weights and the noise in "
-                "each is 60 times larger, the curve falls and rises too, but stays far above the histogram.",
+                "about level with the histogram. To the letter, where 60 sizes share the cost of the weights and the "
+                "noise in each is 60 times larger, the curve falls and rises too, but stays far above the histogram.",
                 "What is not known beforehand must be chosen, at a privacy cost. Charged honestly, the published "
-                "choice is about as bad as the public records alone. Discreet measures once, for all sizes, and chooses once.",
+                "choice is about as bad as the public records alone. Discreet measures once, for all sizes, and "
+                "chooses once.",
             ),
             (EXACT, BY_SIZE, CLAIMED, HONEST, ONE_SIZE, PUBLIC, NOTHING, HISTOGRAM, HYBRID, SUBSET),
             (),

@@ -101,6 +101,7 @@ def loss_at_delta(law: Floats, neighbor_law: Floats, delta: float) -> float:
     """Return the least epsilon, in nats, at which two laws are (epsilon, delta)-close, both ways."""
 
     def beyond(epsilon: float) -> float:
+        # The least delta at epsilon is sum max(P - e^epsilon Q, 0), the hockey-stick divergence.
         each = [np.maximum(a - np.exp(epsilon) * b, 0.0).sum() for a, b in ((law, neighbor_law), (neighbor_law, law))]
         return float(max(each)) - delta
 
@@ -111,6 +112,7 @@ def loss_of_normal(mu: float, delta: float) -> float:
     """Return the least epsilon of normal noise whose mean moves by mu standard deviations (Balle and Wang 2018)."""
 
     def beyond(epsilon: float) -> float:
+        # delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), Theorem 8
         above = float(ndtr(mu / 2 - epsilon / mu))
         return above - math.exp(epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))) - delta
 
@@ -118,14 +120,9 @@ def loss_of_normal(mu: float, delta: float) -> float:
 
 
 def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
-    """Return a bound of the p-value of counts under a law, by their relative entropy; rare outcomes together.
+    """Return a bound of the p-value of counts under a law, 0 for an impossible outcome; rare outcomes are pooled.
 
-    Zero where something came that cannot.
-
-    It holds for any number of draws, where the chi-square law does not: with x the relative entropy times the draws,
-    and k outcomes, the chance of so much is at most e^-x (e x / (k - 1))^(k - 1).
-
-    Source: Agrawal 2020, Theorem 1.2.
+    It holds for any number of draws, where the chi-square law does not (Agrawal 2020, Theorem 1.2).
     """
     n, chances = np.asarray(counts, dtype=np.float64), np.asarray(law, dtype=np.float64)
     chances = chances / chances.sum()
@@ -137,6 +134,7 @@ def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
     observed = np.append(n[usual], n[rare].sum())
     expected = np.append(chances[usual], chances[rare].sum()) * total
     x = float(observed @ np.log(np.where(observed > 0, observed, 1.0) / np.where(observed > 0, expected, 1.0)))
+    # With x = n KL(observed, expected) and k outcomes, P(more than x) <= e^-x (e x / (k - 1))^(k - 1).
     free = int((expected > 0).sum()) - 1
     return 1.0 if x <= free else math.exp(free - x + free * math.log(x / max(free, 1)))
 

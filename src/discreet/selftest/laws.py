@@ -28,6 +28,8 @@ def least_law(scores: npt.ArrayLike, scale: float, noise: str) -> Floats:
     ahead -= ahead.max()
     kinks = np.unique(ahead[ahead > -40.0])
     ends = np.unique(np.concatenate([np.linspace(-45.0, 45.0 + np.log(ahead.size), 400), kinks]))
+    # Integral over z of the density of one score times the chance that all others are beyond it; Gauss-Legendre between
+    # the kinks of the Laplace density, where it is smooth.
     half, middle = np.diff(ends)[:, None] / 2.0, (ends[:-1, None] + ends[1:, None]) / 2.0
     z = (middle + half * POINTS).ravel()[:, None] - ahead
     below = np.where(z < 0.0, np.exp(np.minimum(z, 0.0)) / 2.0, 1.0 - np.exp(-np.maximum(z, 0.0)) / 2.0)
@@ -76,6 +78,7 @@ def one_shot_law(
     ahead = np.asarray(scores, dtype=np.float64) / (scale or 2 * k * sensitivity / epsilon)
     x = np.linspace(ahead.min() - 12, ahead.max() + 45, 100_001)
     cdf = [np.exp(-np.exp(a - x)) if noise == "gumbel" else -np.expm1(-np.maximum(x - a, 0.0)) for a in ahead]
+    # P(y) = integral of P(all of y are above x) dP(the largest outside is below x), by the trapezoidal rule
     chances = {}
     for y in itertools.combinations(range(ahead.size), k):
         outside = np.prod([cdf[j] for j in range(ahead.size) if j not in y], axis=0)
@@ -109,6 +112,7 @@ def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
 def laplace_law(scale: float, reach: int) -> Floats:
     """Return the chances of discrete Laplace noise, from -reach to reach, the tails in the last ones."""
     k = np.abs(np.arange(-reach, reach + 1))
+    # P(k) = tanh(1 / 2s) e^(-|k| / s), and P(at least r) = e^(-r / s) / (1 + e^(-1 / s))
     law: Floats = np.tanh(0.5 / scale) * np.exp(-k / scale)
     law[0] = law[-1] = np.exp(-reach / scale) / (1.0 + np.exp(-1.0 / scale))
     return law

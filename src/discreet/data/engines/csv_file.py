@@ -80,26 +80,26 @@ class CsvTable(FileTable):
         from discreet.kernels.rows.csv_compiled import AT, RECORD, frame, state_at
 
         longest = min(max(MAX_RECORD, BYTES_A_COLUMN * len(self._header)), 2**30)
-        state, base, rest = state_at(self._first_row), self._first_row, b""
+        state, base, remainder = state_at(self._first_row), self._first_row, b""
         with self.path.open("rb") as file:
             file.seek(base)
             while True:
-                more = file.read(PIECE)
-                raw = rest + more
+                chunk = file.read(PIECE)
+                raw = remainder + chunk
                 data = np.frombuffer(raw, dtype=np.uint8)
                 starts = np.empty(raw.count(b"\n") + 1, dtype=np.int64)
                 ends = np.empty_like(starts)
-                n = frame(data, base, not more, ord(self._delimiter), longest, state, starts, ends)
+                n = frame(data, base, not chunk, ord(self._delimiter), longest, state, starts, ends)
                 if n:
                     yield data, starts[:n], ends[:n]
                 if state[AT] < base:
-                    base, rest = int(state[AT]), b""
+                    base, remainder = int(state[AT]), b""
                     file.seek(base)
-                elif more:
+                elif chunk:
                     # A carriage return at the end is not counted. Of what is too long nothing is kept but the byte
                     # that tells whether a quote begins a cell.
                     needed = state[RECORD] if state[AT] - state[RECORD] <= longest + 1 else state[AT] - 1
-                    rest, base = raw[needed - base :], int(needed)
+                    remainder, base = raw[needed - base :], int(needed)
                 else:
                     return
 

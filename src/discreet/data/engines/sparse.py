@@ -180,8 +180,8 @@ def _one_a_row(y: Any) -> Any:
 
 
 def _only_target(metadata: Metadata, names: Sequence[str] | None) -> str:
-    taken = set(names or ())
-    rest = [name for name in metadata.columns if name not in taken]
-    if len(rest) != 1:
+    in_x = set(names or ())
+    remaining = [name for name in metadata.columns if name not in in_x]
+    if len(remaining) != 1:
         raise MetadataError("The target must be a declared column that X does not have. Name it with target=NAME.")
-    return rest[0]
+    return remaining[0]

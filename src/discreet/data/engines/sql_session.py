@@ -60,18 +60,18 @@ class Address:
     @property
     def libpq(self) -> str:
         """What the library opens."""
-        behind = self._behind
+        after_user = self._after_user
         option_names = {name for name, _ in self._options()}
-        more = {name: value for name, value in DEFAULTS.items() if name not in option_names}
+        defaults = {name: value for name, value in DEFAULTS.items() if name not in option_names}
         if os.environ.get("PGCONNECT_TIMEOUT"):
-            more.pop("connect_timeout", None)
-        between = "?" if "?" not in behind else "" if behind.endswith(("?", "&")) else "&"
-        return f"postgresql://{self._user}{behind}{between}{urlencode(more)}"
+            defaults.pop("connect_timeout", None)
+        separator = "?" if "?" not in after_user else "" if after_user.endswith(("?", "&")) else "&"
+        return f"postgresql://{self._user}{after_user}{separator}{urlencode(defaults)}"
 
     @property
     def place(self) -> str:
         """Host and port, without user and password."""
-        hosts = unquote(re.split(r"[/?]", self._behind, maxsplit=1)[0]).lower()
+        hosts = unquote(re.split(r"[/?]", self._after_user, maxsplit=1)[0]).lower()
         options = dict(self._options())
         host = options.get("host") or options.get("hostaddr") or hosts
         port = options.get("port")
@@ -90,12 +90,12 @@ class Address:
         return match[0] if match else ""
 
     @property
-    def _behind(self) -> str:
+    def _after_user(self) -> str:
         """Host, port, database and options."""
         return self.url.partition("://")[2].removeprefix(self._user)
 
     def _options(self) -> list[tuple[str, str]]:
-        return parse_qsl(self._behind.partition("?")[2])
+        return parse_qsl(self._after_user.partition("?")[2])
 
 
 class Session:
