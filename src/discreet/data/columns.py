@@ -18,7 +18,7 @@ MAX_FEATURES = 2**31 - 1
 
 
 def _level_text(value: Any) -> Any:
-    """Levels are compared as text; YAML reads 1, true and 2.0 as other types."""
+    """Return a level as text, as levels are compared; YAML reads 1, true and 2.0 as other types."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -246,7 +246,7 @@ class Features(NumericColumn):
 
 
 def _glob_problem(pattern: str) -> str | None:
-    """What is wrong with a pattern, which the library would read as plain text."""
+    """Return what is wrong with a pattern, which the library would read as plain text."""
     if not pattern:
         return "it is empty"
     at = 0

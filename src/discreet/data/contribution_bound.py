@@ -91,7 +91,7 @@ class UnitRows:
         return cells[order], np.append(starts, len(codes)).astype(np.int64)
 
     def _codes(self) -> Integers:
-        """A number for each unit."""
+        """Return a number for each unit."""
         if not any(len(keys) for keys in self._keys):
             return np.empty(0, dtype=np.int64)
         keys = pa.concat_arrays(self._keys)

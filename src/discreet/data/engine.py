@@ -1,4 +1,4 @@
-"""What every engine does: stream the columns that were asked for, add up integers. Never the whole table in memory."""
+"""What every engine does: stream the requested columns, add up integers. Never the whole table in memory."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence

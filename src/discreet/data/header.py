@@ -73,13 +73,13 @@ def require_all(header: Sequence[tuple[str, str]], declared: Sequence[str]) -> N
 
 
 def _outer(kind: str) -> str:
-    """Leave out what is inside: labels of an enumeration may come from the rows."""
+    """Return a type without its arguments: labels of an enumeration may come from the rows."""
     outer = kind.partition("(")[0].partition("[")[0][:40]
     return f"{outer}[]" if kind.endswith("]") else outer
 
 
 def _nearly(name: str, names: Sequence[str]) -> str:
-    """Tell of a column spelled nearly the same, and of no other: without a header, the first row stands there."""
+    """Name a column spelled nearly the same, and no other: without a header, the first row stands there."""
     near = [other for other in names if other.strip().casefold() == name.strip().casefold()]
     return f", though {shown(near[0])} is" if near else ""
 

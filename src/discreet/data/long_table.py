@@ -142,7 +142,7 @@ class LongTable(Table):
             yield pa.RecordBatch.from_arrays([part[name] for name in columns], names=list(columns))
 
     def _dense(self, people: People, as_text: bool, features: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Each person's value of some features in their unit, cut to the bounds and on the grid."""
+        """Return each person's values of some features in their unit, clipped to the bounds and on the grid."""
         scales = Scales.of([self._features])
         keys = ValueKeys(people.size, None)
         for part in self._values(people, as_text, _finder(features, self.metadata), scales):
@@ -153,7 +153,7 @@ class LongTable(Table):
         return np.clip(cells / GRID * scales.half + scales.middle, scales.lower, scales.upper)
 
     def _as_text(self) -> bool:
-        """Whether identifiers must be compared as text: only a storage type decides."""
+        """Tell whether identifiers must be compared as text: only a storage type decides."""
         for table in (self.values, self.targets):
             for batch in table.batches((self._layout.row,)):
                 if not is_whole(batch.schema.field(0).type):
@@ -168,7 +168,7 @@ class LongTable(Table):
     def _values(
         self, people: People, as_text: bool, places: Callable[[pa.Array], Places], scales: Scales
     ) -> Iterator[tuple[Places, Places, Cells]]:
-        """Person, feature and integer of each value, looked up by two threads while the next ones are read."""
+        """Yield person, feature and integer of each value; two threads look them up while the next are read."""
 
         def look_up(batches: list[pa.RecordBatch]) -> tuple[Places, Places, Cells]:
             row, feature, value = (pa.chunked_array(parts).combine_chunks() for parts in zip(*batches, strict=True))
@@ -197,7 +197,7 @@ class LongTable(Table):
 
 
 def _finder(features: Sequence[str], metadata: Metadata) -> Callable[[pa.Array], Places]:
-    """What finds the features of a design by the cells of a long table's column."""
+    """Return a function from the cells of a long table's column to the features of a design."""
     if metadata.features is None or metadata.features.names is not None:
         names = pa.array(features, pa.large_string())
         return lambda cells: places_in(keys_of(cells, as_text=True), names)
@@ -210,7 +210,7 @@ def _finder(features: Sequence[str], metadata: Metadata) -> Callable[[pa.Array],
 
 
 def _codes(cells: pa.Array, count: int) -> Places:
-    """Whole numbers from 0 to before the count; -1 for any other cell."""
+    """Return whole numbers in [0, count), -1 for any other cell."""
     values = numbers(cells)
     is_code = (values >= 0) & (values < count) & (values == np.floor(values))
     codes: Places = np.where(is_code, values, -1.0).astype(np.int32)

@@ -50,7 +50,7 @@ class People:
 
     @cached_property
     def _by_number(self) -> tuple[int, Places] | None:
-        """The least identifier and the place of each from there on, where they lie close together."""
+        """Return the least identifier and the place of each from there on, where they lie close together."""
         if not pa.types.is_integer(self.keys.type) or not self.size:
             return None
         numbers = self.keys.to_numpy()
@@ -101,7 +101,7 @@ def one_row_each(batches: Iterable[pa.RecordBatch], as_text: bool) -> tuple[Peop
 
 
 def _sorted(rows: pa.Table, kind: pa.DataType) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
-    """Rows with a key, by it and then by all other columns, and which of them are the first of their key."""
+    """Return rows sorted by key, then by all other columns, and which of them are the first of their key."""
     keyed = rows.filter(pc.is_valid(rows["key"]))
     keyed = keyed.sort_by([(name, "ascending") for name in keyed.column_names])
     key = _whole(keyed["key"], kind)

@@ -186,7 +186,7 @@ class PublicRecords:
 
 
 def _decoded(read: pa.Table) -> pa.Table:
-    """Text as text, however it is stored: what is coded has no order."""
+    """Return text as text, however it is stored: dictionary codes have no order."""
     kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in read.schema.types]
     return read.cast(pa.schema(list(zip(read.column_names, kinds, strict=True))))
 
@@ -208,7 +208,7 @@ def _check_names(metadata: Metadata, target: str, names: tuple[str, ...]) -> Non
 def _complete(
     read: pa.Table, metadata: Metadata, columns: tuple[str, ...]
 ) -> tuple[npt.NDArray[np.bool_], dict[str, tuple[float, float]]]:
-    """Which records have all cells, and the ranges of the numeric columns among them."""
+    """Return which records have all cells, and the ranges of their numeric columns."""
     complete, values = np.ones(read.num_rows, dtype=np.bool_), {}
     for name in columns:
         column = metadata.columns[name]
@@ -221,7 +221,7 @@ def _complete(
 
 
 def _declared(values: Floats, column: NumericColumn) -> Floats:
-    """Cells as the row map sees them: cut at declared bounds, missing ones replaced where a value is declared."""
+    """Return cells as the row map sees them: clipped at declared bounds, missing ones replaced where declared."""
     if column.is_declared:
         lower, upper = column.lower or 0.0, column.upper or 0.0
         outside = (values < lower) | (values > upper)
@@ -233,7 +233,7 @@ def _declared(values: Floats, column: NumericColumn) -> Floats:
 
 
 def _within(values: Floats, column: NumericColumn, name: str) -> Floats:
-    """Refuse a column all of whose numbers lie beyond the declared bounds: cut, they would tell nothing."""
+    """Refuse a column all of whose numbers lie beyond the declared bounds: clipped, they would say nothing."""
     present = values[~np.isnan(values)]
     if len(present) and np.abs(present).max() > MAX_BOUND and not column.is_declared:
         raise MetadataError(
@@ -249,7 +249,7 @@ def _within(values: Floats, column: NumericColumn, name: str) -> Floats:
 
 
 def _as_encoded(read: pa.Table, metadata: Metadata) -> pa.Table:
-    """Records as the row map sees them, so that other software that weights them finds the same."""
+    """Return records as the row map sees them, so that other software that weights them gets the same."""
     for place, name in enumerate(read.column_names):
         column, values = metadata.columns[name], read.column(place)
         if isinstance(column, NumericColumn):

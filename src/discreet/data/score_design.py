@@ -175,7 +175,7 @@ class ScoreDesign:
         return np.asarray(cells[level_codes(values, response)], dtype=np.int16)
 
     def _numbers(self, response: CategoryColumn) -> Floats:
-        """The number of each level; the last one is that of no level, at place -1."""
+        """Return the number of each level; the last one, at place -1, is that of no level."""
         levels = response.levels or ()
         if self.level is not None:
             return np.array([1.0 if name == self.level else -1.0 for name in levels] + [-1.0])

@@ -149,7 +149,7 @@ def _head(dataset: str, unit: str, neighboring: NeighboringRelation, n_rows: int
 
 
 def _declared(used: Sequence[tuple[str, str]]) -> str:
-    """One line a column; more numbers of one kind than anybody would read are declared at once."""
+    """Return a line a column; more numbers of one kind than anybody would read are declared at once."""
     numbers = Counter(kind for _, storage in used if (kind := _kind("-", storage)) in ("integer", "real"))
     kind, count = max(numbers.items(), key=lambda item: item[1], default=("", 0))
     if count <= MANY:

@@ -35,7 +35,7 @@ def unit_keys(values: pa.Array) -> pa.Array:
 
 
 def _decimal_keys(text: pa.Array) -> pa.Array:
-    """All digits, without zeros at the end: the same text for one number of any scale."""
+    """Return all digits without zeros at the end: the same text for one number of any scale."""
     powers = pc.fill_null(pc.match_substring(text, "E"), False)
     if pc.any(powers).as_py():
         written = [format(Decimal(number), "f") for number in text.filter(powers).to_pylist()]
@@ -66,7 +66,7 @@ def parts_of(keys: pa.Array, n_parts: int) -> npt.NDArray[np.int64]:
 
 
 def _hashed(text: pa.Array) -> npt.NDArray[np.uint64]:
-    """A sum over the bytes of each text, every one mixed with its place."""
+    """Return a sum over the bytes of each text, every one mixed with its place."""
     _, offsets, data = text.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64, count=len(text) + 1 + text.offset)[text.offset :]
     letters = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if len(data or b"") else np.empty(0, np.uint8)

@@ -1,4 +1,4 @@
-"""Does the ledger fit itself? The chain's hashes, then everything that its entries add up to."""
+"""The audit of a ledger: the chain's hashes, then everything that its entries add up to."""
 
 import json
 from collections.abc import Iterable

@@ -82,7 +82,7 @@ def _charge(steps: Mapping[str, Line]) -> Charge:
 
 
 def _failure(event: dict[str, Any]) -> Fraction:
-    """Probability of failure in an event as a release shows it."""
+    """Return the probability of failure of an event, as a release shows it."""
     if event.get("type") == "FailureEvent":
         return exact(event["delta"], "delta")
     return sum((_failure(part) for part in event.get("events", ())), Fraction(0))

@@ -36,7 +36,7 @@ def _is_lost(charge: Charge, state: str | None) -> bool:
 
 
 def _caps(lines: Iterable[Line]) -> Caps:
-    """The newest of each data set and project."""
+    """Return the newest cap or allotment of each data set and project."""
     grants = [line for line in lines if line.kind in ("grant", "allot")]
     return {(line.dataset, line.project): {name: getattr(line, name) for name in AMOUNTS} for line in grants}
 

@@ -1,4 +1,4 @@
-"""What the ledger tells of itself, as values."""
+"""What the ledger holds, as values."""
 
 from dataclasses import dataclass
 from decimal import Decimal

@@ -170,7 +170,7 @@ def _raise(store: Store, sums: Account | Allotment, cost: Amounts) -> str:
 
 
 def _room(limit: Account | Allotment | None, cost: Amounts, cap: Amounts | None) -> tuple[str, str]:
-    """Epsilon and delta of a cap that holds what was lost: the newest that was lost as well, or the sum."""
+    """Return epsilon and delta of a cap that holds what was lost: the newest lost cap, or the sum."""
     lost_cap = numbers(dict.fromkeys(AMOUNTS) if cap is None else cap)
     if accounting_of(cost) is Accounting.ZCDP:
         is_enough = cap is not None and (limit is None or lost_cap["epsilon"] > limit.epsilon_cap)

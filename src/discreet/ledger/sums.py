@@ -42,7 +42,7 @@ def _names(table: Table, dataset: str, project: str) -> tuple[ColumnElement[bool
 
 
 def _differing(connection: Connection, row: RowMapping, is_entry: ColumnElement[bool], kind: str) -> list[str]:
-    """Names of the columns that are not what the entries say: the newest cap, and the sum of all charges."""
+    """Return the columns that differ from the entries: from the newest cap, and from the sum of all charges."""
     caps = connection.execute(select(entries).where(is_entry, entries.c.kind == kind)).mappings().all()
     if not caps:
         return [f"{kind} entry"]

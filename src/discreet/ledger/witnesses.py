@@ -115,7 +115,7 @@ class Witnesses:
                 known_witness.remember(self._store, connection, written.path, alone=is_new)
 
     def _saw_nothing(self, written: Witness) -> bool:
-        """A new ledger may have a new witness, unless it has it from elsewhere than its caller."""
+        """Tell whether a witness is empty though the ledger has entries, or was not named by the caller."""
         with self._store.read() as connection:
             last, _ = chain.read_head(connection)
         return not written.holds_lines() and (last > 0 or not self._is_given)

@@ -135,7 +135,7 @@ def algorithm_1(work: Work, coef: tuple[float, ...]) -> list[Row]:
 
 
 def _scored(X: Floats, y: Floats) -> tuple[Floats, Floats, float]:
-    """Residuals by R of all models, with the target as it is and clipped, and its largest absolute value."""
+    """Return residuals by R of all models, with the target as it is and clipped, and its largest absolute value."""
     largest = float(np.abs(y).max())
     raw = np.array([Models.of(X, y).residuals(radius) for radius in RADII])
     if largest <= BOUND:

@@ -56,7 +56,7 @@ class Printed:
 
 
 def _largest(chances: Floats, shares: Floats) -> Floats:
-    """The largest of m exponential numbers, from one uniform number and 1 / m."""
+    """Return the largest of m exponential numbers, from one uniform number and 1 / m."""
     return -np.log(-np.expm1(np.log(chances) * shares))
 
 

@@ -134,7 +134,7 @@ def standardized(values: Floats) -> Floats:
 
 
 def _over(values: Floats, centered: Floats, sizes: Floats) -> Floats:
-    """Columns over their sizes; what is left of a constant is rounding."""
+    """Return columns over their sizes; of a constant, rounding alone remains."""
     varies = sizes > 1e-12 * np.abs(values).max(axis=0)
     return np.asarray(np.where(varies, centered, 0.0) / np.where(varies, sizes, 1.0))
 

@@ -139,7 +139,7 @@ class Algorithm:
         return curve, curve.choose(self.parts.criterion * claimed, rng)
 
     def _curve(self, order: Fraction | None, weights: Fraction | None, of_ties: bool, rng: Source) -> Curve:
-        """With noise for these parts of epsilon; none for None."""
+        """Return the curve with noise for these parts of epsilon, without noise for None."""
         ranked = np.argsort(-_noisy(self._all.counts(of_ties), order, rng), kind="stable")
         growing, before = GrowingSet(self._rows, self._cells), 0
         coefficients, errors = [], []

@@ -41,7 +41,7 @@ def figure_6(work: Work) -> list[Row]:
 
 
 def _errors(work: Work, p: int) -> list[Row]:
-    """Of new tables in every repeat, the same for all parts."""
+    """Return errors on new tables in every repeat, the same for all parts."""
     numbers = range(work.repeats)
     return averaged(chain.from_iterable(drawn(work, i, simulated(p, i), PROTOCOLS[p]) for i in numbers))
 

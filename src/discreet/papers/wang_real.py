@@ -64,7 +64,7 @@ def example(work: Work) -> list[Row]:
 
 
 def _errors(work: Work, pair: Pair, protocol: Protocol) -> list[Row]:
-    """Of one pair of tables: only noise is drawn anew."""
+    """Return errors on one pair of tables: only noise is drawn anew."""
     repeats = 1 if work.part in WITHOUT_NOISE else work.repeats
     return averaged(chain.from_iterable(drawn(work, i, pair, protocol) for i in range(repeats)))
 

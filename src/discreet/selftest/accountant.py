@@ -31,7 +31,7 @@ def _accounting(_: str, epsilon: float, effort: int) -> list[Evidence]:
 
 
 def _choices(noise: str, epsilon: float) -> list[tuple[Floats, Floats]]:
-    """Laws of choices on neighbors: of two or five candidates, the first moves by the whole range, from any lead."""
+    """Return laws of choices on neighbors: of two or five candidates, the first moves by the whole range."""
     pairs = []
     for rivals, lead in itertools.product((1, 4), np.linspace(-2.0, 2.0, 9)):
         rest = [0.0] * rivals
@@ -41,13 +41,13 @@ def _choices(noise: str, epsilon: float) -> list[tuple[Floats, Floats]]:
 
 
 def _sums(epsilon: float) -> tuple[Floats, Floats]:
-    """Discrete Laplace noise on a count and on the next one, the tails cut where nothing is left."""
+    """Return laws of discrete Laplace noise on a count and on the next one, without the empty tails."""
     law = laws.laplace_law(1.0 / epsilon, math.ceil(40.0 / epsilon))[1:-1]
     return law[:-1], law[1:]
 
 
 def _of_rho(case: str, event: Event, pairs: list[tuple[Floats, Floats]]) -> Evidence:
-    """Rho must bound each Renyi divergence over its order."""
+    """Compare rho with each Renyi divergence over its order, which it must bound."""
     rho = float(rho_of(event)[0])
     shown = max(_divergence(law, other, order) / order for law, other in pairs for order in ORDERS)
     return Evidence(shown=shown, how="law", n_draws=0, **_about(f"{case}, as rho", rho))
@@ -60,7 +60,7 @@ def _divergence(law: Floats, other: Floats, order: float) -> float:
 
 
 def _of_gaussians(epsilon: float) -> Evidence:
-    """Several releases with Gaussian noise: what is promised for all of them, and their exact loss together."""
+    """Compare the guarantee of several releases with Gaussian noise with their exact loss together."""
     rho = Fraction(epsilon) ** 2 / 40
     event = ComposedEvent((GaussianEvent(rho, Fraction(0)),) * ROUNDS)
     promised = guarantee_of(event, NeighboringRelation.REPLACE_ONE, DELTA)

@@ -74,7 +74,7 @@ def _function(where: str) -> types.FunctionType:
 
 
 def _recompiled(function: types.FunctionType, source: str) -> types.CodeType:
-    """The code of a function's new source, under the line numbers and the names that it had."""
+    """Return the code of a function's new source, under its old line numbers and names."""
     module = compile("from __future__ import annotations\n" + source, function.__code__.co_filename, "exec")
     original = function.__code__
     for code in module.co_consts:

@@ -49,7 +49,7 @@ def by_decisions(
 
 
 def _turn(decide: Decide, words: list[float], low: float, high: float) -> float:
-    """The gap from which on the second candidate is not chosen any more."""
+    """Return the gap from which on the second candidate is not chosen any more."""
     for _ in range(STEPS):
         middle = (low + high) / 2.0
         low, high = (middle, high) if decide(middle, Tape(words)) else (low, middle)

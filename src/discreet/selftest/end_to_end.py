@@ -46,7 +46,7 @@ def _of_sums(relation: str, epsilon: float, delta: float, n: int) -> Evidence:
 
 
 def _noise(table: object, rows: Floats, epsilon: float, delta: float) -> Floats:
-    """What a release adds to the exact sums, in its printed standard deviations."""
+    """Return what a release adds to the exact sums, in its printed standard deviations."""
     record = dc.LinearRegression(epsilon, delta=delta).fit(table, target="y").release_.moments
     cells = np.rint(np.column_stack([np.ones(len(rows)), rows]) * GRID)
     products = cells.T @ cells

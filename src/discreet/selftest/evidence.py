@@ -1,4 +1,4 @@
-"""What a check found, and by which rule it fails."""
+"""The evidence of a check, and by which rule it fails."""
 
 import math
 from dataclasses import dataclass, replace

@@ -234,7 +234,7 @@ def gaussian_sums(epsilon: float, effort: int) -> Evidence:
 
 
 def _misfit_of_whole(noise: Any, law: Floats) -> float:
-    """In cells of about equal chance: their number must be small beside that of the draws."""
+    """Return the p-value of whole numbers, in cells of about equal chance, few beside the draws."""
     reach, below = len(law) // 2, np.cumsum(law)
     edges = np.unique(np.searchsorted(below, np.linspace(0.0, 1.0, 41)[1:-1]))
     chances = np.diff(np.concatenate([[0.0], below[edges], [1.0]]))

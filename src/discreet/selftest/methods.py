@@ -94,7 +94,7 @@ class Case:
 
     @staticmethod
     def _of_part(parts: Sequence[Any], case: str, facts: dict[str, Any]) -> Evidence:
-        """The pair that a charged part tells most of."""
+        """Return the evidence of the pair with the largest privacy loss in a charged part."""
         unit = ", as rho" if parts[0].kind == "gaussian" else ""
         words = f"{case}: {parts[0].kind}{unit}"
         return Evidence(case=words, epsilon=parts[0].charge, shown=max(part.cost for part in parts), **facts)
@@ -112,7 +112,7 @@ def _absolute_products(X: Any, y: Any) -> Any:
 
 @cache
 def _open_records() -> PublicRecords:
-    """Records at the corners, most of them on a line that private rows may leave."""
+    """Return records at the corners, most of them on a line that private rows may leave."""
     corners = [(1.0, 1.0, 1.0)] * 5 + [(-1.0, -1.0, -1.0)] * 5
     corners += [(1.0, 1.0, -1.0), (-1.0, -1.0, 1.0), (1.0, -1.0, 0.0), (-1.0, 1.0, 0.0)]
     rows = pa.table({name: [row[at] for row in corners] for at, name in enumerate(("x1", "x2", "y"))})
@@ -128,7 +128,7 @@ CORNERS = list(itertools.product((1.0, -1.0), repeat=3))
 
 
 def _between(rows: Sequence[Row], base: Sequence[Row] = (), **more: Any) -> list[Pair]:
-    """Each row becomes each other one."""
+    """Return pairs in which each row becomes each other one."""
     return [Pair(base, old, new, **more) for old, new in itertools.permutations(rows, 2)]
 
 
@@ -178,7 +178,7 @@ SURE = 1e-3
 
 
 def _at_the_tail(where: str) -> float:
-    """All noise of the published sum of squares that comes more often than delta."""
+    """Return as much noise of the published sum of squares as comes more often than delta, and none elsewhere."""
     return 0.9999 * math.log(1.0 / (2.0 * SURE)) if where == "sum_of_squares" else 0.0
 
 

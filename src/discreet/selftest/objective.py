@@ -59,7 +59,7 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
 
 
 def _charges(event: ComposedEvent) -> tuple[float, float]:
-    """Of the minimizer, and of the noise on the output."""
+    """Return the charges for the minimizer, and for the noise on the output."""
     kinds = (ObjectivePerturbationEvent, LaplaceEvent)
     epsilons = [sum((each.epsilon for each in event.events if isinstance(each, kind)), Fraction(0)) for kind in kinds]
     return float(epsilons[0]), float(epsilons[1])

@@ -105,7 +105,7 @@ def _choice(run: _Run, blocks: Iterable[Any], range_sensitivity: Any, epsilon: A
 
 
 def _top_k(run: _Run, scores: Any, k: int, epsilon: Any, sensitivity: Any, **_: Any) -> Any:
-    """Each score moves by the sensitivity at most, up or down."""
+    """Record a top-k selection; each score moves by the sensitivity at most, up or down."""
     values = np.asarray(scores)
     best, scale = np.sort(np.argsort(-values, kind="stable")[:k]), 2.0 * float(sensitivity) / float(epsilon)
     return run.reach("selection", scale, values.tolist(), lambda: best, float(epsilon)).copy()
@@ -247,14 +247,14 @@ def replayed(
 
 
 def _parts(kind: str, costs: list[float], charges: list[float]) -> list[Part]:
-    """Call by call where each has a charge of its own, else together."""
+    """Return the parts call by call where each has a charge of its own, else together."""
     if len(costs) != len(charges):
         return [Part(kind, sum(costs), sum(charges))]
     return [Part(kind, cost, charge) for cost, charge in zip(costs, charges, strict=True)]
 
 
 def _by_kind(parts: Iterable[tuple[str, float]]) -> list[tuple[str, list[float]]]:
-    """Parts of one kind that follow each other stand together."""
+    """Group parts of one kind that follow each other."""
     groups = itertools.groupby(parts, key=lambda part: part[0])
     return [(kind, [amount for _, amount in group]) for kind, group in groups]
 

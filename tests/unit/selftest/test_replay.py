@@ -58,4 +58,4 @@ def test_more_epsilon_than_is_charged_is_told():
         "",
     )
     with broken(handed):
-        assert "handed an epsilon" in replay("sis", Pair((), PAIR.old, PAIR.old), n_features_to_select=1).fault
+        assert "get an epsilon" in replay("sis", Pair((), PAIR.old, PAIR.old), n_features_to_select=1).fault

@@ -120,14 +120,14 @@ class CsvTable(FileTable):
 
 
 def _lines(first: str, file: BinaryIO) -> Iterator[str]:
-    """The header's lines, as many as it has, and in no case the whole file."""
+    """Return the header's lines, and in no case the whole file."""
     yield first
     while file.tell() < MAX_HEADER and (line := file.readline(MAX_HEADER)):
         yield line.decode("utf-8", "surrogateescape")
 
 
 def _cells(records: Records, delimiter: int, places: Places, n_wanted: int) -> pa.StringArray:
-    """All cells of one column, then those of the next; not yet checked to be text."""
+    """Return all cells of one column, then those of the next; not yet checked to be text."""
     from discreet.kernels.rows.csv_compiled import copy_cells, find_cells
 
     data, starts, ends = records

@@ -97,7 +97,7 @@ class FileTable(Table):
 
     @abstractmethod
     def _read_header(self) -> list[tuple[str, str]]:
-        """Names and storage types, without reading a row."""
+        """Return names and storage types, without reading a row."""
 
     def unreadable(self, kind: str) -> DataMismatchError:
         """Return the error of a file that is not what its ending says.

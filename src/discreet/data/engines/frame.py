@@ -81,7 +81,7 @@ class FrameTable(Table):
             )
 
     def _arrays(self, columns: Sequence[str]) -> list[Any]:
-        """Whole columns: numbers all at once, as there may be thousands."""
+        """Return whole columns: numbers all at once, as there may be thousands."""
         numeric = [name for name in columns if name in self._numeric] if len(columns) > MANY_COLUMNS else []
         converted: dict[str, Any] = {}
         with suppress(Exception):

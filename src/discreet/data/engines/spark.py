@@ -146,7 +146,7 @@ class SparkTable(Table):
                 yield from reader
 
     def _streamed(self, row_pass: RowPass, steps: tuple[worker.Step, worker.Step]) -> Iterator[bytes]:
-        """Rows that come to the driver, of one partition after the other."""
+        """Yield rows that come to the driver, one partition after the other."""
         jobs = Jobs(self._spark)
         rows = jobs.wait(lambda: self._stepped(row_pass, steps, worker.CELLS).toLocalIterator())
         try:
@@ -156,7 +156,7 @@ class SparkTable(Table):
             jobs.cancel()
 
     def _stepped(self, row_pass: RowPass, steps: tuple[worker.Step, worker.Step], schema: str) -> Any:
-        """The plan of a pass: the first step where there is no contribution bound, else the second, on whole units."""
+        """Return the plan of a pass: the first step without a contribution bound, else the second, on whole units."""
         sent, rows = _pickled(row_pass), self._chosen(row_pass.columns)
         if row_pass.contribution_bound is None:
             return rows.mapInArrow(partial(worker.guarded, steps[0], sent), schema)
@@ -167,7 +167,7 @@ class SparkTable(Table):
         return units.mapInArrow(partial(worker.guarded, steps[1], sent), schema)
 
     def _chosen(self, columns: Sequence[str]) -> Any:
-        """Columns by place: to Spark, names that differ in case alone are one name, and a dot parts a name."""
+        """Select columns by place: Spark takes names that differ in case alone as one, and parts names at dots."""
         places = [self._places[name] for name in columns]
         frame = self._frame.toDF(*(f"c{place}" for place in range(len(self._header))))
         return frame.select(*(f"c{place}" for place in places))
@@ -199,7 +199,7 @@ def _pickled(row_pass: RowPass) -> bytes:
 
 
 def _whole(start: Integers, totals: dict[int, ExactSum]) -> Integers:
-    """The sum from its pieces."""
+    """Return the sum from its pieces."""
     flat = start.reshape(-1).copy()
     for place, total in totals.items():
         at = place * worker.PIECE
@@ -208,7 +208,7 @@ def _whole(start: Integers, totals: dict[int, ExactSum]) -> Integers:
 
 
 def _kind(name: str, text: str) -> str:
-    """Storage type in the words that files use."""
+    """Return the storage type in the words that files use."""
     return _WORDS.get(name, text.upper()[:40])
 
 

@@ -1,4 +1,4 @@
-"""The session of Spark that reads an address, and what its complaints become."""
+"""The session of Spark that reads an address, and what becomes of its errors."""
 
 import atexit
 import itertools
@@ -116,7 +116,7 @@ def session() -> Any:
 
 
 def _started() -> Any:
-    """A session of our own."""
+    """Start a session."""
     from pyspark.sql import SparkSession
 
     if "SPARK_REMOTE" in os.environ or os.environ.get("SPARK_API_MODE") == "connect":
@@ -131,7 +131,7 @@ def _started() -> Any:
 
 @contextmanager
 def _no_terminal() -> Iterator[None]:
-    """A server that Spark Connect starts on this machine would write to our terminal to its end."""
+    """Keep a server that Spark Connect starts on this machine from writing to the terminal."""
     copies = [os.dup(number) for number in (1, 2)]
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
@@ -146,7 +146,7 @@ def _no_terminal() -> Iterator[None]:
 
 
 def _start_java() -> None:
-    """Start Spark's process without a terminal: it and its workers have nothing to say that may be shown."""
+    """Start Spark's process without a terminal: its output and its workers' may show private values."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -197,6 +197,6 @@ def check_workers(spark: Any) -> None:
 
 
 def _key_of(spark: Any) -> str:
-    """What tells the sessions of this process apart."""
+    """Return what identifies a session within this process."""
     context = getattr(spark, "_sc", None)
     return str(context.applicationId) if context is not None else str(getattr(spark, "session_id", id(spark)))

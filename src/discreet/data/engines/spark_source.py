@@ -95,7 +95,7 @@ def _check_folder(spark: Any, path: str) -> None:
 
 
 def _on_this_machine(spark: Any, path: str) -> str | None:
-    """The path for this process; nothing where it is in another store."""
+    """Return the path for this process, or None where it is in another store."""
     scheme = _STORE.match(path)
     if scheme is not None:
         is_here = scheme[1].lower() == "file"
@@ -107,7 +107,7 @@ def _on_this_machine(spark: Any, path: str) -> str | None:
 
 
 def _has_java(spark: Any) -> bool:
-    """Whether this process speaks with Spark's own, which Spark Connect does not."""
+    """Tell whether this process shares a JVM with Spark, as it does not with Spark Connect."""
     return hasattr(spark, "_jsparkSession")
 
 
@@ -116,13 +116,13 @@ def _hadoop(spark: Any) -> Any:
 
 
 def _below_here(root: str) -> Iterator[tuple[str, Any]]:
-    """Everything in a folder, by its path there, with what tells files apart; of a link, nothing does."""
+    """Yield the relative path of everything in a folder with its identity, None for a link."""
     for path, _, identity in below(Path(root)):
         yield os.path.relpath(path, root), identity
 
 
 def _below_elsewhere(spark: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Files of a folder in another store, which has no links."""
+    """Yield the files of a folder in another store, which has no links."""
     root = spark._jvm.org.apache.hadoop.fs.Path(path)
     store = root.getFileSystem(_hadoop(spark))
     whole = store.makeQualified(root).toString() + "/"
@@ -134,7 +134,7 @@ def _below_elsewhere(spark: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _marked(root: str) -> bool:
-    """Whether a folder is in that of a table of another format, such as its folder of data."""
+    """Tell whether a folder is within a table of another format, such as its folder of data."""
     above = PurePosixPath(os.path.realpath(root)).parents
     return any(glob.glob(f"{glob.escape(str(folder))}/{mark}") for folder in above for mark in MARKS)
 
@@ -159,7 +159,7 @@ def _other_format() -> InvalidParameterError:
 
 
 def _is_data(name: str) -> bool:
-    """Whether a file is data; refuse one that is data to Spark alone."""
+    """Tell whether a file is data; refuse one that is data to Spark alone."""
     path = PurePosixPath(name)
     if path.suffix.lower() not in PARQUET_SUFFIXES or path.name.startswith(("_", ".")):
         return False
@@ -180,7 +180,7 @@ def _check_number(n_files: int) -> None:
 
 
 def _check_schemas(reader: Any, frame: Any, files: list[str]) -> None:
-    """Compare what the footers say: Spark would refuse other types in mid-pass, and fill up other columns."""
+    """Compare the footers' schemas: Spark would refuse other types in mid-pass, and fill up other columns."""
     _check_number(len(files))
     if len(files) < 2:
         return

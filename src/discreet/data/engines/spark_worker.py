@@ -51,7 +51,7 @@ def guarded(step: Step, sent: bytes, batches: Iterator[pa.RecordBatch]) -> Itera
 
 @lru_cache(maxsize=2)
 def _received(sent: bytes) -> RowPass:
-    """The pass, once for all partitions of a worker: what it learns of public points serves the next."""
+    """Return the pass, once for all partitions of a worker: what it caches of public points serves the next."""
     from pyspark import cloudpickle
 
     row_pass: RowPass = cloudpickle.loads(sent)
@@ -159,13 +159,13 @@ def _block(cells: Cells) -> pa.RecordBatch:
 
 
 def _named(batches: Batches, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The same rows under the table's own names: on the way they had others, which no storage takes amiss."""
+    """Return the same rows under the table's own names; on the way they have names that every storage accepts."""
     for batch in batches:
         yield pa.RecordBatch.from_arrays(batch.columns, names=list(names))
 
 
 def _whole_units(n_columns: int, batches: Batches) -> Iterator[UnitRows]:
-    """Rows of some units after the other, as many as may be held; all of a unit at once."""
+    """Yield rows of some units after the other, as many as fit in memory, all of a unit at once."""
     rows, size, last = UnitRows(n_columns), 0, None
     for batch in batches:
         keys, cells = _narrow(batch.column(0)), _cells_of(batch.column(1), n_columns)
@@ -186,14 +186,14 @@ def _whole_units(n_columns: int, batches: Batches) -> Iterator[UnitRows]:
 
 
 def _check_order(keys: pa.Array, last: pa.Scalar | None) -> None:
-    """Whoever is seen again after others would keep more rows than allowed: a plan that lost its sort is refused."""
+    """Refuse a plan that lost its sort: a unit in two places would keep more rows than its contribution bound."""
     is_sorted = pc.all(pc.less_equal(keys.slice(0, len(keys) - 1), keys.slice(1))).as_py()
     if is_sorted is False or (last is not None and pc.less(keys[0], last).as_py()):
         raise ValueError(FAILED)
 
 
 def _cells_of(rows: pa.Array, n_columns: int) -> Cells:
-    """Rows from their bytes, which lie side by side."""
+    """Return rows from their bytes, which lie side by side."""
     rows = _narrow(rows)
     ends = np.frombuffer(rows.buffers()[1], dtype=np.int32)[rows.offset : rows.offset + len(rows) + 1]
     cells = np.frombuffer(rows.buffers()[2], dtype=np.int16, count=(ends[-1] - ends[0]) // 2, offset=int(ends[0]))
@@ -201,7 +201,7 @@ def _cells_of(rows: pa.Array, n_columns: int) -> Cells:
 
 
 def _narrow(cells: pa.Array) -> pa.Array:
-    """Bytes with ends of 32 bits, as they were sent: a session may hand them on with ends of 64."""
+    """Return bytes with offsets of 32 bits, as they were sent: a session may return them with offsets of 64."""
     return cells if pa.types.is_integer(cells.type) else cells.cast(pa.binary())
 
 

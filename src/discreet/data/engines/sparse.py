@@ -139,7 +139,7 @@ class SparseTable(Table):
         return design.responses(self._response).astype(np.int64)
 
     def _places(self, features: Sequence[str]) -> Integers | None:
-        """Place of each of X's columns among the features, -1 for none; None where they are the same."""
+        """Return the place of each of X's columns among the features, -1 for none; None where they are the same."""
         if features is self._names or features == self._names:
             return None
         place = {name: i for i, name in enumerate(features)}
@@ -147,7 +147,7 @@ class SparseTable(Table):
 
 
 def _stored(matrix: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
-    """Row, column and value of a block of stored cells after the other."""
+    """Yield row, column and value of the stored cells, a block after the other."""
     by_row = matrix.format == "csr"
     for start in range(0, len(matrix.data), BLOCK_VALUES):
         stop = min(start + BLOCK_VALUES, len(matrix.data))
@@ -162,7 +162,7 @@ def _stored(matrix: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
 
 
 def _canonical(X: Any) -> Any:
-    """A copy of rows or columns with each cell once: what X says of itself may be out of date."""
+    """Return a copy of rows or columns with each cell once: the flags that X holds may be out of date."""
     compressed = X if X.format in ("csr", "csc") else X.tocsr()
     canonical = type(compressed)(
         (compressed.data, compressed.indices, compressed.indptr), shape=compressed.shape, copy=True

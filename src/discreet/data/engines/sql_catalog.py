@@ -153,7 +153,7 @@ def _chosen(requested: str | None, candidates: list[tuple[str, str, str, int]]) 
 
 
 def _column(name: str, typtype: str, typname: str, is_builtin: bool, shown: str) -> Column:
-    """A column as it is read: every cell means what it would mean in a file, and nobody's function is called."""
+    """Return how a column is read: cells mean the same as in a file, and no function of a user is called."""
     place = quoted(name)
     if typtype == "e":  # its owner may have made a cast to text, and a domain must become the type itself
         return Column(name, "ENUM", _as_text(f"pg_catalog.enum_out({place}::{shown})"))

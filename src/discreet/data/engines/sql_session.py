@@ -85,13 +85,13 @@ class Address:
 
     @property
     def _user(self) -> str:
-        """User and password, as the library splits them off: up to the first @, if no slash stands before it."""
+        """Return user and password, as the library splits them off: up to the first @, if no slash precedes it."""
         match = re.match(r"[^@/]*@", self.url.partition("://")[2])
         return match[0] if match else ""
 
     @property
     def _after_user(self) -> str:
-        """Host, port, database and options."""
+        """Return host, port, database and options."""
         return self.url.partition("://")[2].removeprefix(self._user)
 
     def _options(self) -> list[tuple[str, str]]:
@@ -180,7 +180,7 @@ def _connected(library: Any, address: Address) -> Any:
 
 
 def _reason(message: str) -> str:
-    """Tell a known cause by the library's words, which are not shown."""
+    """Return the cause of the library's error, whose text is not shown."""
     for words, reason in _REASONS.items():
         if re.search(words, message):
             return reason

@@ -62,7 +62,7 @@ def _declared_digits(cells: Any) -> Any:
 
 
 def _with_digits(kind: Any, digits: int) -> Any:
-    """The decimal type of the same storage and scale."""
+    """Return the decimal type of the same storage and scale."""
     make = {32: pa.decimal32, 64: pa.decimal64, 128: pa.decimal128, 256: pa.decimal256}[kind.bit_width]
     return make(digits, kind.scale)
 
