@@ -123,7 +123,7 @@ class HybridDesign:
         return cells
 
     def _cut(self, values: Floats, name: str, column: NumericColumn) -> tuple[NumericColumn, Floats]:
-        """Return the column clipped at the public range, and its numbers, missing beyond declared bounds if so declared."""
+        """Return the column that clips at the public range, and numbers that are missing where it is so declared."""
         if self.outer is None or column.out_of_bounds == "clip":
             return column, values
         declared = self.outer.columns.get(name)

@@ -66,6 +66,7 @@ class People:
         if self._by_number is None:
             return places_in(keys, self.keys)
         least, table = self._by_number
+        # A missing identifier becomes a number outside the table, without wrapping around at -2^63.
         numbers = pc.fill_null(keys, least - 1 if least > -(2**63) else 2**63 - 1).to_numpy(zero_copy_only=False)
         inside = (numbers >= least) & (numbers <= least + (len(table) - 1))
         places: Places = np.where(inside, table[np.where(inside, numbers - least, 0)], np.int32(-1))

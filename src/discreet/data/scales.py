@@ -72,6 +72,7 @@ class Scales:
             values = np.where(beyond, np.nan, values)
         if not np.isnan(self.missing).all():
             values = np.where(np.isnan(values), self.missing, values)
+        # The steps of `grid_cells` in the same order, so that both round alike to the last bit.
         cells: Floats = np.clip(values, self.lower, self.upper)
         cells -= self.middle
         cells /= self.half

@@ -15,6 +15,7 @@ LEAST_KEYS = 2**16
 
 def passes_of(n_values: int | None, n_people: int, n_features: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield passes that fit the memory: first feature, number of features, part, number of parts."""
+    # A key of 64 bits holds feature, person and cell, the feature first, so that equal pairs sort side by side.
     bits = 64 - CELL_BITS - n_people.bit_length()
     width = min(n_features, 2**bits)
     n_ranges = -(-n_features // width)
@@ -40,6 +41,7 @@ class ValueKeys:
     def __init__(self, n_people: int, n_values: int | None, part: int = 0, n_parts: int = 1) -> None:
         self._bits = n_people.bit_length()
         self._part, self._n_parts = part, n_parts
+        # A hash spreads pairs over parts evenly but for chance: 2 % more holds nearly all.
         expected = 0 if n_values is None else n_values if n_parts == 1 else int(1.02 * n_values / n_parts)
         self._keys = np.empty(max(LEAST_KEYS, min(expected, MOST_KEYS)), dtype=np.uint64)
         self._used = 0

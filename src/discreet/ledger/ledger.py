@@ -371,6 +371,7 @@ class Ledger(Reader):
         """Hold the end of the chain; the caller's own part is the last of the transaction, the witness follows it."""
         self._witnesses.check_writable()
         with self._store.write() as connection:
+            # The chain's end is locked first by every writer, so that no two wait for each other.
             last, digest = chain.lock(connection)
             if spends:
                 sums.check_end(connection, last, digest)
@@ -379,4 +380,5 @@ class Ledger(Reader):
             if within is not None:
                 within(connection)
             lines = self._witnesses.new_lines(connection, last)
+        # After the commit: a witness that knew an entry which was undone would refuse a sound ledger.
         self._witnesses.tell(lines)

@@ -41,6 +41,7 @@ def by_decisions(
     gaps = [_turn(decide, [0.5] * (before + 1) + [level], 0.0 if is_ranked else -reach, reach) for level in LEVELS]
     expected = [quantile(level, noise) - quantile(0.5, noise) for level in LEVELS]
     pairs = zip(sorted(gaps), sorted(expected), strict=True)
+    # On fixed random words the choice turns where the gap is scale * (quantile(level) - quantile(1/2)).
     ratios = [gap / (scale * size) for gap, size in pairs if size > 0.0 or not is_ranked]
     epsilon = float(about["epsilon"])  # type: ignore[arg-type]
     shown = epsilon / (min(ratios) + rounding) if min(ratios) + rounding > 0 else math.inf

@@ -207,7 +207,7 @@ class ParquetTable(Table):
                 del self._open[:-MOST_OPEN]
 
     def _categories(self, part: _Part) -> list[str]:
-        """Return the text columns declared as categories, which are read as dictionaries: each entry is looked at once."""
+        """Return the text columns declared as categories: as dictionaries, each of their entries is looked at once."""
         text = (name for name, kind in part.fields.items() if pa.types.is_string(kind) and name not in part.constants)
         return [name for name in text if isinstance(self.metadata.columns.get(name), CategoryColumn)]
 
