@@ -73,7 +73,7 @@ class UnitRows:
         self._blocks.append(cells)
 
     def side_by_side(self) -> tuple[Cells, Integers]:
-        """Return the rows, those of one unit together; the rows that were added are let go.
+        """Return the rows, those of one unit together; the rows that were added are released from memory.
 
         Returns
         -------

@@ -26,7 +26,7 @@ class HybridDesign:
     candidates : tuple of str
         The other columns.
     outer : Metadata, optional
-        As declared: a number beyond its bounds is missing where that is declared, before it is cut at the public range.
+        As declared: a number beyond its bounds is missing where so declared, before it is clipped to the public range.
 
     Notes
     -----
@@ -156,7 +156,7 @@ class HybridDesign:
         return np.stack(columns, axis=1)
 
     def features(self, cells: Cells, center: Floats, reach: Floats) -> Cells:
-        """Return the constant, the other terms and the target, centered and cut.
+        """Return the constant, the other terms and the target, centered and clipped.
 
         Parameters
         ----------

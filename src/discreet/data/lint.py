@@ -194,7 +194,7 @@ def _bounds(place: str, column: NumericColumn) -> Iterator[Finding]:
         yield _warning(
             place,
             f"Bounds should be as tight as what is known allows, but they are {column.lower:g} and "
-            f"{column.upper:g}. Noise grows with their width: tighten them; values beyond are cut to them.",
+            f"{column.upper:g}. Noise grows with their width: tighten them; values beyond are clipped to them.",
         )
     if column.type == "integer":
         fields = {"lower": column.lower, "upper": column.upper, "missing": column.missing}

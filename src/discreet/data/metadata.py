@@ -49,7 +49,7 @@ class Metadata(BaseModel):
     unit : str
         Who is protected, such as "person".
     rows_per_unit : int
-        The most rows one unit may own; with more than one, `unit_id` names the column and the cut is enforced.
+        The most rows one unit may own; with more than one, `unit_id` names the column, and the bound is enforced.
     neighboring : NeighboringRelation
         Which two tables count as neighbors.
     n_rows : int or None

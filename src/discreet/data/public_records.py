@@ -31,7 +31,7 @@ MOST_RECORDS = 10**7
 
 @dataclass(frozen=True)
 class PublicPoints:
-    """The distinct points of public records, and what they stand for.
+    """The distinct points of public records, and the records of each.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class PublicPoints:
     records : ndarray of int64, shape (m,)
         How many records fall on each.
     rows : pyarrow.Table
-        A record of each point, in its own units: numbers as numbers and cut at declared bounds, cells of a category as
+        A record of each point, in its own units: numbers clipped at declared bounds, cells of a category as
         its levels.
     n_dropped : int
         Records left out, for a missing cell.

@@ -57,7 +57,7 @@ PARTS = {f"p = {p}, {way.name}": (p, way) for p in COLUMNS for way in WAYS if p 
 def cells_of(p: int, number: int, n_rows: int = N_ROWS) -> tuple[Cells, Cells]:
     """Draw two normal tables and scale both to the ranges of the second.
 
-    Private, of variance 1, cut at the ranges; and public, of variance one half.
+    Private, of variance 1, clipped to the ranges; and public, of variance one half.
 
     Source: Wang et al. 2018, Algorithm 1, step 1, and figure 4.
 

@@ -83,7 +83,7 @@ def _scaled_selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
         return noisy_min_scaled([1e4, 1e4 + 2.0 * gap], [1, 1], epsilon, source) == 1
 
     facts = about(case="exponential noise, its scale", epsilon=epsilon)
-    evidence = [by_decisions(decide, "exponential", 2.0 / epsilon, rounding=1e-3, **facts)]  # scores are cut at 2^36
+    evidence = [by_decisions(decide, "exponential", 2.0 / epsilon, rounding=1e-3, **facts)]  # scores end at 2^36
     sizes = np.array([1.0, 4.0, 20.0])
     base = np.array([10.0, 16.0, 40.0]) * max(1.0, 1.0 / epsilon)
     laws_of_pair = [_numbered(_scaled_law(scores, sizes, epsilon)) for scores in (base, base + sizes * [1, -1, -1])]

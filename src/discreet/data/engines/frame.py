@@ -1,4 +1,4 @@
-"""Frames in memory: pandas, polars, Arrow, and whatever narwhals knows."""
+"""Frames in memory: pandas, polars, Arrow, and all else that narwhals reads."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
