@@ -172,9 +172,9 @@ class Design:
 
     @property
     def n_columns(self) -> int:
-        """Number of integers a row becomes: the constant, the candidates' columns, the target.
+        """Number of integers a row becomes: the intercept, the candidates' columns, the target.
 
-        Unit rows have their own, weighted constant besides.
+        Unit rows have their own, weighted intercept besides.
         """
         return (2 if self.unit_bound is None else 3) + sum(self.widths)
 
@@ -184,7 +184,7 @@ class Design:
         Returns
         -------
         ndarray of bool, shape (n_candidates, 1 + sum(widths))
-            Column 0 is the constant and belongs to nobody.
+            Column 0 is the intercept and belongs to nobody.
         """
         owned = np.zeros((len(self.candidates), 1 + sum(self.widths)), dtype=np.bool_)
         start = 1
@@ -204,7 +204,7 @@ class Design:
         Returns
         -------
         ndarray of int16, shape (n_rows, n_columns)
-            Column 0 is the constant, the last one the target.
+            Column 0 is the intercept, the last one the target.
         """
         cells = np.zeros((batch.num_rows, 2 + sum(self.widths)), dtype=np.int16, order="F")
         cells[:, 0] = GRID

@@ -142,7 +142,7 @@ class HybridDesign:
         Returns
         -------
         ndarray of int16, shape (n, n_terms)
-            In units of 1 / 32767: a constant, numeric candidates, and dummies of all levels of a category but its
+            In units of 1 / 32767: an intercept, numeric candidates, and dummies of all levels of a category but its
             first, in the candidates' order.
         """
         columns = [np.full(len(cells), GRID, dtype=np.int16)]
@@ -156,14 +156,14 @@ class HybridDesign:
         return np.stack(columns, axis=1)
 
     def features(self, cells: Cells, center: Floats, reach: Floats) -> Cells:
-        """Return the constant, the other terms and the target, centered and clipped.
+        """Return the intercept, the other terms and the target, centered and clipped.
 
         Parameters
         ----------
         cells : ndarray of int16, shape (n, n_columns)
             What `encode` returned.
         center, reach : ndarray of float, shape (n_terms,)
-            What becomes 0, and how far from it what becomes 1, of each term but the constant, then of the target.
+            What becomes 0, and how far from it what becomes 1, of each term but the intercept, then of the target.
 
         Returns
         -------
@@ -172,5 +172,5 @@ class HybridDesign:
         """
         columns = np.column_stack([self.terms(cells)[:, 1:], cells[:, self.target_place]]) / GRID
         scaled = np.rint(np.clip((columns - center) / reach, -1.0, 1.0) * GRID).astype(np.int16)
-        constant = np.full((len(cells), 1), GRID, dtype=np.int16)
-        return np.concatenate([constant, scaled], axis=1)
+        intercept = np.full((len(cells), 1), GRID, dtype=np.int16)
+        return np.concatenate([intercept, scaled], axis=1)

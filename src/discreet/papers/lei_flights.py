@@ -121,7 +121,7 @@ class Flights:
 
     @cached_property
     def models(self) -> Models:
-        """All 8191 models of a constant and twelve columns, centered and divided by their largest absolute value."""
+        """All 8191 models of an intercept and twelve columns, centered and divided by their largest absolute value."""
         centered = self.raw - self.raw.mean(axis=0)
         centered /= np.abs(centered).max(axis=0)
         return Models.of(np.column_stack([np.ones(len(self.y)), centered]), self.y)
@@ -141,7 +141,7 @@ class Flights:
 
     @cached_property
     def worth(self) -> Floats:
-        """Adjusted R^2 of least squares on every model's columns and a constant, over that of BIC's model."""
+        """Adjusted R^2 of least squares on every model's columns and an intercept, over that of BIC's model."""
         with_constant = (self.models.masks | np.uint64(1)).astype(np.intp) - 1
         left = self.models.least_squares()[with_constant] / (len(self.y) - self.models.sizes[with_constant])
         adjusted = 1.0 - left / self.y.var(ddof=1)
@@ -162,9 +162,9 @@ class Flights:
         cells = dict(zip(COLUMNS, self.raw.T, strict=True)) | {TARGET: self.y * UNIT}
         table = SimulatedTable(pa.table(cells), public)
         selections = [prepared.run(table, rng).selected for _ in range(work.repeats)]
-        return np.array(
-            [sum(2 << COLUMNS.index(name) for name in selected) for selected in selections], dtype=np.intp
-        )  # 1: constant
+        # A model's place is its mask less one, so the intercept's bit, 1, is left out.
+        masks = [sum(2 << COLUMNS.index(name) for name in selected) for selected in selections]
+        return np.array(masks, dtype=np.intp)
 
 
 def metadata(n_rows: int) -> Metadata:
@@ -217,8 +217,9 @@ _MISSING = (
     "dropped rows would have to say what is put in the place of what is missing.",
 )
 _DESIGN = (
-    "Delay at arrival, clipped to -60 to 180 minutes, on a constant and twelve columns, 8191 models; the constant is "
-    "one of the columns that may be left out. The delay at departure is no candidate, as it would explain nearly all.",
+    "Delay at arrival, clipped to -60 to 180 minutes, on an intercept and twelve columns, 8191 models; the intercept "
+    "is one of the columns that may be left out. The delay at departure is no candidate, as it would explain "
+    "nearly all.",
     "A unit of the target is 40 minutes, such that its standard deviation is about 1, as the paper's is by its penalty "
     "of BIC, 8.8; that of the flights is 10.7. The least squares fit of all columns has an l1 norm of 11 with columns "
     "scaled by public bounds, and of 25 with columns scaled by their extremes. So R = 1 clearly underfits, 5 and 15 "
@@ -233,7 +234,7 @@ EXPERIMENTS = (
             "Lei et al. 2018, table 5, on other data",
             (
                 *_DESIGN,
-                "The figure is the adjusted R² of least squares on the selected columns and a constant over that of "
+                "The figure is the adjusted R² of least squares on the selected columns and an intercept over that of "
                 "BIC's model, .146, a mean over draws of the noise.",
                 "Distance and time in the air are nearly the same column, and only together do they explain much. The "
                 "plan's choice is noisy moments. With a delta of 1e-6 their noise is Gaussian, and hardly anything is "

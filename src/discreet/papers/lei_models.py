@@ -29,7 +29,7 @@ class Models:
     Parameters
     ----------
     gram : ndarray of float, shape (p, p)
-        X'X; a constant is a column like any other.
+        X'X; an intercept is a column like any other.
     xty : ndarray of float, shape (p,)
         X'y.
     yty : float

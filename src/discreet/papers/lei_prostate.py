@@ -82,7 +82,7 @@ class Prostate:
     Parameters
     ----------
     X : ndarray of float, shape (97, 6)
-        A constant, then columns centered and divided by their largest absolute value.
+        An intercept, then columns centered and divided by their largest absolute value.
     y : ndarray of float, shape (97,)
         log PSA.
     raw : ndarray of float, shape (97, 6)
@@ -103,7 +103,7 @@ class Prostate:
 
     @cached_property
     def models(self) -> Models:
-        """All 63 models of the constant and five columns."""
+        """All 63 models of the intercept and five columns."""
         return Models.of(self.X, self.y)
 
     @cached_property
@@ -141,9 +141,9 @@ class Prostate:
         table = FrameTable(pa.table(dict(zip(names, self.raw.T, strict=True))), public)
         rng = Source.seeded(work.seed + round(1000 * epsilon))
         selections = [prepared.run(table, rng).selected for _ in range(work.repeats)]
-        return np.array(
-            [sum(2 << COLUMNS.index(name) for name in selected) for selected in selections], dtype=np.intp
-        )  # 1: constant
+        # A model's place is its mask less one, so the intercept's bit, 1, is left out.
+        masks = [sum(2 << COLUMNS.index(name) for name in selected) for selected in selections]
+        return np.array(masks, dtype=np.intp)
 
 
 def metadata(n_rows: int) -> Metadata:
@@ -182,10 +182,10 @@ def table_4(work: Work) -> list[Row]:
 
 
 _DESIGN = (
-    "97 men with prostate cancer; log PSA on a constant and five columns, 63 models. The paper scales all "
+    "97 men with prostate cancer; log PSA on an intercept and five columns, 63 models. The paper scales all "
     "variables to between -1 and 1, which it calls private if their ranges are public. It does not say how exactly, "
     "nor how models were fitted. Its figures are met when columns are centered and divided by their largest absolute "
-    "value, the constant is one of the columns that may be left out, the target keeps its unit, and fits "
+    "value, the intercept is one of the columns that may be left out, the target keeps its unit, and fits "
     "have an l1 norm of at most 4 whatever R is."
 )
 

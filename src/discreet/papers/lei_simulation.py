@@ -184,11 +184,11 @@ def _study(name: str, title: str, summary: str, outcome: str) -> Study:
         f"Lei et al. 2018, figure {number}",
         (
             summary,
-            "Six columns even on [-1, 1], normal noise of standard deviation 1, no constant, 63 models that are not "
+            "Six columns even on [-1, 1], normal noise of standard deviation 1, no intercept, 63 models that are not "
             "empty. The figure is the share of drawn tables from which exactly the right three columns are selected. "
             "The paper draws 500 tables.",
             "R bounds the sum of the absolute coefficients, phi is the penalty for each column. Without privacy there "
-            "is no epsilon; Discreet has neither R nor phi, and its models always have a constant. All ways have the "
+            "is no epsilon; Discreet has neither R nor phi, and its models always have an intercept. All ways have the "
             "same total epsilon.",
             "The best R and phi of a curve are seen after the fact, from tables whose right model is known. Discreet's "
             "choice is made before any table is drawn.",

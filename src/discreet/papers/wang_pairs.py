@@ -73,7 +73,7 @@ class Pair:
     target : str
         Of the values 0 and 1.
     fit_intercept : bool
-        Whether the regression has a constant.
+        Whether the regression has an intercept.
     """
 
     private: Columns
@@ -136,7 +136,7 @@ def declared(columns: Mapping[str, tuple[str, float, float]], n_rows: int) -> Me
 
 
 def simulated(p: int, number: int, n_rows: int = N_ROWS) -> Pair:
-    """Draw normal columns without a constant, and effects and spreads that differ between the two tables.
+    """Draw normal columns without an intercept, and effects and spreads that differ between the two tables.
 
     Source: Wang et al. 2018, Section 5.1.
     """

@@ -54,6 +54,7 @@ def _of_rho(case: str, event: Event, pairs: list[tuple[Floats, Floats]]) -> Evid
 
 
 def _divergence(law: Floats, other: Floats, order: float) -> float:
+    # D_a(P, Q) = log(sum of P^a Q^(1 - a)) / (a - 1)
     logs = order * np.log(law) + (1.0 - order) * np.log(other)
     top = float(logs.max())
     return (top + math.log(float(np.exp(logs - top).sum()))) / (order - 1.0)
@@ -64,6 +65,7 @@ def _of_gaussians(epsilon: float) -> Evidence:
     rho = Fraction(epsilon) ** 2 / 40
     event = ComposedEvent((GaussianEvent(rho, Fraction(0)),) * ROUNDS)
     promised = guarantee_of(event, NeighboringRelation.REPLACE_ONE, DELTA)
+    # Gaussian noise: rho = mu^2 / 2 with mu the move in standard deviations, and mu^2 adds up.
     shown = loss_of_normal(math.sqrt(2.0 * ROUNDS * float(rho)), float(DELTA))
     facts = _about(f"{ROUNDS} sums, gaussian noise, at delta {float(DELTA):g}", float(promised.epsilon)) | {
         "delta": float(DELTA)

@@ -40,7 +40,7 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     (n_numbers, rate, _source), linear = calls["spherical_laplace"]
     (_sums, term, chosen), _theta = calls["minimized"]
     (_values, scale, _source), _noisy = calls["discrete_laplace"]
-    longest = math.sqrt(n_numbers)  # of a row, its constant included
+    longest = math.sqrt(n_numbers)  # of a row, its intercept included
     # Density of the linear term: rate times the gradient's move; of the Jacobian: log(1 + curvature |x|^2 / ridge).
     spent = (2.0 if relation == REPLACE else 1.0) * rate * longest + math.log1p(CURVATURE * longest**2 / chosen.ridge)
     # Two minimizers that stand for one are twice the gradient over the ridge apart; each number is rounded to a step.

@@ -62,7 +62,7 @@ def disjoint_columns(epsilon: float, effort: int) -> Evidence:
     for _ in range(n):
         chosen = noisy_min_subset(problem, np.full(COLUMNS, penalty), COLUMNS, 1, epsilon, Source(), "gumbel")
         hits += sum((chosen >> place & 1) == better for place, better in enumerate(is_better.tolist()))
-    chance = 1.0 / (1.0 + math.exp(-LEAD))
+    chance = 1.0 / (1.0 + math.exp(-LEAD))  # the difference of two Gumbel numbers is logistic
     misfit = misfit_of_hits(hits, n * COLUMNS, chance)
     facts = _about(f"2^{COLUMNS} models, searched lazily: columns that do not overlap", epsilon)
     return Evidence(shown=epsilon, how="draws", n_draws=n * COLUMNS, misfit=misfit, **facts)
