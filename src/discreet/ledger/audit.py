@@ -114,7 +114,7 @@ def _apply(replay: Replay, row: RowMapping) -> None:
 
 
 def _apply_grant(replay: Replay, row: RowMapping) -> None:
-    account = replay.accounts.setdefault(row["dataset"], dict.fromkeys(_TERMS) | _nothing())
+    account = replay.accounts.setdefault(row["dataset"], dict.fromkeys(_TERMS) | _zero_sums())
     if account["epsilon_spent"]:
         _check_accounting(account, row)
     _set_cap(account, row)
@@ -126,12 +126,12 @@ def _apply_allotment(replay: Replay, row: RowMapping) -> None:
     _check_accounting(account, row)
     if any((row[name] or 0) > account[f"{name}_cap"] for name in ("epsilon", "delta")):
         raise _misfit(f"entry {row['seq']} allots more than the cap")
-    allotment = replay.allotments.setdefault((row["dataset"], row["project"]), _nothing())
+    allotment = replay.allotments.setdefault((row["dataset"], row["project"]), _zero_sums())
     _set_cap(allotment, row)
     _check_cap(allotment, row, "allotment")
 
 
-def _nothing() -> dict[str, Any]:
+def _zero_sums() -> dict[str, Any]:
     return dict.fromkeys(_SUMS) | {f"{name}_spent": 0 for name in AMOUNTS}
 
 

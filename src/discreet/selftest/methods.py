@@ -328,7 +328,7 @@ def _histogram(relation: str, epsilon: float, _: int) -> list[Evidence]:
 
 
 def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
-    """Bounds, a clip of the target, a row count, an l1 bound and a residual variance, on pairs of their own."""
+    """Private bounds, clipping bound, row count, l1 radius and residual variance, on pairs of their own."""
     middle = [(0.0, 0.0, 0.5)] * 40
     clip = _both_ways(middle, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     steep = _both_ways([(0.125, 0.0, 1.0)] * 4000, (-1.0, 0.0, 1.0), (0.125, 0.0, 1.0))
