@@ -52,7 +52,7 @@ class RowMap(Protocol):
 
 @dataclass(frozen=True)
 class Design:
-    """The public plan of a regression: which columns become which integers.
+    """The public design of a regression: which columns become which integers.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Design:
         Returns
         -------
         Design
-            The plan.
+            The design.
 
         Raises
         ------

@@ -15,7 +15,7 @@ from discreet.typing import Cells, Floats
 
 @dataclass(frozen=True)
 class HybridDesign:
-    """The public plan of a comparison of private rows with public points.
+    """The public design of a comparison of private rows with public points.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class HybridDesign:
         Returns
         -------
         HybridDesign
-            The plan.
+            The design.
         """
         design = Design.plan(metadata, target, candidates)
         return cls(metadata, target, design.candidates, outer)

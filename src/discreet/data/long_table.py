@@ -127,13 +127,13 @@ class LongTable(Table):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # One row a person, with a column for each of a few features: for a model on those that were selected.
         as_text = self._as_text()
-        own = [name for name in columns if name in self.metadata.columns]
+        own_columns = [name for name in columns if name in self.metadata.columns]
         features = [name for name in columns if name not in self.metadata.columns]
-        people, rows = one_row_each(self.targets.batches((self._layout.row, *own)), as_text)
+        people, rows = one_row_each(self.targets.batches((self._layout.row, *own_columns)), as_text)
         dense = self._dense(people, as_text, features) if features else np.empty((people.size, 0))
         if not people.size:
             return
-        arrays = {name: rows[place] for place, name in enumerate(own)}
+        arrays = {name: rows[place] for place, name in enumerate(own_columns)}
         size = rows_a_batch(BATCH_ROWS, len(columns))
         for start in range(0, people.size, size):
             block = dense[start : start + size]
@@ -175,14 +175,14 @@ class LongTable(Table):
             cells = scales.cells(numbers(value)).astype(np.int16)
             return people.places(keys_of(row, as_text)), places(feature), cells
 
-        waiting: deque[Future[tuple[Places, Places, Cells]]] = deque()
+        lookups: deque[Future[tuple[Places, Places, Cells]]] = deque()
         with ThreadPoolExecutor(WORKERS) as pool:
             for batches in self._chunks():
-                waiting.append(pool.submit(look_up, batches))
-                if len(waiting) > WORKERS:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                lookups.append(pool.submit(look_up, batches))
+                if len(lookups) > WORKERS:
+                    yield lookups.popleft().result()
+            while lookups:
+                yield lookups.popleft().result()
 
     def _chunks(self) -> Iterator[list[pa.RecordBatch]]:
         chunk: list[pa.RecordBatch] = []

@@ -33,12 +33,12 @@ CELLS = "cells binary"
 """What encoded rows travel as: those of a block, side by side."""
 
 
-def guarded(step: Step, sent: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def guarded(step: Step, pickled: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Run a step on a partition; of any error, one constant text leaves the worker."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning in a log would tell of rows
-            yield from step(_received(sent) if sent else None, batches)
+            yield from step(_unpickled(pickled) if pickled else None, batches)
     except GeneratorExit:
         raise
     except BaseException:
@@ -50,11 +50,11 @@ def guarded(step: Step, sent: bytes, batches: Iterator[pa.RecordBatch]) -> Itera
 
 
 @lru_cache(maxsize=2)
-def _received(sent: bytes) -> RowPass:
+def _unpickled(pickled: bytes) -> RowPass:
     """Return the pass, once for all partitions of a worker: what it caches of public points serves the next."""
     from pyspark import cloudpickle
 
-    row_pass: RowPass = cloudpickle.loads(sent)
+    row_pass: RowPass = cloudpickle.loads(pickled)
     return row_pass
 
 
