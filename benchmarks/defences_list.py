@@ -83,8 +83,8 @@ OUTSIDERS = (
     Defence(
         "conditional update of sums",
         "ledger/postings.py",
-        ".where(of, table.c.accounting == accounting.value, *fits)",
-        ".where(of, table.c.accounting == accounting.value)",
+        ".where(is_row, table.c.accounting == accounting.value, *fits)",
+        ".where(is_row, table.c.accounting == accounting.value)",
         ("unit/ledger/test_ledger_reservations.py::test_ten_tenths_are_one[sqlite]",),
     ),
     Defence(
@@ -181,8 +181,8 @@ OUTSIDERS = (
     Defence(
         "contribution bound",
         "data/engine.py",
-        "cut = None if unit_id is None else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)",
-        "cut = None if unit_id is None or True else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)",
+        "bound = None if unit_id is None else ContributionBound(",
+        "bound = None if unit_id is None or True else ContributionBound(",
         ("acceptance/test_same_request.py::test_unit_truncation[replace_one]",),
     ),
 )
@@ -232,7 +232,7 @@ LEDGER = (
     ),
     Defence(
         "stored answer compared with its entry",
-        "ledger/books.py",
+        "ledger/queries.py",
         'if json.loads(row.facts).get("release_sha256") != text_sha256(row.text):',
         "if False:",
         ("unit/ledger/test_ledger_reservations.py::test_a_stored_text_that_was_changed_is_not_given_out[sqlite]",),
@@ -367,7 +367,7 @@ ROWS = (
     Defence(
         "one sparse cell, one value",
         "data/engines/sparse.py",
-        "found.sum_duplicates()",
+        "canonical.sum_duplicates()",
         "pass",
         ("unit/data/test_products.py::test_a_sparse_cell_in_many_parts_moves_a_score_as_one_cell_does",),
     ),

@@ -41,7 +41,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ): "writes zeros into the next column, which is written after that",
     (
         "design",
-        "result: npt.NDArray[np.int64] = pc.fill_null(found, -2).to_numpy(zero_copy_only=False).astype(np.int64)",
+        "result: npt.NDArray[np.int64] = pc.fill_null(indices, -2).to_numpy(zero_copy_only=False).astype(np.int64)",
     ): "any negative code is that of no level",
     (
         "leaders",
@@ -63,7 +63,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "age = timedelta(seconds=min(older_than_s, 15000000000.0))",
     ): "an age of hundreds of years, older than any entry, either way",
     (
-        "reading",
+        "reader",
         "def __init__(self, location: str | Path | None=None, *, pooled: bool=True, "
         "witness: str | Path | None=None) -> None:",
     ): NO_CALLER,
@@ -82,7 +82,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("unit_keys", "mixture = mixed(letters + 255 * place.astype(np.uint64))"): HASH,
     (
         "unit_keys",
-        "whole = (np.abs(found) < 2.0 ** 62) & (found == np.floor(found))",
+        "whole = (np.abs(values) < 2.0 ** 62) & (values == np.floor(values))",
     ): "a short cut: the other way writes the same digits",
 }
 """By the module's name and the line with the fault in it."""

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import main
-from discreet.selftest import mechanisms, methods, objective, searches, suite, words
+from discreet.selftest import mechanisms, methods, objective, report, searches, suite
 from discreet.selftest.evidence import Evidence
 from discreet.selftest.faults import FAULTS
 from tests.contracts.claims import ROOT, claims
@@ -118,7 +118,7 @@ def test_the_sound_product_is_not(name):
     """By the same checks, where a fault was put in before."""
     for relation in suite.RELATIONS:
         evidence = suite.Task(name, relation, 1.0, 1).run()
-        assert all(each.is_as_expected for each in evidence), words.summary(evidence)
+        assert all(each.is_as_expected for each in evidence), report.summary(evidence)
         assert all(math.isfinite(each.shown) for each in evidence)
 
 
@@ -132,4 +132,4 @@ def test_a_fault_that_cannot_be_put_in_is_no_flag():
 def test_in_processes():
     """A real check and its controls, spread over processes: as they must be, and in words."""
     evidence = list(suite.run(suite.tasks(["spherical", "objective"]), 2))
-    assert all(each.is_as_expected for each in evidence), words.summary(evidence)
+    assert all(each.is_as_expected for each in evidence), report.summary(evidence)

@@ -40,7 +40,7 @@ def selftest(
     with progress(quiet) as told:
         bar = None if told is None else lambda count: told("Checks", count, len(work))
         found = list(suite.run(work, processes, bar))
-    words = _part("words")
+    words = _part("report")
     if json_:
         as_json("discreet/selftest@1", **suite.machine(), findings=words.values(found))
     else:

@@ -8,16 +8,13 @@ from discreet.errors import MetadataError
 
 
 def names_of(metadata: Metadata, target: str, n_features: int) -> Sequence[str]:
-    """Return the names of an array's columns.
-
-    The listed columns but the target, then the unlisted features: by their names, or as numbers from 0.
-    """
-    own = [name for name in metadata.columns if name != target]
-    further: Sequence[str] = ()
+    """Return the names of an array's columns: the listed ones but the target, then the unlisted features."""
+    declared_names = [name for name in metadata.columns if name != target]
+    feature_names: Sequence[str] = ()
     if metadata.features is not None:
         listed = metadata.features.listed()
-        further = Codes(range(max(n_features - len(own), 0))) if listed is None else listed
-    names = [*own, *further] if own else further
+        feature_names = Codes(range(max(n_features - len(declared_names), 0))) if listed is None else listed
+    names = [*declared_names, *feature_names] if declared_names else feature_names
     if len(names) != n_features:
         raise MetadataError(
             f"The metadata must declare the columns of X and the target, but they declare {len(names)} columns beside "

@@ -18,8 +18,5 @@ BYTES_A_KEY = 24
 
 
 def rows_a_batch(most: int, n_columns: int) -> int:
-    """Return the rows of a batch: fewer where columns are many.
-
-    At least 1.
-    """
+    """Return the rows of a batch: at least 1, and fewer where columns are many."""
     return max(1, min(most, BATCH_CELLS // max(n_columns, 1)))

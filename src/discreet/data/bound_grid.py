@@ -1,4 +1,4 @@
-"""The public grid on which bounds are bought, and the row map that places cells on it."""
+"""The public grid of private bounds, and the row map that places cells on it."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,7 @@ OCTAVES = (-20, 40)
 
 
 def bound_grid() -> Floats:
-    """Return the points where a bound may lie: zero, and the powers of the fourth root of two, of both signs.
-
-    Increasing.
+    """Return the increasing points where a bound may lie: zero, and powers of 2^(1/4) of both signs.
 
     Examples
     --------
@@ -27,20 +25,20 @@ def bound_grid() -> Floats:
     """
     low, high = (POINTS_PER_OCTAVE * octave for octave in OCTAVES)
     sizes = np.exp2(np.arange(low, high + 1) / POINTS_PER_OCTAVE)
-    found: Floats = np.concatenate([-sizes[::-1], [0.0], sizes])
-    return found
+    points: Floats = np.concatenate([-sizes[::-1], [0.0], sizes])
+    return points
 
 
 @dataclass(frozen=True)
 class BoundMap:
-    """The row map of bought bounds: each cell becomes its neighbors on the grid, below and above.
+    """The row map of private bounds: each cell becomes its neighbors on the grid, below and above.
 
     Parameters
     ----------
     metadata : Metadata
         What is public about the table.
     columns : tuple of str
-        Numeric columns whose bounds are bought.
+        Numeric columns whose bounds are estimated privately.
 
     Notes
     -----
@@ -61,11 +59,9 @@ class BoundMap:
         return 2 * len(self.columns)
 
     def encode(self, batch: pa.RecordBatch) -> Cells:
-        """Return the places of a batch of rows.
+        """Return for each column the grid's last point not above the cell, then its first point not below it.
 
-        For each column the grid's last point not above the cell, then its first point not below.
-
-        Returns shape (n_rows, n_columns).
+        Returns shape (n_rows, n_columns), two columns for each declared one; -1 for a missing cell.
         """
         grid = bound_grid()
         cells = np.full((batch.num_rows, self.n_columns), -1, dtype=np.int16, order="F")
@@ -74,22 +70,17 @@ class BoundMap:
             column = self.metadata.column(name)
             if isinstance(column, NumericColumn) and column.missing is not None:
                 values = np.where(np.isnan(values), column.missing, values)
-            known = ~np.isnan(values)
-            inside = np.clip(values[known], grid[0], grid[-1])
-            cells[known, 2 * i] = np.searchsorted(grid, inside, side="right") - 1
-            cells[known, 2 * i + 1] = np.searchsorted(grid, inside, side="left")
+            present = ~np.isnan(values)
+            inside = np.clip(values[present], grid[0], grid[-1])
+            cells[present, 2 * i] = np.searchsorted(grid, inside, side="right") - 1
+            cells[present, 2 * i + 1] = np.searchsorted(grid, inside, side="left")
         return cells
 
     def count(self, cells: Cells) -> Integers:
-        """Return how many cells each point of the grid took.
-
-        Missing cells left out.
-
-        Shapes: cells (n_rows, n_columns); returns (n_columns, n_points).
-        """
+        """Return how many cells each point of the grid took, without missing ones, of shape (n_columns, n_points)."""
         n_points = len(bound_grid())
-        found = [np.bincount(column[column >= 0], minlength=n_points) for column in cells.T]
-        return np.array(found, dtype=np.int64).reshape(self.n_columns, n_points)
+        counts = [np.bincount(column[column >= 0], minlength=n_points) for column in cells.T]
+        return np.array(counts, dtype=np.int64).reshape(self.n_columns, n_points)
 
     @property
     def nothing(self) -> Integers:

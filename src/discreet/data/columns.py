@@ -18,7 +18,7 @@ MAX_FEATURES = 2**31 - 1
 
 
 def _level_text(value: Any) -> Any:
-    """Levels are compared as text; YAML reads 1, true and 2.0 as other types."""
+    """Return a level as text, as levels are compared; YAML reads 1, true and 2.0 as other types."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -53,7 +53,9 @@ class NumericColumn(_Column):
     upper: Bound | None = None
     missing: Bound | None = Field(default=None, description="value that stands for a missing cell; default the middle")
     out_of_bounds: Literal["clip", "missing"] = "clip"
-    bounds: Literal["private"] | None = Field(default=None, description="ask for paid private bounds instead")
+    bounds: Literal["private"] | None = Field(
+        default=None, description="ask for private bounds instead, at a privacy cost"
+    )
 
     @model_validator(mode="after")
     def _bounds_fit(self) -> "NumericColumn":
@@ -129,8 +131,8 @@ class Codes(Sequence[str]):
     def __getitem__(self, place: slice) -> "Codes": ...
     @override
     def __getitem__(self, place: int | slice) -> "str | Codes":
-        found = self.numbers[place]
-        return Codes(found) if isinstance(found, range) else str(found)
+        numbers = self.numbers[place]
+        return Codes(numbers) if isinstance(numbers, range) else str(numbers)
 
     @override
     def __iter__(self) -> Iterator[str]:
@@ -209,7 +211,7 @@ class Features(NumericColumn):
     def _features_fit(self) -> "Features":
         if self.bounds is not None:
             raise ValueError(
-                "bounds of features cannot be bought, each would cost: declare lower and upper, the same for all"
+                "bounds of features cannot be private, each would cost: declare lower and upper, the same for all"
             )
         if problem := _glob_problem(self.match):
             raise ValueError(f"match must be a pattern of names, such as gene_*, but {problem}")
@@ -229,19 +231,13 @@ class Features(NumericColumn):
         return {name: place for place, name in enumerate(self.names or ())}
 
     def listed(self) -> Sequence[str] | None:
-        """Return all names, where they are public without a table's header.
-
-        The names, or the numbers from 0 where only their count is given.
-        """
+        """Return all names where they are public without a table's header: the names, or the numbers from 0."""
         if self.names is not None:
             return self.names
         return None if self.count is None else Codes(range(self.count))
 
     def holds(self, name: str, is_long: bool) -> bool:
-        """Tell whether a name is one of the features.
-
-        True for a feature.
-        """
+        """Tell whether a name is one of the features."""
         if self.names is not None:
             return name in self.places
         if is_long:
@@ -250,7 +246,7 @@ class Features(NumericColumn):
 
 
 def _glob_problem(pattern: str) -> str | None:
-    """What is wrong with a pattern, which the library would read as plain text."""
+    """Return what is wrong with a pattern, which the library would read as plain text."""
     if not pattern:
         return "it is empty"
     at = 0
@@ -291,16 +287,13 @@ class PublicTwin(BaseModel):
 
 
 def how_to_declare(column: NumericColumn | CategoryColumn) -> str:
-    """Return what a column lacks, and how to declare it.
-
-    The end of a sentence.
-    """
+    """Return what a column lacks, and how to declare it, as the end of a sentence."""
     if isinstance(column, CategoryColumn):
         return "levels. Declare them, such as `levels: [a, b]`, with their `source`; never read them from the rows."
     if column.bounds == "private":
         return (
-            "bounds: private ones are bought by the selection of variables, not here. Declare `lower` and `upper` with "
-            "their `source`, such as an earlier release that bought them."
+            "bounds: private ones are estimated by the selection of variables, not here. Declare `lower` and `upper` "
+            "with their `source`, such as an earlier release that estimated them."
         )
     return (
         "bounds. Declare them, such as `lower: 0, upper: 30`, with their `source`, from a code book or from "
@@ -309,10 +302,7 @@ def how_to_declare(column: NumericColumn | CategoryColumn) -> str:
 
 
 def half_width(column: NumericColumn) -> tuple[float, float]:
-    """Return the center and the half width of a declared column, in its unit.
-
-    Center and half width; the half width is positive and finite.
-    """
+    """Return the center and the half width of a declared column, in its unit; the half width is positive and finite."""
     if column.lower is None or column.upper is None:
         raise MetadataError(f"A numeric column must have public {how_to_declare(column)}")
     half = column.upper / 2 - column.lower / 2

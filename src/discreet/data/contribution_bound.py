@@ -1,4 +1,4 @@
-"""At most so many rows of one unit: the rest are left out before anything else sees them."""
+"""The contribution bound: rows of a unit beyond it are dropped before anything else sees them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -67,13 +67,13 @@ class UnitRows:
             Encoded rows.
         """
         if keys.null_count:
-            known = keys.is_valid()
-            keys, cells = keys.filter(known), cells[known.to_numpy(zero_copy_only=False)]
+            owned = keys.is_valid()
+            keys, cells = keys.filter(owned), cells[owned.to_numpy(zero_copy_only=False)]
         self._keys.append(keys)
         self._blocks.append(cells)
 
     def side_by_side(self) -> tuple[Cells, Integers]:
-        """Return the rows, those of one unit together; the rows that were added are let go.
+        """Return the rows, those of one unit together; the rows that were added are released from memory.
 
         Returns
         -------
@@ -91,14 +91,14 @@ class UnitRows:
         return cells[order], np.append(starts, len(codes)).astype(np.int64)
 
     def _codes(self) -> Integers:
-        """A number for each unit."""
+        """Return a number for each unit."""
         if not any(len(keys) for keys in self._keys):
             return np.empty(0, dtype=np.int64)
         keys = pa.concat_arrays(self._keys)
-        found = keys if pa.types.is_integer(keys.type) else pc.dictionary_encode(keys).indices
-        return np.asarray(found.to_numpy().astype(np.int64, copy=False))
+        codes = keys if pa.types.is_integer(keys.type) else pc.dictionary_encode(keys).indices
+        return np.asarray(codes.to_numpy().astype(np.int64, copy=False))
 
-    def kept(self, most: int, block_rows: int) -> Iterator[Cells]:
+    def bounded_blocks(self, most: int, block_rows: int) -> Iterator[Cells]:
         """Return at most so many rows of each unit, chosen by that unit's encoded rows alone, in any order of rows.
 
         Parameters

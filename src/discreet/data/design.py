@@ -25,7 +25,7 @@ NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class RowMap(Protocol):
-    """A total map from single rows to integers: what an engine streams and the cut by unit sees."""
+    """A total map from single rows to integers: what an engine streams and the contribution bound sees."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class RowMap(Protocol):
 
 @dataclass(frozen=True)
 class Design:
-    """The public plan of a regression: which columns become which integers.
+    """The public design of a regression: which columns become which integers.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Design:
         Returns
         -------
         Design
-            The plan.
+            The design.
 
         Raises
         ------
@@ -146,18 +146,18 @@ class Design:
         if len(set(names)) < len(names):
             raise InvalidParameterError("Candidates must not repeat. Name each column once.")
         middle, half = half_width(response)
-        at = middle if center is None else float(center)
+        y_center = middle if center is None else float(center)
         lower, upper = middle - half, middle + half
-        if not lower <= at <= upper:
+        if not lower <= y_center <= upper:
             raise InvalidParameterError(
-                f"y_center must lie within the target's bounds {lower:g} .. {upper:g}, but y_center={at:g}."
+                f"y_center must lie within the target's bounds {lower:g} .. {upper:g}, but y_center={y_center:g}."
             )
-        radius = max(upper - at, at - lower) if bound is None else float(bound)
-        if not 1e-12 * max(half, abs(at)) < radius <= 2 * half:
+        y_bound = max(upper - y_center, y_center - lower) if bound is None else float(bound)
+        if not 1e-12 * max(half, abs(y_center)) < y_bound <= 2 * half:
             raise InvalidParameterError(
-                f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={radius:g}."
+                f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={y_bound:g}."
             )
-        return cls(metadata, target, names, at, radius)
+        return cls(metadata, target, names, y_center, y_bound)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -167,14 +167,14 @@ class Design:
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Number of matrix columns of each candidate: one, or one a level."""
-        found = (self.metadata.declared(name) for name in self.candidates)
-        return tuple(len(c.levels or ()) if isinstance(c, CategoryColumn) else 1 for c in found)
+        columns = (self.metadata.declared(name) for name in self.candidates)
+        return tuple(len(c.levels or ()) if isinstance(c, CategoryColumn) else 1 for c in columns)
 
     @property
     def n_columns(self) -> int:
-        """Number of integers a row becomes: the constant, the candidates' columns, the target.
+        """Number of integers a row becomes: the intercept, the candidates' columns, the target.
 
-        Unit rows have their own, weighted constant besides.
+        Unit rows have their own, weighted intercept besides.
         """
         return (2 if self.unit_bound is None else 3) + sum(self.widths)
 
@@ -184,7 +184,7 @@ class Design:
         Returns
         -------
         ndarray of bool, shape (n_candidates, 1 + sum(widths))
-            Column 0 is the constant and belongs to nobody.
+            Column 0 is the intercept and belongs to nobody.
         """
         owned = np.zeros((len(self.candidates), 1 + sum(self.widths)), dtype=np.bool_)
         start = 1
@@ -204,7 +204,7 @@ class Design:
         Returns
         -------
         ndarray of int16, shape (n_rows, n_columns)
-            Column 0 is the constant, the last one the target.
+            Column 0 is the intercept, the last one the target.
         """
         cells = np.zeros((batch.num_rows, 2 + sum(self.widths)), dtype=np.int16, order="F")
         cells[:, 0] = GRID
@@ -256,6 +256,7 @@ def grid_cells(values: Floats, column: NumericColumn, center: float, half: float
     np.clip(scaled, lower, upper, out=scaled)
     scaled -= center
     scaled /= half
+    # Once more: y_bound may be less than the bounds' distance from the center, and division may round beyond 1.
     np.clip(scaled, -1.0, 1.0, out=scaled)
     if column.missing is None:
         scaled[missing] = 0.0
@@ -275,6 +276,7 @@ def _shrink(cells: Cells, norm: float) -> None:
     squares = np.zeros(len(cells), dtype=np.int64)
     for column in cells.T:
         squares += column.astype(np.int64) ** 2
+    # 1e-12 is more than the relative rounding, 2^-53 a step, of root, quotient and product: no shrunk row is longer.
     factor = np.minimum((1.0 - 1e-12) * norm * GRID / np.sqrt(np.maximum(squares, 1)), 1.0)
     factor[squares <= int((norm * GRID) ** 2 * (1.0 - 1e-12))] = 1.0
     for column in cells.T:
@@ -302,14 +304,14 @@ def numbers(values: pa.Array) -> Floats:
     values = _plain(values)
     kind = values.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        found = pc.cast(values, pa.float64(), safe=False)
+        converted = pc.cast(values, pa.float64(), safe=False)
     elif pa.types.is_decimal(kind):  # by way of text, which is read as in any other storage: to the nearest number
-        found = pc.cast(pc.cast(values, pa.string()), pa.float64())
+        converted = pc.cast(pc.cast(values, pa.string()), pa.float64())
     elif _is_text(kind):
-        found = _parsed(values)
+        converted = _parsed(values)
     else:
         return np.full(len(values), np.nan)
-    result: Floats = found.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    result: Floats = converted.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
     finite = np.isfinite(result)
     return result if finite.all() else np.where(finite, result, np.nan)
 
@@ -349,8 +351,8 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
     if pa.types.is_dictionary(values.type):  # a look at each entry serves all cells that share it
         entries = level_codes(values.dictionary, column)
         indices = values.indices if not values.indices.null_count else pc.fill_null(values.indices.cast(pa.int64()), -1)
-        found: npt.NDArray[np.int64] = np.append(entries, other).take(indices.to_numpy(zero_copy_only=False))
-        return found
+        cell_codes: npt.NDArray[np.int64] = np.append(entries, other).take(indices.to_numpy(zero_copy_only=False))
+        return cell_codes
     values = _plain(values)
     codes = np.full(len(values), -1, dtype=np.int64)
     if _is_text(values.type):
@@ -365,16 +367,16 @@ def level_codes(values: pa.Array, column: CategoryColumn) -> npt.NDArray[np.int6
 
 
 def _places(values: pa.Array, levels: pa.Array) -> npt.NDArray[np.int64]:
-    found = pc.index_in(values, value_set=levels, skip_nulls=True)
-    result: npt.NDArray[np.int64] = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    indices = pc.index_in(values, value_set=levels, skip_nulls=True)
+    result: npt.NDArray[np.int64] = pc.fill_null(indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return result
 
 
 def _level_numbers(levels: list[str]) -> Floats:
     """Return the levels as numbers, NaN for one that is none or the same number as another."""
-    found = numbers(pa.array(levels))
-    _, place, times = np.unique(found, return_inverse=True, return_counts=True)
-    return np.where(times[place] > 1, np.nan, found)
+    as_numbers = numbers(pa.array(levels))
+    _, place, times = np.unique(as_numbers, return_inverse=True, return_counts=True)
+    return np.where(times[place] > 1, np.nan, as_numbers)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""What every engine does: stream the columns that were asked for, add up integers. Never the whole table in memory."""
+"""What every engine does: stream the requested columns, add up integers. Never the whole table in memory."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -66,7 +66,7 @@ class Table(ABC):
         Raises
         ------
         DataMismatchError
-            When a declared column is missing: then they were not handed over as they are.
+            When a declared column is missing: then the rows are not as they were stored.
 
         Notes
         -----
@@ -224,7 +224,7 @@ class Table(ABC):
         progress: Progress | None = None,
         of_units: OfUnits | None = None,
     ) -> Integers:
-        """Add up an integer function of blocks of encoded rows, the cut by unit enforced first.
+        """Add up an integer function of blocks of encoded rows, within the contribution bound.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class Table(ABC):
         start : ndarray of int64
             The sum of no rows.
         progress : callable, optional
-            Told the number of rows read since it was last told; of a table with a cut by unit, nothing.
+            Called with the number of rows read since its last call; never where there is a contribution bound.
         of_units : callable, optional
             With a `unit_id`, the sum over rows of whole units, which chooses the rows of each that count, by that
             unit's rows alone; default the sum of `work` over the first rows by a public hash of all their cells.
@@ -256,13 +256,13 @@ class Table(ABC):
         self, design: RowMap, work: Callable[[Cells], Integers], start: Integers, of_units: OfUnits | None
     ) -> RowPass:
         unit_id = self.metadata.unit_id
-        cut = None if unit_id is None else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)
-        return RowPass(design, work, start, cut)
+        bound = None if unit_id is None else ContributionBound(unit_id, self.metadata.rows_per_unit, of_units)
+        return RowPass(design, work, start, bound)
 
     def _reduced(self, row_pass: RowPass, progress: Progress | None) -> Integers:
         """Run a pass where the rows are; here, in threads of this process."""
         total = ExactSum(row_pass.start)
-        if row_pass.cut is not None:
+        if row_pass.contribution_bound is not None:
             for rows in self._units(row_pass.design):
                 total.add(row_pass.of_units(rows))
             return total.value()
@@ -285,7 +285,7 @@ class Table(ABC):
             yield rows
 
     def encoded(self, design: RowMap) -> Iterator[Cells]:
-        """Return the encoded rows themselves, the cut by unit enforced: for what must look at them together.
+        """Return the encoded rows themselves, within the contribution bound: for what must look at them together.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class Table(ABC):
             yield from each(self.streams(design.columns), design.encode)
             return
         for rows in self._units(design):
-            yield from rows.kept(self.metadata.rows_per_unit, BATCH_ROWS)
+            yield from rows.bounded_blocks(self.metadata.rows_per_unit, BATCH_ROWS)
 
     def moments(self, design: Design, progress: Progress | None = None) -> Integers:
         """Return the exact second moments of the encoded rows.
@@ -311,7 +311,7 @@ class Table(ABC):
         design : Design
             The row map.
         progress : callable, optional
-            Told the number of rows read since it was last told.
+            Called with the number of rows read since its last call.
 
         Returns
         -------
@@ -333,7 +333,7 @@ class Table(ABC):
         design : ScoreDesign
             The row map.
         progress : callable, optional
-            Told the number of features done since it was last told: public, as the number of rows need not be.
+            Called with the number of features done since its last call: public, as the number of rows need not be.
 
         Returns
         -------
@@ -342,9 +342,9 @@ class Table(ABC):
 
         Notes
         -----
-        With a `unit_id`, the cut is made for each feature by itself: a sum takes at most ``rows_per_unit`` rows of one
-        unit, chosen by that unit's cells of the feature and the target alone. A score then changes with one unit by
-        at most that many rows', and does not depend on what else is scored.
+        With a `unit_id`, the contribution bound holds for each feature by itself: a sum takes at most
+        ``rows_per_unit`` rows of one unit, chosen by that unit's cells of the feature and the target alone. A score
+        then changes with one unit by at most that many rows', and does not depend on what else is scored.
 
         References
         ----------

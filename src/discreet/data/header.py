@@ -47,9 +47,9 @@ def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
     names = Counter(name for name, _ in header)
     for name in columns:
         if names[name] != 1:
-            found = "is there more than once" if name in names else f"is not in it{_nearly(name, list(names))}"
+            problem = "is there more than once" if name in names else f"is not in it{_nearly(name, list(names))}"
             raise DataMismatchError(
-                f"The table must have each declared column once, but column {shown(name)} {found}. "
+                f"The table must have each declared column once, but column {shown(name)} {problem}. "
                 "Correct the metadata or the table."
             )
         kind = kinds[name].upper()
@@ -73,20 +73,17 @@ def require_all(header: Sequence[tuple[str, str]], declared: Sequence[str]) -> N
 
 
 def _outer(kind: str) -> str:
-    """Leave out what is inside: labels of an enumeration may come from the rows."""
+    """Return a type without its arguments: labels of an enumeration may come from the rows."""
     outer = kind.partition("(")[0].partition("[")[0][:40]
     return f"{outer}[]" if kind.endswith("]") else outer
 
 
 def _nearly(name: str, names: Sequence[str]) -> str:
-    """Tell of a column spelled nearly the same, and of no other: without a header, the first row stands there."""
+    """Name a column spelled nearly the same, and no other: without a header, the first row stands there."""
     near = [other for other in names if other.strip().casefold() == name.strip().casefold()]
     return f", though {shown(near[0])} is" if near else ""
 
 
 def shown(name: str) -> str:
-    """Return a column's name on one line.
-
-    Control characters escaped, cut at 60.
-    """
+    """Return a column's name on one line: control characters escaped, at most 60 characters."""
     return repr(name[:60])

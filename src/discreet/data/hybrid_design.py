@@ -15,7 +15,7 @@ from discreet.typing import Cells, Floats
 
 @dataclass(frozen=True)
 class HybridDesign:
-    """The public plan of a comparison of private rows with public points.
+    """The public design of a comparison of private rows with public points.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class HybridDesign:
     candidates : tuple of str
         The other columns.
     outer : Metadata, optional
-        As declared: a number beyond its bounds is missing where that is declared, before it is cut at the public range.
+        As declared: a number beyond its bounds is missing where so declared, before it is clipped to the public range.
 
     Notes
     -----
@@ -64,10 +64,10 @@ class HybridDesign:
         Returns
         -------
         HybridDesign
-            The plan.
+            The design.
         """
-        found = Design.plan(metadata, target, candidates)
-        return cls(metadata, target, found.candidates, outer)
+        design = Design.plan(metadata, target, candidates)
+        return cls(metadata, target, design.candidates, outer)
 
     @cached_property
     def numeric(self) -> tuple[str, ...]:
@@ -118,12 +118,12 @@ class HybridDesign:
             if isinstance(column, CategoryColumn):
                 cells[:, place] = level_codes(values, column)
             else:
-                cut, found = self._cut(numbers(values), name, column)
-                cells[:, place] = grid_cells(found, cut, *half_width(cut))
+                clipping, inside = self._cut(numbers(values), name, column)
+                cells[:, place] = grid_cells(inside, clipping, *half_width(clipping))
         return cells
 
     def _cut(self, values: Floats, name: str, column: NumericColumn) -> tuple[NumericColumn, Floats]:
-        """Numbers beyond declared bounds are missing where that is declared; beyond the public range they are cut."""
+        """Return the column that clips at the public range, and numbers that are missing where it is so declared."""
         if self.outer is None or column.out_of_bounds == "clip":
             return column, values
         declared = self.outer.columns.get(name)
@@ -142,28 +142,28 @@ class HybridDesign:
         Returns
         -------
         ndarray of int16, shape (n, n_terms)
-            In units of 1 / 32767: a constant, numeric candidates, and dummies of all levels of a category but its
+            In units of 1 / 32767: an intercept, numeric candidates, and dummies of all levels of a category but its
             first, in the candidates' order.
         """
-        found = [np.full(len(cells), GRID, dtype=np.int16)]
+        columns = [np.full(len(cells), GRID, dtype=np.int16)]
         for name in self.candidates:
             column, values = self.metadata.declared(name), cells[:, self.columns.index(name)]
             if isinstance(column, NumericColumn):
-                found.append(values)
+                columns.append(values)
             else:
                 levels = range(1, len(column.levels or ()))
-                found += [np.where(values == level, np.int16(GRID), np.int16(0)) for level in levels]
-        return np.stack(found, axis=1)
+                columns += [np.where(values == level, np.int16(GRID), np.int16(0)) for level in levels]
+        return np.stack(columns, axis=1)
 
     def features(self, cells: Cells, center: Floats, reach: Floats) -> Cells:
-        """Return the constant, the other terms and the target, centered and cut.
+        """Return the intercept, the other terms and the target, centered and clipped.
 
         Parameters
         ----------
         cells : ndarray of int16, shape (n, n_columns)
             What `encode` returned.
         center, reach : ndarray of float, shape (n_terms,)
-            What becomes 0, and how far from it what becomes 1, of each term but the constant, then of the target.
+            What becomes 0, and how far from it what becomes 1, of each term but the intercept, then of the target.
 
         Returns
         -------
@@ -172,5 +172,5 @@ class HybridDesign:
         """
         columns = np.column_stack([self.terms(cells)[:, 1:], cells[:, self.target_place]]) / GRID
         scaled = np.rint(np.clip((columns - center) / reach, -1.0, 1.0) * GRID).astype(np.int16)
-        constant = np.full((len(cells), 1), GRID, dtype=np.int16)
-        return np.concatenate([constant, scaled], axis=1)
+        intercept = np.full((len(cells), 1), GRID, dtype=np.int16)
+        return np.concatenate([intercept, scaled], axis=1)

@@ -96,10 +96,7 @@ def printable(text: str) -> str:
 
 
 def column_place(name: str) -> str:
-    """Return the place of a column, for a finding.
-
-    Such as ``columns.age``.
-    """
+    """Return the place of a column for a finding, such as ``columns.age``."""
     return f"columns.{printable(name)}"
 
 
@@ -112,7 +109,7 @@ def _warning(place: str, message: str) -> Finding:
 
 
 def _table(metadata: Metadata) -> Iterator[Finding]:
-    words = re.split(r"[._-]", metadata.dataset.lower())
+    name_parts = re.split(r"[._-]", metadata.dataset.lower())
     if metadata.dataset.lower() in _GENERIC_DATASET:
         yield Finding(
             "warning",
@@ -120,7 +117,7 @@ def _table(metadata: Metadata) -> Iterator[Finding]:
             f"The dataset must name the people, for the ledger, but it is {metadata.dataset!r}, which "
             "another table may have too. Choose a name of its own.",
         )
-    elif any(_VERSION.fullmatch(word) for word in words):
+    elif any(_VERSION.fullmatch(part) for part in name_parts):
         yield Finding(
             "warning",
             "dataset",
@@ -161,9 +158,9 @@ def _name(place: str, name: str) -> Iterator[Finding]:
         )
 
 
-def _column(place: str, what: str, column: NumericColumn | CategoryColumn) -> Iterator[Finding]:
+def _column(place: str, subject: str, column: NumericColumn | CategoryColumn) -> Iterator[Finding]:
     if not column.is_declared and not (isinstance(column, NumericColumn) and column.bounds == "private"):
-        yield Finding("error", place, f"{what} must have public {how_to_declare(column)}")
+        yield Finding("error", place, f"{subject} must have public {how_to_declare(column)}")
     yield from _source(place, column)
     yield from _levels(place, column) if isinstance(column, CategoryColumn) else _bounds(place, column)
 
@@ -197,11 +194,11 @@ def _bounds(place: str, column: NumericColumn) -> Iterator[Finding]:
         yield _warning(
             place,
             f"Bounds should be as tight as what is known allows, but they are {column.lower:g} and "
-            f"{column.upper:g}. Noise grows with their width: tighten them; values beyond are cut to them.",
+            f"{column.upper:g}. Noise grows with their width: tighten them; values beyond are clipped to them.",
         )
     if column.type == "integer":
-        given = {"lower": column.lower, "upper": column.upper, "missing": column.missing}
-        broken = [f"{key}={value:g}" for key, value in given.items() if value is not None and not value.is_integer()]
+        fields = {"lower": column.lower, "upper": column.upper, "missing": column.missing}
+        broken = [f"{key}={value:g}" for key, value in fields.items() if value is not None and not value.is_integer()]
         if broken:
             yield _warning(
                 place,

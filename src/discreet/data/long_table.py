@@ -127,33 +127,33 @@ class LongTable(Table):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # One row a person, with a column for each of a few features: for a model on those that were selected.
         as_text = self._as_text()
-        own = [name for name in columns if name in self.metadata.columns]
-        wanted = [name for name in columns if name not in self.metadata.columns]
-        people, rows = one_row_each(self.targets.batches((self._layout.row, *own)), as_text)
-        found = self._dense(people, as_text, wanted) if wanted else np.empty((people.size, 0))
+        own_columns = [name for name in columns if name in self.metadata.columns]
+        features = [name for name in columns if name not in self.metadata.columns]
+        people, rows = one_row_each(self.targets.batches((self._layout.row, *own_columns)), as_text)
+        dense = self._dense(people, as_text, features) if features else np.empty((people.size, 0))
         if not people.size:
             return
-        arrays = {name: rows[place] for place, name in enumerate(own)}
+        arrays = {name: rows[place] for place, name in enumerate(own_columns)}
         size = rows_a_batch(BATCH_ROWS, len(columns))
         for start in range(0, people.size, size):
-            block = found[start : start + size]
+            block = dense[start : start + size]
             part = {name: array.slice(start, size) for name, array in arrays.items()}
-            part |= {name: pa.array(block[:, place]) for place, name in enumerate(wanted)}
+            part |= {name: pa.array(block[:, place]) for place, name in enumerate(features)}
             yield pa.RecordBatch.from_arrays([part[name] for name in columns], names=list(columns))
 
-    def _dense(self, people: People, as_text: bool, wanted: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Each person's value of some features in their unit, cut to the bounds and on the grid."""
+    def _dense(self, people: People, as_text: bool, features: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return each person's values of some features in their unit, clipped to the bounds and on the grid."""
         scales = Scales.of([self._features])
         keys = ValueKeys(people.size, None)
-        for found in self._values(people, as_text, _finder(wanted, self.metadata), scales):
-            keys.add(*found)
-        cells = np.full((people.size, len(wanted)), scales.cells(np.zeros(1))[0])
-        feature, person, cell = keys.found()
+        for part in self._values(people, as_text, _finder(features, self.metadata), scales):
+            keys.add(*part)
+        cells = np.full((people.size, len(features)), scales.cells(np.zeros(1))[0])
+        feature, person, cell = keys.distinct()
         cells[person, feature] = cell
         return np.clip(cells / GRID * scales.half + scales.middle, scales.lower, scales.upper)
 
     def _as_text(self) -> bool:
-        """Whether identifiers must be compared as text: only a storage type decides."""
+        """Tell whether identifiers must be compared as text: only a storage type decides."""
         for table in (self.values, self.targets):
             for batch in table.batches((self._layout.row,)):
                 if not is_whole(batch.schema.field(0).type):
@@ -168,39 +168,39 @@ class LongTable(Table):
     def _values(
         self, people: People, as_text: bool, places: Callable[[pa.Array], Places], scales: Scales
     ) -> Iterator[tuple[Places, Places, Cells]]:
-        """Person, feature and integer of each value, looked up by two threads while the next ones are read."""
+        """Yield person, feature and integer of each value; two threads look them up while the next are read."""
 
         def look_up(batches: list[pa.RecordBatch]) -> tuple[Places, Places, Cells]:
             row, feature, value = (pa.chunked_array(parts).combine_chunks() for parts in zip(*batches, strict=True))
             cells = scales.cells(numbers(value)).astype(np.int16)
             return people.places(keys_of(row, as_text)), places(feature), cells
 
-        waiting: deque[Future[tuple[Places, Places, Cells]]] = deque()
+        lookups: deque[Future[tuple[Places, Places, Cells]]] = deque()
         with ThreadPoolExecutor(WORKERS) as pool:
             for batches in self._chunks():
-                waiting.append(pool.submit(look_up, batches))
-                if len(waiting) > WORKERS:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                lookups.append(pool.submit(look_up, batches))
+                if len(lookups) > WORKERS:
+                    yield lookups.popleft().result()
+            while lookups:
+                yield lookups.popleft().result()
 
     def _chunks(self) -> Iterator[list[pa.RecordBatch]]:
-        found: list[pa.RecordBatch] = []
+        chunk: list[pa.RecordBatch] = []
         layout = self._layout
         for batch in self.values.batches((layout.row, layout.feature, layout.value)):
-            found.append(batch)
-            if sum(len(part) for part in found) >= CHUNK_ROWS:
-                yield found
-                found = []
-        if found:
-            yield found
+            chunk.append(batch)
+            if sum(len(part) for part in chunk) >= CHUNK_ROWS:
+                yield chunk
+                chunk = []
+        if chunk:
+            yield chunk
 
 
 def _finder(features: Sequence[str], metadata: Metadata) -> Callable[[pa.Array], Places]:
-    """What finds the features of a design by the cells of a long table's column."""
+    """Return a function from the cells of a long table's column to the features of a design."""
     if metadata.features is None or metadata.features.names is not None:
-        known = pa.array(features, pa.large_string())
-        return lambda cells: places_in(keys_of(cells, as_text=True), known)
+        names = pa.array(features, pa.large_string())
+        return lambda cells: places_in(keys_of(cells, as_text=True), names)
     count = metadata.features.count or 0
     if isinstance(features, Codes) and features.numbers == range(count):
         return lambda cells: _codes(cells, count)
@@ -210,8 +210,8 @@ def _finder(features: Sequence[str], metadata: Metadata) -> Callable[[pa.Array],
 
 
 def _codes(cells: pa.Array, count: int) -> Places:
-    """Whole numbers from 0 to before the count; -1 for any other cell."""
-    found = numbers(cells)
-    known = (found >= 0) & (found < count) & (found == np.floor(found))
-    codes: Places = np.where(known, found, -1.0).astype(np.int32)
+    """Return whole numbers in [0, count), -1 for any other cell."""
+    values = numbers(cells)
+    is_code = (values >= 0) & (values < count) & (values == np.floor(values))
+    codes: Places = np.where(is_code, values, -1.0).astype(np.int32)
     return codes

@@ -49,7 +49,7 @@ class Metadata(BaseModel):
     unit : str
         Who is protected, such as "person".
     rows_per_unit : int
-        The most rows one unit may own; with more than one, `unit_id` names the column and the cut is enforced.
+        The most rows one unit may own; with more than one, `unit_id` names the column, and the bound is enforced.
     neighboring : NeighboringRelation
         Which two tables count as neighbors.
     n_rows : int or None
@@ -240,9 +240,9 @@ class Metadata(BaseModel):
         NumericColumn, CategoryColumn or None
             Perhaps without bounds or levels; None when the column is not declared.
         """
-        found = self.columns.get(name)
-        if found is not None or self.features is None or name == self.unit_id:
-            return found
+        column = self.columns.get(name)
+        if column is not None or self.features is None or name == self.unit_id:
+            return column
         return self.features if self.features.holds(name, self.layout is not None) else None
 
     def is_number(self, name: str) -> bool:
@@ -261,7 +261,7 @@ class Metadata(BaseModel):
         return isinstance(self.column(name), NumericColumn)
 
     def buys_bounds(self, name: str) -> bool:
-        """Tell whether a column asks for bounds bought from the budget: ``bounds: private``, and not both declared.
+        """Tell whether a column asks for private bounds: ``bounds: private``, and not both declared.
 
         Parameters
         ----------
@@ -383,6 +383,6 @@ def _first_problem(error: ValidationError) -> str:
     place = "".join(char if char.isprintable() else repr(char)[1:-1] for char in path)
     message = first["msg"].removeprefix("Value error, ")
     value = first.get("input")
-    found = f", found {value!r}" if isinstance(value, (str, int, float)) and len(repr(value)) < 60 else ""
+    shown_input = f", found {value!r}" if isinstance(value, (str, int, float)) and len(repr(value)) < 60 else ""
     more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
-    return f"{place}: {message}{found}{more}. Check with `discreet metadata check FILE`."
+    return f"{place}: {message}{shown_input}{more}. Check with `discreet metadata check FILE`."

@@ -29,15 +29,14 @@ class People:
 
     @classmethod
     def of(cls, blocks: Iterable[tuple[pa.Array, npt.NDArray[np.int16]]], as_text: bool) -> "tuple[People, Integers]":
-        """Return the people of a table with a row for each, and their target.
+        """Return the people of a table with a row for each, and the target's integer of each.
 
-        Returns (1) without rows that have no identifier; (2) the target's integer of each; where there are several,
-        the least.
+        Rows without an identifier are left out; of a person's several rows, the least target counts.
         """
         kind = pa.large_string() if as_text else pa.int64()
         keys, cells = [pa.array([], kind)], [pa.array([], pa.int16())]
-        for found, cell in blocks:
-            keys.append(keys_of(found, as_text))
+        for identifiers, cell in blocks:
+            keys.append(keys_of(identifiers, as_text))
             cells.append(pa.array(cell))
         rows, first = _sorted(pa.table({"key": pa.chunked_array(keys), "cell": pa.chunked_array(cells)}), kind)
         key = _whole(rows["key"], kind)
@@ -51,7 +50,7 @@ class People:
 
     @cached_property
     def _by_number(self) -> tuple[int, Places] | None:
-        """The least identifier and the place of each from there on, where they lie close together."""
+        """Return the least identifier and the place of each from there on, where they lie close together."""
         if not pa.types.is_integer(self.keys.type) or not self.size:
             return None
         numbers = self.keys.to_numpy()
@@ -63,34 +62,28 @@ class People:
         return least, places
 
     def places(self, keys: pa.Array) -> Places:
-        """Return the place of the person of each identifier.
-
-        -1 for nobody.
-        """
+        """Return the place of the person of each identifier, -1 for nobody."""
         if self._by_number is None:
             return places_in(keys, self.keys)
         least, table = self._by_number
+        # A missing identifier becomes a number outside the table, without wrapping around at -2^63.
         numbers = pc.fill_null(keys, least - 1 if least > -(2**63) else 2**63 - 1).to_numpy(zero_copy_only=False)
         inside = (numbers >= least) & (numbers <= least + (len(table) - 1))
-        found: Places = np.where(inside, table[np.where(inside, numbers - least, 0)], np.int32(-1))
-        return found
+        places: Places = np.where(inside, table[np.where(inside, numbers - least, 0)], np.int32(-1))
+        return places
 
 
-def places_in(values: pa.Array, known: pa.Array) -> Places:
-    """Return where values stand in a list.
-
-    -1 for what is not in it.
-    """
-    found = pc.fill_null(pc.index_in(values, value_set=known, skip_nulls=True), -1)
-    result: Places = found.to_numpy(zero_copy_only=False).astype(np.int32)
+def places_in(values: pa.Array, listed: pa.Array) -> Places:
+    """Return the place of each value in a list, -1 for a value that is not in it."""
+    indices = pc.fill_null(pc.index_in(values, value_set=listed, skip_nulls=True), -1)
+    result: Places = indices.to_numpy(zero_copy_only=False).astype(np.int32)
     return result
 
 
 def one_row_each(batches: Iterable[pa.RecordBatch], as_text: bool) -> tuple[People, list[pa.Array]]:
-    """Return the people of a table, and one of each one's rows.
+    """Return the people of a table, and the other columns of one row of each.
 
-    Returns (1) without rows that have no identifier; (2) the other columns; of a person's several rows, the first by
-    their cells' text.
+    Rows without an identifier are left out; of a person's several rows, the first by their cells' text counts.
     """
     kind = pa.large_string() if as_text else pa.int64()
     keys: list[pa.Array] = [pa.array([], kind)]
@@ -103,23 +96,23 @@ def one_row_each(batches: Iterable[pa.RecordBatch], as_text: bool) -> tuple[Peop
     places = pa.array(np.arange(sum(len(part) for part in keys)))
     table = {"key": pa.chunked_array(keys), **{f"c{i}": cells for i, cells in enumerate(text)}, "place": places}
     rows, first = _sorted(pa.table(table), kind)
-    kept = rows["place"].filter(pa.array(first))
+    first_rows = rows["place"].filter(pa.array(first))
     people = People(_whole(rows["key"], kind).filter(pa.array(first)))
-    return people, [_whole(column.take(kept), column.type) for column in columns]
+    return people, [_whole(column.take(first_rows), column.type) for column in columns]
 
 
 def _sorted(rows: pa.Table, kind: pa.DataType) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
-    """Rows with a key, by it and then by all other columns, and which of them are the first of their key."""
-    known = rows.filter(pc.is_valid(rows["key"]))
-    known = known.sort_by([(name, "ascending") for name in known.column_names])
-    key = _whole(known["key"], kind)
+    """Return rows sorted by key, then by all other columns, and which of them are the first of their key."""
+    keyed = rows.filter(pc.is_valid(rows["key"]))
+    keyed = keyed.sort_by([(name, "ascending") for name in keyed.column_names])
+    key = _whole(keyed["key"], kind)
     first = np.ones(len(key), dtype=np.bool_)
     first[1:] = pc.not_equal(key[1:], key[:-1]).to_numpy(zero_copy_only=False)
-    return known, first
+    return keyed, first
 
 
 def _whole(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
-    found = column.combine_chunks()
-    if isinstance(found, pa.ChunkedArray):  # text beyond one array's reach, or no chunk at all
-        return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], kind)
-    return found
+    combined = column.combine_chunks()
+    if isinstance(combined, pa.ChunkedArray):  # text beyond one array's reach, or no chunk at all
+        return pa.concat_arrays(combined.chunks) if combined.num_chunks else pa.array([], kind)
+    return combined

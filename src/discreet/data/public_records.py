@@ -31,7 +31,7 @@ MOST_RECORDS = 10**7
 
 @dataclass(frozen=True)
 class PublicPoints:
-    """The distinct points of public records, and what they stand for.
+    """The distinct points of public records, and the records of each.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class PublicPoints:
     records : ndarray of int64, shape (m,)
         How many records fall on each.
     rows : pyarrow.Table
-        A record of each point, in its own units: numbers as numbers and cut at declared bounds, cells of a category as
+        A record of each point, in its own units: numbers clipped at declared bounds, cells of a category as
         its levels.
     n_dropped : int
         Records left out, for a missing cell.
@@ -58,9 +58,9 @@ class PublicPoints:
         return len(self.cells)
 
     def weighted(self, places: Sequence[int], weights: Sequence[float]) -> pa.Table:
-        """Return public records with the weights that a release gave them, in their own units.
+        """Return public records in their own units, with the weights that a release gave them as the column `weight`.
 
-        The columns, and `weight`; with an underscore where a column has that name.
+        With an underscore where a column has that name.
         """
         name = "weight"
         while name in self.rows.column_names:
@@ -105,7 +105,7 @@ class PublicRecords:
         self.file_sha256 = None if self.path is None else _digest(self.path)
         self.table: Table = table_at(source, own, table)
         self._check_declared(metadata)
-        self._known: dict[tuple[str, str, tuple[str, ...]], PublicPoints] = {}
+        self._points_cache: dict[tuple[str, str, tuple[str, ...]], PublicPoints] = {}
 
     @property
     def name(self) -> str:
@@ -137,16 +137,13 @@ class PublicRecords:
             )
 
     def points(self, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> PublicPoints:
-        """Return the distinct points of some columns, on the public ranges.
-
-        Kept for the next time.
-        """
+        """Return the distinct points of some columns, on the public ranges; the result is cached."""
         self._check_declared(metadata)
         names = tuple(n for n in metadata.columns if n != target) if candidates is None else tuple(candidates)
         key = (metadata.sha256, target, names)
-        if key not in self._known:
-            self._known[key] = self._points(metadata, target, names)
-        return self._known[key]
+        if key not in self._points_cache:
+            self._points_cache[key] = self._points(metadata, target, names)
+        return self._points_cache[key]
 
     def _points(self, metadata: Metadata, target: str, names: tuple[str, ...]) -> PublicPoints:
         _check_names(metadata, target, names)
@@ -167,9 +164,9 @@ class PublicRecords:
             raise InvalidParameterError(
                 f"Public records must be at most {MOST_RECORDS:,}, but there are more. Take a sample."
             )
-        kept, bounds = _complete(read, metadata, columns)
-        n_dropped = read.num_rows - int(kept.sum())
-        read = read.filter(pa.array(kept))
+        complete, bounds = _complete(read, metadata, columns)
+        n_dropped = read.num_rows - int(complete.sum())
+        read = read.filter(pa.array(complete))
         if read.num_rows == 0:
             raise DataMismatchError(
                 "The public table must have complete records in the columns used, but has none. Numbers must be stored "
@@ -184,12 +181,12 @@ class PublicRecords:
                 "The public table must have at least two distinct points in the columns used, but it has one: there is "
                 "nothing to choose between."
             )
-        rows = _as_seen(read.take(pa.array(first)), metadata)
+        rows = _as_encoded(read.take(pa.array(first)), metadata)
         return PublicPoints(design, cells, records.astype(np.int64), rows, n_dropped)
 
 
 def _decoded(read: pa.Table) -> pa.Table:
-    """Text as text, however it is stored: what is coded has no order."""
+    """Return text as text, however it is stored: dictionary codes have no order."""
     kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in read.schema.types]
     return read.cast(pa.schema(list(zip(read.column_names, kinds, strict=True))))
 
@@ -211,37 +208,39 @@ def _check_names(metadata: Metadata, target: str, names: tuple[str, ...]) -> Non
 def _complete(
     read: pa.Table, metadata: Metadata, columns: tuple[str, ...]
 ) -> tuple[npt.NDArray[np.bool_], dict[str, tuple[float, float]]]:
-    """Which records have all cells, and the ranges of the numeric columns among them."""
-    kept, values = np.ones(read.num_rows, dtype=np.bool_), {}
+    """Return which records have all cells, and the ranges of their numeric columns."""
+    complete, values = np.ones(read.num_rows, dtype=np.bool_), {}
     for name in columns:
         column = metadata.columns[name]
         if isinstance(column, NumericColumn):
             values[name] = _declared(_within(numbers(read.column(name)), column, name), column)
-            kept &= ~np.isnan(values[name])
+            complete &= ~np.isnan(values[name])
         else:
             _check_levels(read.column(name), metadata.declared(name), name)
-    return kept, {name: _range(found[kept], metadata.columns[name]) for name, found in values.items()}
+    return complete, {name: _range(cells[complete], metadata.columns[name]) for name, cells in values.items()}
 
 
 def _declared(values: Floats, column: NumericColumn) -> Floats:
-    """Cells as the row map sees them: cut at declared bounds, missing ones replaced where a value is declared."""
+    """Return cells as the row map sees them: clipped at declared bounds, missing ones replaced where declared."""
     if column.is_declared:
         lower, upper = column.lower or 0.0, column.upper or 0.0
         outside = (values < lower) | (values > upper)
-        cut = np.where(outside, np.nan, values) if column.out_of_bounds == "missing" else np.clip(values, lower, upper)
-        values = np.asarray(cut, dtype=np.float64)
+        clipped = (
+            np.where(outside, np.nan, values) if column.out_of_bounds == "missing" else np.clip(values, lower, upper)
+        )
+        values = np.asarray(clipped, dtype=np.float64)
     return values if column.missing is None else np.where(np.isnan(values), column.missing, values)
 
 
 def _within(values: Floats, column: NumericColumn, name: str) -> Floats:
-    """Refuse a column all of whose numbers lie beyond the declared bounds: cut, they would tell nothing."""
-    found = values[~np.isnan(values)]
-    if len(found) and np.abs(found).max() > MAX_BOUND and not column.is_declared:
+    """Refuse a column all of whose numbers lie beyond the declared bounds: clipped, they would say nothing."""
+    present = values[~np.isnan(values)]
+    if len(present) and np.abs(present).max() > MAX_BOUND and not column.is_declared:
         raise MetadataError(
             f"Public numbers must lie within {MAX_BOUND:g}, but column {name[:60]!r} has others. Declare its bounds."
         )
     lower, upper = (column.lower or 0.0, column.upper or 0.0) if column.is_declared else (-np.inf, np.inf)
-    if len(found) and not ((found >= lower) & (found <= upper)).any():
+    if len(present) and not ((present >= lower) & (present <= upper)).any():
         raise MetadataError(
             f"Public records must lie within the bounds that the metadata declare, but none does in column "
             f"{name[:60]!r}. Compare the units of both tables, or correct the bounds."
@@ -249,16 +248,20 @@ def _within(values: Floats, column: NumericColumn, name: str) -> Floats:
     return values
 
 
-def _as_seen(read: pa.Table, metadata: Metadata) -> pa.Table:
-    """Records as the row map sees them, so that other software that weights them finds the same."""
+def _as_encoded(read: pa.Table, metadata: Metadata) -> pa.Table:
+    """Return records as the row map sees them, so that other software that weights them gets the same."""
     for place, name in enumerate(read.column_names):
         column, values = metadata.columns[name], read.column(place)
         if isinstance(column, NumericColumn):
-            seen = _declared(numbers(values), column)
+            decoded = _declared(numbers(values), column)
             is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
-            if not is_number or not np.array_equal(seen, numbers(values)):
-                whole = column.type == "integer" and bool((seen == np.rint(seen)).all()) and np.abs(seen).max() < 2**53
-                read = read.set_column(place, name, pa.array(seen.astype(np.int64) if whole else seen))
+            if not is_number or not np.array_equal(decoded, numbers(values)):
+                whole = (
+                    column.type == "integer"
+                    and bool((decoded == np.rint(decoded)).all())
+                    and np.abs(decoded).max() < 2**53
+                )
+                read = read.set_column(place, name, pa.array(decoded.astype(np.int64) if whole else decoded))
         else:
             levels = pa.array(metadata.declared(name).levels or (), pa.string())  # type: ignore[union-attr]
             read = read.set_column(place, name, levels.take(pa.array(level_codes(values, column))))
@@ -277,8 +280,8 @@ def _range(values: Floats, column: Any) -> tuple[float, float]:
 
 def _check_levels(values: Any, column: NumericColumn | CategoryColumn, name: str) -> None:
     if isinstance(column, CategoryColumn) and column.unknown is None:
-        known = level_codes(values, column) >= 0
-        if not known.all():
+        is_level = level_codes(values, column) >= 0
+        if not is_level.all():
             raise DataMismatchError(  # no cell is shown: it might be the wrong file
                 f"Column {name[:60]!r} of the public table must hold declared levels alone, but it holds others. "
                 "Declare them, or name a level with `unknown` that takes others."
@@ -294,11 +297,11 @@ def _one_file(source: str | Path) -> Path:
 
 
 def _digest(path: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
             while block := file.read(2**20):
-                found.update(block)
+                digest.update(block)
     except IsADirectoryError:
         raise InvalidParameterError(
             "The public table must be one local file, but it is a folder. Write its records into one file."
@@ -307,4 +310,4 @@ def _digest(path: Path) -> str:
         raise InvalidParameterError(
             "The public file must be readable, but what is given is not. Check the path."
         ) from None
-    return found.hexdigest()
+    return digest.hexdigest()

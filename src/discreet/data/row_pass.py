@@ -13,12 +13,12 @@ from discreet.kernels.moments.exact_sums import ExactSum
 from discreet.typing import Cells, Integers
 
 BLOCK_ROWS = 2**16
-"""Of rows that were cut by unit, these many are added up at once."""
+"""Rows within the contribution bound that are added up at once."""
 
 
 @dataclass(frozen=True)
 class RowPass:
-    """An integer function of encoded rows, added up over all rows of a table, the cut by unit enforced first.
+    """An integer function of encoded rows, added up over all rows of a table within the contribution bound.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class RowPass:
         From encoded rows to an array of int64; must not depend on how rows are split into blocks.
     start : ndarray of int64
         The sum of no rows.
-    cut : ContributionBound, optional
+    contribution_bound : ContributionBound, optional
         Whose the rows are, and how many of one's count.
 
     Notes
@@ -39,41 +39,36 @@ class RowPass:
     design: RowMap
     work: Callable[[Cells], Integers]
     start: Integers
-    cut: ContributionBound | None = None
+    contribution_bound: ContributionBound | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the table's columns that are read."""
-        return (*self.design.columns, *(() if self.cut is None else (self.cut.unit_id,)))
+        return (*self.design.columns, *(() if self.contribution_bound is None else (self.contribution_bound.unit_id,)))
 
     def of_batch(self, batch: pa.RecordBatch) -> Integers:
-        """Return the sum over a batch of a table without a cut by unit."""
+        """Return the sum over a batch of a table without a contribution bound."""
         return self.work(self.design.encode(batch))
 
     def of_units(self, rows: UnitRows) -> Integers:
-        """Return the sum over the rows of whole units, each cut to what may remain of it."""
-        if self.cut is None:
+        """Return the sum over the rows of whole units within the contribution bound."""
+        if self.contribution_bound is None:
             return self.start.copy()
-        if self.cut.of_units is not None:
-            return self.cut.of_units(*rows.side_by_side(), self.cut.most)
+        if self.contribution_bound.of_units is not None:
+            return self.contribution_bound.of_units(*rows.side_by_side(), self.contribution_bound.most)
         total = ExactSum(self.start)
-        for cells in rows.kept(self.cut.most, BLOCK_ROWS):
+        for cells in rows.bounded_blocks(self.contribution_bound.most, BLOCK_ROWS):
             total.add(self.work(cells))
         return total.value()
 
 
 def owned_rows(batch: pa.RecordBatch, design: RowMap, part: int = 0, n_parts: int = 1) -> tuple[pa.Array, Cells]:
-    """Return the owners of rows, and the rows encoded.
-
-    Returns (1) identifiers; (2) encoded rows.
-
-    Returns shape (n, n_columns).
-    """
+    """Return the identifiers of rows' owners, and the encoded rows, of shape (n, n_columns)."""
     width = batch.num_columns - 1
     owners, rows = batch.column(width), batch.select(range(width))
     keys = keys_of(owners, as_text=not is_whole(owners.type))
     if n_parts == 1:
         return keys, design.encode(rows)
-    known = np.flatnonzero(keys.is_valid().to_numpy(zero_copy_only=False))
-    mine = pa.array(known[parts_of(keys.take(pa.array(known)), n_parts) == part])
+    owned = np.flatnonzero(keys.is_valid().to_numpy(zero_copy_only=False))
+    mine = pa.array(owned[parts_of(keys.take(pa.array(owned)), n_parts) == part])
     return keys.take(mine), design.encode(rows.take(mine))

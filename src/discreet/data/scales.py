@@ -39,10 +39,7 @@ class Scales:
 
     @classmethod
     def of(cls, columns: Sequence[NumericColumn]) -> "Scales":
-        """Return the scales of declared columns.
-
-        In the columns' order.
-        """
+        """Return the scales of declared columns, in their order."""
         middle, half = np.array([half_width(column) for column in columns]).reshape(-1, 2).T
         return cls(
             np.array([column.lower for column in columns], dtype=np.float64),
@@ -54,17 +51,11 @@ class Scales:
         )
 
     def part(self, start: int, stop: int) -> "Scales":
-        """Return the scales of some of the features.
-
-        Itself where all features are alike.
-        """
+        """Return the scales of a range of features; itself where all features are alike."""
         return self.at(slice(start, stop))
 
     def at(self, place: slice | npt.NDArray[np.int64]) -> "Scales":
-        """Return the scales of the features at some places.
-
-        Itself where all features are alike.
-        """
+        """Return the scales of the features at some places; itself where all features are alike."""
         if len(self.lower) == 1:
             return self
         numbers = (self.lower, self.upper, self.middle, self.half, self.missing)
@@ -72,9 +63,7 @@ class Scales:
         return Scales(lower, upper, middle, half, missing, self.strict[place])
 
     def cells(self, values: Floats) -> Floats:
-        """Return integers on the grid, as floats: what the row map of a regression makes of the same cells.
-
-        Whole numbers in [-32767, 32767].
+        """Return integers on the grid, as floats in [-32767, 32767], as the row map of a regression does.
 
         Shapes: values (..., n_features).
         """
@@ -83,30 +72,29 @@ class Scales:
             values = np.where(beyond, np.nan, values)
         if not np.isnan(self.missing).all():
             values = np.where(np.isnan(values), self.missing, values)
-        found: Floats = np.clip(values, self.lower, self.upper)
-        found -= self.middle
-        found /= self.half
-        np.clip(found, -1.0, 1.0, out=found)
-        found[np.isnan(found)] = 0.0
-        found *= GRID
-        return np.rint(found, out=found)
+        # The steps of `grid_cells` in the same order, so that both round alike to the last bit.
+        cells: Floats = np.clip(values, self.lower, self.upper)
+        cells -= self.middle
+        cells /= self.half
+        np.clip(cells, -1.0, 1.0, out=cells)
+        cells[np.isnan(cells)] = 0.0
+        cells *= GRID
+        return np.rint(cells, out=cells)
 
 
 def matrix_of(columns: Sequence[pa.Array]) -> Floats:
     """Return columns as numbers, those of one storage type at once: there may be thousands.
 
-    NaN where a cell is missing, not finite or not a number; never an error.
-
-    Returns shape (n_columns, n_rows).
+    NaN where a cell is missing, not finite or not a number; never an error. Returns shape (n_columns, n_rows).
     """
-    found = np.empty((len(columns), len(columns[0]) if columns else 0))
+    matrix = np.empty((len(columns), len(columns[0]) if columns else 0))
     kinds: dict[Any, list[int]] = {}
     for place, column in enumerate(columns):
         kinds.setdefault(column.type, []).append(place)
     for kind, places in kinds.items():
         if pa.types.is_dictionary(kind):  # each has its own entries
             for place in places:
-                found[place] = numbers(columns[place])
+                matrix[place] = numbers(columns[place])
             continue
         together = [columns[place] for place in places]
         if pa.types.is_string(kind):  # so much text may pass what 32 bits can count
@@ -114,5 +102,5 @@ def matrix_of(columns: Sequence[pa.Array]) -> Floats:
         values = numbers(pa.concat_arrays(together)).reshape(len(places), -1)
         if len(kinds) == 1:
             return values
-        found[places] = values
-    return found
+        matrix[places] = values
+    return matrix

@@ -18,7 +18,7 @@ from discreet.typing import Cells, Floats
 
 @dataclass(frozen=True)
 class ScoreDesign:
-    """The public plan of a screening: which columns are rated, and what the target's numbers are.
+    """The public design of a screening: which columns are rated, and what the target's numbers are.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class ScoreDesign:
         Returns
         -------
         ScoreDesign
-            The plan.
+            The design.
 
         Raises
         ------
@@ -108,12 +108,12 @@ class ScoreDesign:
                     f"level and codes are for a target that is a category, but {target[:60]!r} is numeric. Drop them."
                 )
             middle, half = half_width(response)
-            at, radius = _interval(middle - half, middle + half, center, bound)
-            return cls(metadata, target, features, at, radius)
+            y_center, y_bound = _interval(middle - half, middle + half, center, bound)
+            return cls(metadata, target, features, y_center, y_bound)
         numbers_of = _codes(response, target, level, codes)
         ends = [number for _, number in numbers_of]
-        at, radius = _interval(min(ends), max(ends), center, bound)
-        return cls(metadata, target, features, at, radius, level, None if level is not None else numbers_of)
+        y_center, y_bound = _interval(min(ends), max(ends), center, bound)
+        return cls(metadata, target, features, y_center, y_bound, level, None if level is not None else numbers_of)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -175,12 +175,12 @@ class ScoreDesign:
         return np.asarray(cells[level_codes(values, response)], dtype=np.int16)
 
     def _numbers(self, response: CategoryColumn) -> Floats:
-        """The number of each level; the last one is that of no level, at place -1."""
+        """Return the number of each level; the last one, at place -1, is that of no level."""
         levels = response.levels or ()
         if self.level is not None:
             return np.array([1.0 if name == self.level else -1.0 for name in levels] + [-1.0])
-        known = dict(self.codes or ())
-        return np.array([known[name] for name in levels] + [np.nan])
+        number_of_level = dict(self.codes or ())
+        return np.array([number_of_level[name] for name in levels] + [np.nan])
 
     def encode(self, batch: pa.RecordBatch) -> Cells:
         """Return the integers of a batch of rows.
@@ -223,9 +223,14 @@ def are_alike(metadata: Metadata, features: Sequence[str]) -> bool:
         return False
     if isinstance(features, Codes) and declared.names is None:
         ends = (features.numbers[0], features.numbers[-1])
-        most = declared.count if metadata.layout is not None else None
-        others = any(name in features for name in (*metadata.columns, metadata.unit_id))
-        return declared.match == "*" and not others and min(ends) >= 0 and (most is None or max(ends) < most)
+        n_declared = declared.count if metadata.layout is not None else None
+        has_others = any(name in features for name in (*metadata.columns, metadata.unit_id))
+        return (
+            declared.match == "*"
+            and not has_others
+            and min(ends) >= 0
+            and (n_declared is None or max(ends) < n_declared)
+        )
     return features is declared.names
 
 
@@ -268,25 +273,25 @@ def _codes(
                 f"level must be one of the levels of {target[:60]!r}, but level={level[:60]!r}. They are: {shown}."
             )
         return tuple((name, 1.0 if name == level else -1.0) for name in levels)
-    given = dict(codes or {})
-    if set(given) != set(levels):
+    number_of_level = dict(codes or {})
+    if set(number_of_level) != set(levels):
         raise InvalidParameterError(f"codes must give each level of {target[:60]!r} one number. They are: {shown}.")
-    found = tuple((name, float(given[name])) for name in levels)
-    if not all(abs(number) <= 1e100 for _, number in found) or len({number for _, number in found}) < 2:
+    pairs = tuple((name, float(number_of_level[name])) for name in levels)
+    if not all(abs(number) <= 1e100 for _, number in pairs) or len({number for _, number in pairs}) < 2:
         raise InvalidParameterError("codes must be numbers within 1e100, and not all the same. Choose others.")
-    return found
+    return pairs
 
 
 def _interval(lower: float, upper: float, center: float | None, bound: float | None) -> tuple[float, float]:
     middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
-    at = middle if center is None else float(center)
-    if not lower <= at <= upper:
+    y_center = middle if center is None else float(center)
+    if not lower <= y_center <= upper:
         raise InvalidParameterError(
-            f"y_center must lie within the target's bounds {lower:g} .. {upper:g}, but y_center={at:g}."
+            f"y_center must lie within the target's bounds {lower:g} .. {upper:g}, but y_center={y_center:g}."
         )
-    radius = max(upper - at, at - lower) if bound is None else float(bound)
-    if not 1e-12 * max(half, abs(at)) < radius <= 2 * half:
+    y_bound = max(upper - y_center, y_center - lower) if bound is None else float(bound)
+    if not 1e-12 * max(half, abs(y_center)) < y_bound <= 2 * half:
         raise InvalidParameterError(
-            f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={radius:g}."
+            f"y_bound must be positive and at most the target's range {2 * half:g}, but y_bound={y_bound:g}."
         )
-    return at, radius
+    return y_center, y_bound

@@ -38,7 +38,7 @@ _GUIDE = """\
 # What is public about the table. Written from its header alone: no row was read.
 #
 # Fill in the blanks from a code book, a questionnaire, a law or subject knowledge, never from the rows:
-#   lower: 0, upper: 30       the least and the greatest value that could occur; values beyond are cut to them
+#   lower: 0, upper: 30       the least and the greatest value that could occur; values beyond are clipped to them
 #   levels: ["no", "yes"]     every value that could occur, written as in the table
 #   source: "code book, p. 3" where that is written
 # A number that is only a code, such as a region's, is a category: write `type: category, levels: [...]`.
@@ -149,7 +149,7 @@ def _head(dataset: str, unit: str, neighboring: NeighboringRelation, n_rows: int
 
 
 def _declared(used: Sequence[tuple[str, str]]) -> str:
-    """One line a column; more numbers of one kind than anybody would read are declared at once."""
+    """Return a line a column; more numbers of one kind than anybody would read are declared at once."""
     numbers = Counter(kind for _, storage in used if (kind := _kind("-", storage)) in ("integer", "real"))
     kind, count = max(numbers.items(), key=lambda item: item[1], default=("", 0))
     if count <= MANY:

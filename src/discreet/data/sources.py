@@ -1,4 +1,4 @@
-"""Which engine a table is for: told by what it is given as, or by the ending of its name."""
+"""Which engine reads a source: by its type, or by the ending of its name."""
 
 import os
 from pathlib import Path
@@ -67,7 +67,7 @@ def open_table(
     Of rows in memory the call is a statement, which the release repeats: these are the declared columns as they are,
     all of them. Columns that were selected, scaled, coded or imputed by looking at the rows are not, and there is no
     guarantee for what is computed from them; nothing here can notice it. They are copied, so that what is done later to
-    the arrays, frames and buffers that they came in does not reach the table. A lazy frame is read when it is asked.
+    the arrays, frames and buffers that they came in does not reach the table. A lazy frame is read at each pass.
 
     Examples
     --------
@@ -142,8 +142,8 @@ def table_at(source: Any, metadata: Metadata, table: str | None = None) -> Table
     for suffixes, kind in _KINDS:
         if suffix in suffixes:
             return kind(path, metadata, table)
-    known = ", ".join(s for suffixes, _ in _KINDS for s in suffixes)
-    raise InvalidParameterError(f"The data file's name must end in one of {known}, but it is {path.name[:80]!r}.")
+    endings = ", ".join(s for suffixes, _ in _KINDS for s in suffixes)
+    raise InvalidParameterError(f"The data file's name must end in one of {endings}, but it is {path.name[:80]!r}.")
 
 
 def _may_hold_password(source: str) -> bool:

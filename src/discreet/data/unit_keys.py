@@ -12,26 +12,17 @@ from discreet.kernels.rows.contribution_bound import mixed
 
 
 def keys_of(values: pa.Array, as_text: bool) -> pa.Array:
-    """Return identifiers in one form, whatever the storage.
-
-    Text or int64; null where there is none.
-    """
+    """Return identifiers in one form, whatever the storage: text or int64, null where there is none."""
     return unit_keys(values).cast(pa.large_string()) if as_text else values.cast(pa.int64())
 
 
 def is_whole(kind: pa.DataType) -> bool:
-    """Tell whether identifiers of a storage type are compared as numbers, which is fast; all others are as text.
-
-    True for integers that 64 bits with a sign hold.
-    """
+    """Tell whether identifiers of a type are compared as 64-bit integers, which is fast; all others are as text."""
     return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
 
 
 def unit_keys(values: pa.Array) -> pa.Array:
-    """Return identifiers as text that is the same whatever the storage: the numbers 7 and 7.0 are one unit, and "7".
-
-    Text; null for a missing identifier.
-    """
+    """Return identifiers as text, whatever the storage: 7, 7.0 and "7" are one unit; null where missing."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if pa.types.is_dictionary(values.type):
@@ -44,32 +35,29 @@ def unit_keys(values: pa.Array) -> pa.Array:
 
 
 def _decimal_keys(text: pa.Array) -> pa.Array:
-    """All digits, without zeros at the end: the same text for one number of any scale."""
+    """Return all digits without zeros at the end: the same text for one number of any scale."""
     powers = pc.fill_null(pc.match_substring(text, "E"), False)
     if pc.any(powers).as_py():
-        written = [format(Decimal(one), "f") for one in text.filter(powers).to_pylist()]
+        written = [format(Decimal(number), "f") for number in text.filter(powers).to_pylist()]
         text = pc.replace_with_mask(text, powers, pa.array(written, text.type))
     text = pc.replace_substring_regex(text, r"(\.[0-9]*?)0+$", r"\1")
     text = pc.replace_substring_regex(text, r"\.$", "")
     return pc.if_else(pc.equal(text, "-0"), "0", text)
 
 
-def _real_keys(found: npt.NDArray[np.float64]) -> pa.Array:
+def _real_keys(values: npt.NDArray[np.float64]) -> pa.Array:
     with np.errstate(invalid="ignore"):
-        whole = (np.abs(found) < 2.0**63) & (found == np.floor(found))
-    text = pc.cast(pa.array(np.where(whole, found, 0.0).astype(np.int64)), pa.string())
+        whole = (np.abs(values) < 2.0**63) & (values == np.floor(values))
+    text = pc.cast(pa.array(np.where(whole, values, 0.0).astype(np.int64)), pa.string())
     others = [
         None if np.isnan(v) else str(int(v)) if v.is_integer() else format(Decimal(repr(v)), "f")
-        for v in found[~whole].tolist()
+        for v in values[~whole].tolist()
     ]
     return pc.replace_with_mask(text, pa.array(~whole), pa.array(others, pa.string())) if others else text
 
 
 def parts_of(keys: pa.Array, n_parts: int) -> npt.NDArray[np.int64]:
-    """Return in which part of all units each identifier's unit is.
-
-    From 0 to before n_parts: by a public hash, so that the rows of a unit are in one part.
-    """
+    """Return the part in [0, n_parts) of each identifier's unit, by a public hash: a unit's rows share a part."""
     if pa.types.is_integer(keys.type):
         words = mixed(keys.to_numpy(zero_copy_only=False).view(np.uint64))
     else:
@@ -78,7 +66,7 @@ def parts_of(keys: pa.Array, n_parts: int) -> npt.NDArray[np.int64]:
 
 
 def _hashed(text: pa.Array) -> npt.NDArray[np.uint64]:
-    """A sum over the bytes of each text, every one mixed with its place."""
+    """Return a sum over the bytes of each text, every one mixed with its place."""
     _, offsets, data = text.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64, count=len(text) + 1 + text.offset)[text.offset :]
     letters = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if len(data or b"") else np.empty(0, np.uint8)

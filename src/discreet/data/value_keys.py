@@ -14,10 +14,8 @@ LEAST_KEYS = 2**16
 
 
 def passes_of(n_values: int | None, n_people: int, n_features: int) -> Iterator[tuple[int, int, int, int]]:
-    """Return the passes over the values: no more is kept at once than fits the memory, and a key fits its word.
-
-    First feature, number of features, part, number of parts.
-    """
+    """Yield passes that fit the memory: first feature, number of features, part, number of parts."""
+    # A key of 64 bits holds feature, person and cell, the feature first, so that equal pairs sort side by side.
     bits = 64 - CELL_BITS - n_people.bit_length()
     width = min(n_features, 2**bits)
     n_ranges = -(-n_features // width)
@@ -43,6 +41,7 @@ class ValueKeys:
     def __init__(self, n_people: int, n_values: int | None, part: int = 0, n_parts: int = 1) -> None:
         self._bits = n_people.bit_length()
         self._part, self._n_parts = part, n_parts
+        # A hash spreads pairs over parts evenly but for chance: 2 % more holds nearly all.
         expected = 0 if n_values is None else n_values if n_parts == 1 else int(1.02 * n_values / n_parts)
         self._keys = np.empty(max(LEAST_KEYS, min(expected, MOST_KEYS)), dtype=np.uint64)
         self._used = 0
@@ -50,8 +49,8 @@ class ValueKeys:
     def add(self, person: npt.NDArray[np.int32], feature: npt.NDArray[np.int32], cell: npt.NDArray[np.int16]) -> None:
         """Add values."""
         for start in range(0, len(person), LEAST_KEYS):
-            some = slice(start, start + LEAST_KEYS)
-            keys = packed(person[some], feature[some], cell[some], self._bits, self._part, self._n_parts)
+            part = slice(start, start + LEAST_KEYS)
+            keys = packed(person[part], feature[part], cell[part], self._bits, self._part, self._n_parts)
             self._make_room(len(keys))
             self._keys[self._used : self._used + len(keys)] = keys
             self._used += len(keys)
@@ -63,9 +62,9 @@ class ValueKeys:
         self._keys[: self._used].sort()
         self._used = keep_firsts(self._keys[: self._used])
         if self._used + n_keys > len(self._keys) // 2:
-            more = np.empty(2 * len(self._keys), dtype=np.uint64)
-            more[: self._used] = self._keys[: self._used]
-            self._keys = more
+            larger = np.empty(2 * len(self._keys), dtype=np.uint64)
+            larger[: self._used] = self._keys[: self._used]
+            self._keys = larger
 
     def add_to(self, total: Integers, response: Integers, zero: int) -> None:
         """Add up what the values change against a table of zeros."""
@@ -73,11 +72,8 @@ class ValueKeys:
         keys.sort()
         add_firsts(keys, self._bits, response, zero, total)
 
-    def found(self) -> tuple[Integers, Integers, Integers]:
-        """Return the values, each pair of feature and person once.
-
-        Feature, person, and integer on the grid.
-        """
+    def distinct(self) -> tuple[Integers, Integers, Integers]:
+        """Return feature, person, and integer on the grid, each pair of feature and person once."""
         keys = self._keys[: self._used]
         keys.sort()
         keys = keys[: keep_firsts(keys)]

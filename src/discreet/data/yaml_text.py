@@ -16,18 +16,16 @@ MOST_DEPTH = 50
 """Of lists and mappings in each other; metadata have 5."""
 
 
-def parse_text(text: str, name: str = "metadata", what: str = "Metadata") -> Any:
+def parse_text(text: str, name: str = "metadata", subject: str = "Metadata") -> Any:
     """Return the value that a YAML or JSON text holds, whatever its schema.
 
-    Dictionaries, lists and scalars.
-
-    Cost: linear in the text's length, about 2 s for a megabyte.
-    Words are read as they are written: ``yes``, ``010``, ``12:30`` and ``2020-01-31`` are text, so that
-    ``levels: [yes, no]`` are the levels "yes" and "no".
+    Cost: linear in the text's length, about 2 s for a megabyte. ``yes``, ``010``, ``12:30`` and ``2020-01-31`` stay
+    text, so that ``levels: [yes, no]`` are the levels "yes" and "no".
     """
     if len(text) > MOST_CHARACTERS:
         raise MetadataError(
-            f"{what} must have at most {MOST_CHARACTERS} characters, but {name} has {len(text)}. Declare fewer columns."
+            f"{subject} must have at most {MOST_CHARACTERS} characters, but {name} has {len(text)}. "
+            "Declare fewer columns."
         )
     try:
         if text.lstrip().startswith("{"):
@@ -39,14 +37,11 @@ def parse_text(text: str, name: str = "metadata", what: str = "Metadata") -> Any
         mark = getattr(error, "problem_mark", None)
         place = f" near line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise MetadataError(f"{what} must be YAML or JSON, but {name}{place}: {problem}.") from None
+        raise MetadataError(f"{subject} must be YAML or JSON, but {name}{place}: {problem}.") from None
 
 
 def yaml_text(value: Any) -> str:
-    """Return a value as YAML text that reads back exactly.
-
-    YAML, keys in their order.
-    """
+    """Return a value as YAML text that reads back exactly, keys in their order."""
     return yaml.dump(value, Dumper=_ExactDumper, sort_keys=False, allow_unicode=True, width=100)
 
 

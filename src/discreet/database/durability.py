@@ -31,10 +31,7 @@ def prepare_sqlite(connection: sqlite3.Connection) -> None:
 
 
 def make_durable(connection: Connection, tables: Sequence[str]) -> str | None:
-    """Have the transaction under way wait for the disk when it commits.
-
-    Why that cannot be, in a few words with the remedy.
-    """
+    """Have the current transaction wait for the disk when it commits; return why that cannot be, with the remedy."""
     return _sqlite_problem(connection) if connection.dialect.name == "sqlite" else _server_problem(connection, tables)
 
 

@@ -39,10 +39,7 @@ class Location:
 
 
 def resolve(location: str | Path, unreachable: Unreachable) -> Location:
-    """Find out where a database is, and that it can be there.
-
-    Where it is.
-    """
+    """Return where a database is, or refuse a place where it cannot be."""
     if isinstance(location, str) and re.match(r"[A-Za-z][A-Za-z0-9+]*://", location):
         return _from_url(location, unreachable)
     return _from_path(Path(location), str(location), unreachable)

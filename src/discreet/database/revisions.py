@@ -43,10 +43,7 @@ class Migrations:
     tables: tuple[str, ...]
 
     def revision_of(self, connection: Connection) -> str | None:
-        """Return the revision that a database holds.
-
-        None when it holds no such tables.
-        """
+        """Return the revision that a database holds, or None when it holds no such tables."""
         if not inspect(connection).has_table(self.version_table):
             return None
         return connection.execute(select(column("version_num")).select_from(table(self.version_table))).scalar()
@@ -55,16 +52,16 @@ class Migrations:
         """Create or migrate the tables inside the caller's transaction; do nothing when they are current."""
         if connection.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(self.lock)))
-        found = self.revision_of(connection)
-        if found == self.head:
+        revision = self.revision_of(connection)
+        if revision == self.head:
             return
-        if found is None and connection.dialect.name == "sqlite":
+        if revision is None and connection.dialect.name == "sqlite":
             held = set(inspect(connection).get_table_names())
             if held and not held & VERSION_TABLES:
                 raise refuse("it must be a database file of its own, but this one holds other tables")
-        self._run(connection, found, refuse)
+        self._run(connection, revision, refuse)
 
-    def _run(self, connection: Connection, found: str | None, refuse: Callable[[str], DiscreetError]) -> None:
+    def _run(self, connection: Connection, revision: str | None, refuse: Callable[[str], DiscreetError]) -> None:
         with _ONE_AT_A_TIME, _quiet():
             # Costly to import, and needed once in a database's life.
             from alembic import command
@@ -77,7 +74,7 @@ class Migrations:
                 command.upgrade(config, "head")
             except CommandError:
                 raise refuse(
-                    f"it must be of revision {self.head} or older, but its revision={str(found)[:40]!r}: "
+                    f"it must be of revision {self.head} or older, but its revision={str(revision)[:40]!r}: "
                     "a newer Discreet wrote it, so upgrade this one"
                 ) from None
 

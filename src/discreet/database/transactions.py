@@ -85,19 +85,13 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a reading transaction, which sees one moment of the database.
-
-        In a transaction.
-        """
+        """Open a reading transaction, which sees one moment of the database."""
         with self._transaction(write=False) as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Open a writing transaction, committed to disk at the end or undone by any exception.
-
-        In a transaction; on SQLite no other can write meanwhile.
-        """
+        """Open a writing transaction, committed to disk or undone by any exception; SQLite allows one at a time."""
         with self._transaction(write=True) as connection:
             yield connection
 

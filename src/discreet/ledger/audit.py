@@ -1,4 +1,4 @@
-"""Does the ledger fit itself? The chain's hashes, then everything that its entries add up to."""
+"""The audit of a ledger: the chain's hashes, then everything that its entries add up to."""
 
 import json
 from collections.abc import Iterable
@@ -51,10 +51,7 @@ class Replay:
 
 
 def audit(connection: Connection, heads: Iterable[str]) -> Verification:
-    """Check a whole ledger.
-
-    What was checked.
-    """
+    """Check a whole ledger, and return what was checked."""
     replay = Replay()
     try:
         for row in connection.execute(select(entries).order_by(entries.c.seq)).mappings():
@@ -71,9 +68,9 @@ def audit(connection: Connection, heads: Iterable[str]) -> Verification:
     return Verification(replay.last, len(replay.accounts), len(replay.digests), replay.hashes[-1])
 
 
-def _misfit(what: str) -> VerificationError:
+def _misfit(problem: str) -> VerificationError:
     return VerificationError(
-        f"The ledger must be as it was written, but {what}. "
+        f"The ledger must be as it was written, but {problem}. "
         "Spend nothing from it; keep this file, and put back the newest copy that verifies."
     )
 
@@ -117,7 +114,7 @@ def _apply(replay: Replay, row: RowMapping) -> None:
 
 
 def _apply_grant(replay: Replay, row: RowMapping) -> None:
-    account = replay.accounts.setdefault(row["dataset"], dict.fromkeys(_TERMS) | _nothing())
+    account = replay.accounts.setdefault(row["dataset"], dict.fromkeys(_TERMS) | _zero_sums())
     if account["epsilon_spent"]:
         _check_accounting(account, row)
     _set_cap(account, row)
@@ -129,12 +126,12 @@ def _apply_allotment(replay: Replay, row: RowMapping) -> None:
     _check_accounting(account, row)
     if any((row[name] or 0) > account[f"{name}_cap"] for name in ("epsilon", "delta")):
         raise _misfit(f"entry {row['seq']} allots more than the cap")
-    allotment = replay.allotments.setdefault((row["dataset"], row["project"]), _nothing())
+    allotment = replay.allotments.setdefault((row["dataset"], row["project"]), _zero_sums())
     _set_cap(allotment, row)
     _check_cap(allotment, row, "allotment")
 
 
-def _nothing() -> dict[str, Any]:
+def _zero_sums() -> dict[str, Any]:
     return dict.fromkeys(_SUMS) | {f"{name}_spent": 0 for name in AMOUNTS}
 
 
@@ -234,9 +231,9 @@ def _check_releases(connection: Connection, replay: Replay) -> None:
 
 
 def _check_heads(replay: Replay, heads: Iterable[str]) -> None:
-    known = frozenset(replay.hashes) | frozenset(replay.lost)
+    chain_hashes = frozenset(replay.hashes) | frozenset(replay.lost)
     for value in heads:
-        if value not in known:
+        if value not in chain_hashes:
             raise VerificationError(
                 f"Every head that a release shows must be in the ledger's chain, but "
                 f"head={value[:64]!r} is not. This ledger is an older copy, or another one: spend nothing "

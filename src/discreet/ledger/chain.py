@@ -34,67 +34,46 @@ _HASHED = tuple(column.name for column in entries.columns if column.name not in 
 
 
 def entry_hash(row: Mapping[Any, Any]) -> str:
-    """Return the hash of an entry: the SHA-256 of its row as canonical JSON.
-
-    64 hexadecimal digits.
-    """
+    """Return the hash of an entry: the SHA-256 of its row as canonical JSON, in hexadecimal digits."""
     later = [name for name in _LATER if row[name] is not None]
     return canonical_sha256({name: row[name] for name in (*_HASHED, *later)})
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:
-    """Return the text that stands for facts in an entry and in its hash.
-
-    JSON in ASCII, keys sorted.
-    """
+    """Return the text of facts in an entry and in its hash: JSON in ASCII, keys sorted."""
     return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def lost_hashes(facts: str) -> list[str]:
     """Return the hashes that a reconcile entry stands for."""
-    found = json.loads(facts)
-    return [found["lost_hash"]] if "lost_hash" in found else [one["hash"] for one in found["lost"]]
+    content = json.loads(facts)
+    return [content["lost_hash"]] if "lost_hash" in content else [entry["hash"] for entry in content["lost"]]
 
 
 def text_sha256(text: str) -> str:
-    """Return the digest by which an entry records a release.
-
-    64 hexadecimal digits.
-    """
+    """Return the SHA-256 by which an entry records a release, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def time_text(age: timedelta = timedelta()) -> str:
-    """Return a time as entries hold it.
-
-    UTC in ISO 8601, to the second.
-    """
+    """Return a time as entries hold it: UTC in ISO 8601, to the second."""
     return (datetime.now(UTC) - age).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def read_head(connection: Connection) -> tuple[int, str]:
-    """Return the end of the chain, which another writer may move on meanwhile.
-
-    Place and hash of the last entry.
-    """
+    """Return place and hash of the last entry; another writer may move the end on meanwhile."""
     row = connection.execute(select(head.c.seq, head.c.hash)).one()
     return row.seq, row.hash
 
 
 def lock(connection: Connection) -> tuple[int, str]:
-    """Wait for the end of the chain and hold it until the transaction ends.
-
-    Place and hash of the last entry.
-    """
+    """Wait for the end of the chain, hold it until the transaction ends, and return its place and hash."""
     row = connection.execute(select(head.c.seq, head.c.hash).with_for_update()).one()
     return row.seq, row.hash
 
 
 def append(connection: Connection, **values: Any) -> tuple[int, str]:
-    """Add one entry to the end of the chain.
-
-    Place and hash of the new entry.
-    """
+    """Add one entry to the end of the chain, and return its place and hash."""
     last, previous = lock(connection)
     row = dict.fromkeys((*_HASHED, *_LATER)) | {"epsilon": 0, "delta": 0, "facts": "{}", "time": time_text()} | values
     if not last and row["facts"] == "{}":

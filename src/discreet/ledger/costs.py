@@ -127,7 +127,7 @@ def accounting_of(amounts: Mapping[Any, Any]) -> Accounting:
 
 
 def numbers(amounts: Mapping[Any, Any]) -> dict[str, Fraction]:
-    """Return amounts as the numbers that they stand for.
+    """Return amounts in grains as numbers.
 
     Parameters
     ----------

@@ -15,39 +15,30 @@ RHO_GRAIN = Fraction(1, 10**12)
 
 
 def charged(value: Fraction, grain: Fraction) -> int:
-    """Return a cost in grains, rounded up.
-
-    The least number of grains that covers the cost.
+    """Return a cost in grains, rounded up so that they cover it.
 
     Examples
     --------
     >>> charged(Fraction(1, 3), EPSILON_GRAIN)
     333333334
     """
+    # Up, and caps down: rounding never lets more be spent than was granted.
     return math.ceil(value / grain)
 
 
 def granted(value: Fraction, grain: Fraction) -> int:
-    """Return a cap in grains, rounded down.
-
-    The most grains that the cap covers.
-    """
+    """Return a cap in grains, rounded down."""
     return math.floor(value / grain)
 
 
 def as_decimal(value: Fraction) -> Decimal:
-    """Return a number of grains as the decimal that it is, without rounding.
-
-    The same number.
-    """
+    """Return a number of grains as an exact decimal."""
     # A context of its own: the caller's may round to fewer digits.
     return Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def as_text(value: Fraction) -> str:
-    """Return a number of grains as a person writes it.
-
-    Digits without an exponent.
+    """Return a number as a person writes it, without an exponent.
 
     Examples
     --------

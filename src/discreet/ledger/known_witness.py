@@ -21,25 +21,19 @@ from discreet.ledger.store import Store
 ENVIRONMENT = "DISCREET_WITNESS"
 """Environment variable that names the witness of whichever ledger is opened without one being named."""
 
-_BETWEEN = "\0"
+_SEPARATOR = "\0"
 """Between the paths of a note: the only character that no path holds."""
 
 
 def named(witness: str | Path | None) -> Path | None:
-    """Return the witness that whoever opens the ledger names.
-
-    Absolute.
-    """
+    """Return the absolute path of the witness that the caller names."""
     if witness is None:
         witness = os.environ.get(ENVIRONMENT) or None
     return None if witness is None else Path(witness).absolute()
 
 
 def recorded(connection: Connection) -> Path | None:
-    """Return the witness that the ledger records.
-
-    Absolute.
-    """
+    """Return the absolute path of the witness that the ledger records."""
     place = connection.execute(select(head.c.witness)).scalar_one()
     return None if place is None else Path(place)
 
@@ -50,22 +44,19 @@ def record(connection: Connection, witness: Path) -> None:
 
 
 def remembered(store: Store, connection: Connection) -> list[Path]:
-    """Return the witnesses that this user's state folder remembers of a ledger.
-
-    Those of its place and those of its first entry.
-    """
+    """Return the witnesses in this user's state folder, under the ledger's place and under its first entry."""
     return [Path(place) for note in _notes(store, connection) for place in _places(note)]
 
 
 def remember(store: Store, connection: Connection, witness: Path, *, alone: bool) -> None:
     """Remember a witness in this user's state folder, where it can be written."""
     for note in _notes(store, connection):
-        before = _places(note)
-        places = [str(witness)] if alone else list(dict.fromkeys([*before, str(witness)]))
-        if places != before:
+        noted = _places(note)
+        places = [str(witness)] if alone else list(dict.fromkeys([*noted, str(witness)]))
+        if places != noted:
             with suppress(OSError, DiscreetError):  # a second memory: the ledger has the first
                 note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                write_whole(note, _BETWEEN.join(places))
+                write_whole(note, _SEPARATOR.join(places))
 
 
 def _notes(store: Store, connection: Connection) -> list[Path]:
@@ -78,5 +69,5 @@ def _notes(store: Store, connection: Connection) -> list[Path]:
 def _places(note: Path) -> list[str]:
     """Return the paths in a note, none where it cannot be read."""
     with suppress(OSError, ValueError):
-        return note.read_text(encoding="utf-8").split(_BETWEEN)
+        return note.read_text(encoding="utf-8").split(_SEPARATOR)
     return []

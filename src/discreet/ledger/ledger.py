@@ -11,12 +11,12 @@ from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee, Number
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError
-from discreet.ledger import books, chain, costs, postings, refusals, sums, terms
+from discreet.ledger import chain, costs, postings, queries, refusals, sums, terms
+from discreet.ledger.charges import charge_of, charges_of
 from discreet.ledger.grains import RHO_GRAIN
-from discreet.ledger.reading import Reader
+from discreet.ledger.reader import Reader
 from discreet.ledger.reconcile import reconcile
 from discreet.ledger.records import Account, Accounting, Allotment, Entry
-from discreet.ledger.remembered import charge_of, charges_of
 from discreet.ledger.reservation import Reservation, Within
 from discreet.ledger.witness import Witness
 from discreet.release import Release
@@ -128,17 +128,17 @@ class Ledger(Reader):
         """
         kind = None if accounting is None else terms.check_accounting(accounting)
         relation = None if neighboring is None else terms.check_neighboring(neighboring)
-        wanted = {
+        account_terms = {
             "dataset": terms.check_dataset(dataset),
             "unit": None if unit is None else terms.check_unit(unit),
             "neighboring": None if relation is None else relation.value,
         }
         with self._writing(within, spends=False) as connection:
-            before = books.find_account(connection, dataset)
+            before = queries.find_account(connection, dataset)
             kind = kind or (before.accounting if before else Accounting.BASIC)
             amounts = costs.cap_of(kind, epsilon, delta)
-            if postings.set_cap(connection, wanted, relation, kind, amounts):
-                chain.append(connection, kind="grant", **amounts, **wanted)
+            if postings.set_cap(connection, account_terms, relation, kind, amounts):
+                chain.append(connection, kind="grant", **amounts, **account_terms)
             return self._account(connection, dataset)
 
     def allot(
@@ -184,7 +184,7 @@ class Ledger(Reader):
             if postings.set_allotment(connection, account, project, amounts):
                 chain.append(connection, kind="allot", dataset=dataset, project=project, **amounts)
             return refusals.check_allotted(
-                self._store, account, books.find_allotment(connection, dataset, project), project
+                self._store, account, queries.find_allotment(connection, dataset, project), project
             )
 
     def reserve(
@@ -353,11 +353,11 @@ class Ledger(Reader):
         with self._writing(spends=False) as connection:
             last, _ = chain.read_head(connection)
             reconcile(self._store, connection, charges, lines)
-            made = books.all_entries(connection, None)[last:]
-            return [entry for entry in made if entry.kind == "reconcile"]
+            new_entries = queries.all_entries(connection, None)[last:]
+            return [entry for entry in new_entries if entry.kind == "reconcile"]
 
     def _reservation(self, connection: Connection, entry: int) -> Reservation:
-        row, _ = books.find_reservation(connection, entry)
+        row, _ = queries.find_reservation(connection, entry)
         account = self._account(connection, row["dataset"])
         amounts = {name: row[name] for name in ("epsilon", "delta", "rho", "failure")}
         return Reservation(entry, row["hash"], account, (row["rho"] or 0) * RHO_GRAIN, amounts, self._move)
@@ -371,6 +371,7 @@ class Ledger(Reader):
         """Hold the end of the chain; the caller's own part is the last of the transaction, the witness follows it."""
         self._witnesses.check_writable()
         with self._store.write() as connection:
+            # The chain's end is locked first by every writer, so that no two wait for each other.
             last, digest = chain.lock(connection)
             if spends:
                 sums.check_end(connection, last, digest)
@@ -379,4 +380,5 @@ class Ledger(Reader):
             if within is not None:
                 within(connection)
             lines = self._witnesses.new_lines(connection, last)
+        # After the commit: a witness that knew an entry which was undone would refuse a sound ledger.
         self._witnesses.tell(lines)

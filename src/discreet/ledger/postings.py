@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func,
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError
-from discreet.ledger import books, chain, refusals, rule, sums
+from discreet.ledger import chain, queries, refusals, rule, sums
 from discreet.ledger.costs import AMOUNTS, Amounts, numbers
 from discreet.ledger.records import Account, Accounting, Allotment
 from discreet.ledger.schema import accounts, allotments, entries, releases
@@ -18,48 +18,42 @@ _NOTHING = {f"{name}_spent": 0 for name in AMOUNTS}
 
 def set_cap(
     connection: Connection,
-    wanted: dict[str, str | None],
+    account_terms: dict[str, str | None],
     relation: NeighboringRelation | None,
     accounting: Accounting,
     amounts: Amounts,
 ) -> bool:
-    """Write a lifetime cap.
-
-    False when all of it stood already.
-    """
-    dataset = str(wanted["dataset"])
+    """Write a lifetime cap; return False when it was already so."""
+    dataset = str(account_terms["dataset"])
     cap = _cap(accounting, amounts)
-    before = books.find_account(connection, dataset)
+    before = queries.find_account(connection, dataset)
     if before is None:
-        refusals.check_alone(dataset, books.alike(connection, dataset))
-        connection.execute(insert(accounts).values(**wanted, **cap, **_NOTHING))
+        refusals.check_alone(dataset, queries.alike(connection, dataset))
+        connection.execute(insert(accounts).values(**account_terms, **cap, **_NOTHING))
         return True
-    refusals.check_terms(before, wanted["unit"], relation)
+    refusals.check_terms(before, account_terms["unit"], relation)
     if before.accounting is not accounting and before.epsilon_spent:
         raise refusals.other_accounting(before, accounting)
     _check_covers(before, amounts)
-    fixed = {name: wanted[name] for name in ("unit", "neighboring") if wanted[name] is not None}
+    fixed = {name: account_terms[name] for name in ("unit", "neighboring") if account_terms[name] is not None}
     connection.execute(update(accounts).where(accounts.c.dataset == dataset).values(**cap, **fixed))
-    return books.find_account(connection, dataset) != before
+    return queries.find_account(connection, dataset) != before
 
 
 def set_allotment(connection: Connection, account: Account, project: str, amounts: Amounts) -> bool:
-    """Write what a project may spend of a data set's cap.
-
-    False when all of it stood already.
-    """
+    """Write what a project may spend of a data set's cap; return False when it was already so."""
     allotted = numbers(amounts)
     if allotted["epsilon"] > account.epsilon_cap or allotted["delta"] > account.delta_cap:
         raise refusals.above_cap(account, amounts)
-    of = {"dataset": account.dataset, "project": project}
+    key = {"dataset": account.dataset, "project": project}
     cap = _cap(account.accounting, amounts)
-    before = books.find_allotment(connection, **of)
+    before = queries.find_allotment(connection, **key)
     if before is None:
-        connection.execute(insert(allotments).values(**of, **cap, **_NOTHING))
+        connection.execute(insert(allotments).values(**key, **cap, **_NOTHING))
         return True
     _check_covers(before, amounts)
-    connection.execute(update(allotments).where(_allotment_of(of)).values(**cap))
-    return books.find_allotment(connection, **of) != before
+    connection.execute(update(allotments).where(_allotment_of(key)).values(**cap))
+    return queries.find_allotment(connection, **key) != before
 
 
 def charge(store: Store, connection: Connection, account: Account, values: dict[str, Any]) -> None:
@@ -67,16 +61,16 @@ def charge(store: Store, connection: Connection, account: Account, values: dict[
     project = values["project"]
     sums.check_account(connection, account.dataset)
     if project is not None:
-        found = books.find_allotment(connection, account.dataset, project)
-        allotment = refusals.check_allotted(store, account, found, project)
+        current = queries.find_allotment(connection, account.dataset, project)
+        allotment = refusals.check_allotted(store, account, current, project)
         sums.check_allotment(connection, account.dataset, project)
-    of = and_(
+    is_account = and_(
         accounts.c.dataset == values["dataset"],
         func.coalesce(accounts.c.unit, values["unit"]) == values["unit"],
         func.coalesce(accounts.c.neighboring, values["neighboring"]) == values["neighboring"],
     )
     terms = {name: values[name] for name in ("unit", "neighboring")}
-    if not _take(connection, accounts, of, account.accounting, values, **terms):
+    if not _take(connection, accounts, is_account, account.accounting, values, **terms):
         raise refusals.exceeded(store, account, values)
     if project is not None and not _take(connection, allotments, _allotment_of(values), account.accounting, values):
         raise refusals.exceeded(store, allotment, values)
@@ -84,7 +78,7 @@ def charge(store: Store, connection: Connection, account: Account, values: dict[
 
 def step(connection: Connection, entry: int, kind: str, text: str | None = None) -> None:
     """Move a reservation on, with all that belongs to the step."""
-    reserved, latest = books.find_reservation(connection, entry)
+    reserved, latest = queries.find_reservation(connection, entry)
     if latest != chain.BEFORE[kind]:
         raise BudgetError(
             f"Step {kind!r} must follow state={chain.STATES[chain.BEFORE[kind]]!r}, but entry={entry} has "
@@ -100,10 +94,7 @@ def step(connection: Connection, entry: int, kind: str, text: str | None = None)
 
 
 def touched_before(connection: Connection, older_than_s: float | None) -> list[int]:
-    """Return the reservations that are still TOUCHED.
-
-    Their reserve entries.
-    """
+    """Return the reserve entries of the reservations that are still TOUCHED."""
     ended = select(entries.c.reservation).where(entries.c.kind.in_(["release", "lost"]))
     query = select(entries.c.reservation).where(entries.c.kind == "touch", entries.c.reservation.not_in(ended))
     if older_than_s is not None:
@@ -124,15 +115,16 @@ def _allotment_of(values: dict[str, Any]) -> ColumnElement[bool]:
 def _take(
     connection: Connection,
     table: Table,
-    of: ColumnElement[bool],
+    is_row: ColumnElement[bool],
     accounting: Accounting,
     values: dict[str, Any],
     **fixed: str,
 ) -> bool:
+    # One conditional update checks and charges, so that concurrent requests cannot both fit below the cap.
     fits = rule.conditions(accounting, table.c, values).values()
     done = connection.execute(
         update(table)
-        .where(of, table.c.accounting == accounting.value, *fits)
+        .where(is_row, table.c.accounting == accounting.value, *fits)
         .values(**{f"{name}_spent": table.c[f"{name}_spent"] + (values[name] or 0) for name in AMOUNTS}, **fixed)
     )
     return done.rowcount == 1
@@ -146,11 +138,11 @@ def _check_covers(limit: Account | Allotment, amounts: Amounts) -> None:
 
 
 def _give_back(connection: Connection, reserved: RowMapping, row: dict[str, Any]) -> None:
-    back = {name: None if reserved[name] is None else -reserved[name] for name in AMOUNTS}
-    for table, of in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
-        less = {f"{name}_spent": table.c[f"{name}_spent"] + (back[name] or 0) for name in AMOUNTS}
-        connection.execute(update(table).where(of).values(**less))
-    chain.append(connection, **row, **back)
+    refund = {name: None if reserved[name] is None else -reserved[name] for name in AMOUNTS}
+    for table, is_row in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
+        less = {f"{name}_spent": table.c[f"{name}_spent"] + (refund[name] or 0) for name in AMOUNTS}
+        connection.execute(update(table).where(is_row).values(**less))
+    chain.append(connection, **row, **refund)
 
 
 def _store_release(connection: Connection, row: dict[str, Any], text: str | None) -> None:

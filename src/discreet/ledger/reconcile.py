@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.accounting.neighbors import NeighboringRelation
-from discreet.ledger import books, chain, postings, refusals, rule
+from discreet.ledger import chain, postings, queries, refusals, rule
+from discreet.ledger.charges import Charge
 from discreet.ledger.costs import AMOUNTS, Amounts, accounting_of, numbers
 from discreet.ledger.records import Account, Allotment
-from discreet.ledger.remembered import Charge
 from discreet.ledger.store import Store
 from discreet.ledger.witness import Line
 
@@ -18,17 +18,17 @@ Caps = Mapping[tuple[str, str | None], Amounts]
 
 def reconcile(store: Store, connection: Connection, charges: Iterable[Charge], lines: Collection[Line]) -> None:
     """Charge again what is not in the chain, and name every other line that is not in it."""
-    states, known = books.charge_states(connection), books.known_hashes(connection)
+    states, chain_hashes = queries.charge_states(connection), queries.known_hashes(connection)
     remembered = {charge.hash: charge for charge in charges if not charge.is_cancelled}.values()
     lost = [charge for charge in remembered if _is_lost(charge, states.get(charge.hash))]
-    _check_fits(store, connection, lost, _caps(line for line in lines if line.hash not in known))
+    _check_fits(store, connection, lost, _caps(line for line in lines if line.hash not in chain_hashes))
     for charge in lost:
         _charge_again(store, connection, charge)
     for charge in remembered:
         if charge.is_touched and states.get(charge.hash) == "reserved":
             # Data were opened on its account, so it can no longer be given back.
             postings.step(connection, charge.seq, "touch")
-    _name_the_rest(connection, lines)
+    _record_unknown_lines(connection, lines)
 
 
 def _is_lost(charge: Charge, state: str | None) -> bool:
@@ -36,9 +36,9 @@ def _is_lost(charge: Charge, state: str | None) -> bool:
 
 
 def _caps(lines: Iterable[Line]) -> Caps:
-    """The newest of each data set and project."""
-    made = [line for line in lines if line.kind in ("grant", "allot")]
-    return {(line.dataset, line.project): {name: getattr(line, name) for name in AMOUNTS} for line in made}
+    """Return the newest cap or allotment of each data set and project."""
+    grants = [line for line in lines if line.kind in ("grant", "allot")]
+    return {(line.dataset, line.project): {name: getattr(line, name) for name in AMOUNTS} for line in grants}
 
 
 def _check_fits(store: Store, connection: Connection, lost: Iterable[Charge], caps: Caps) -> None:
@@ -50,9 +50,9 @@ def _check_fits(store: Store, connection: Connection, lost: Iterable[Charge], ca
             groups.setdefault(key, []).append(charge.values)
     for (dataset, project), group in groups.items():
         cost = _sum(group)
-        limit: Account | Allotment | None = books.find_account(connection, dataset)
+        limit: Account | Allotment | None = queries.find_account(connection, dataset)
         if project is not None:
-            limit = books.find_allotment(connection, dataset, project)
+            limit = queries.find_allotment(connection, dataset, project)
         if limit is None or not _fits(limit, cost):
             raise refusals.lost(store, (dataset, project), limit, cost, caps.get((dataset, project)))
 
@@ -71,20 +71,20 @@ def _fits(limit: Account | Allotment, cost: Amounts) -> bool:
 
 def _charge_again(store: Store, connection: Connection, charge: Charge) -> None:
     values = charge.values
-    account = refusals.check_granted(store, books.find_account(connection, values["dataset"]), values["dataset"])
+    account = refusals.check_granted(store, queries.find_account(connection, values["dataset"]), values["dataset"])
     refusals.check_terms(account, values["unit"], NeighboringRelation(values["neighboring"]))
     postings.charge(store, connection, account, values)
     facts = chain.facts_text({"lost_seq": charge.seq, "lost_hash": charge.hash})
     chain.append(connection, kind="reconcile", **values, facts=facts)
 
 
-def _name_the_rest(connection: Connection, lines: Iterable[Line]) -> None:
-    """Leave nothing of the witness unknown to the chain."""
-    known = books.known_hashes(connection)
-    rest: dict[str, dict[str, Line]] = {}
+def _record_unknown_lines(connection: Connection, lines: Iterable[Line]) -> None:
+    """Record in the chain the witness's lines that it does not hold."""
+    chain_hashes = queries.known_hashes(connection)
+    unknown: dict[str, dict[str, Line]] = {}
     for line in lines:
-        if line.hash not in known:
-            rest.setdefault(line.dataset, {})[line.hash] = line
-    for dataset, found in rest.items():
-        named = [{"seq": line.seq, "hash": line.hash, "kind": line.kind} for line in found.values()]
+        if line.hash not in chain_hashes:
+            unknown.setdefault(line.dataset, {})[line.hash] = line
+    for dataset, missing in unknown.items():
+        named = [{"seq": line.seq, "hash": line.hash, "kind": line.kind} for line in missing.values()]
         chain.append(connection, kind="reconcile", dataset=dataset, facts=chain.facts_text({"lost": named}))

@@ -1,4 +1,4 @@
-"""What the ledger tells of itself, as values."""
+"""What the ledger holds, as values."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,7 +24,7 @@ class Accounting(StrEnum):
 
 
 class Sums:
-    """What is left of caps, for whatever has them: an account or an allotment."""
+    """The remaining budget of an account or an allotment."""
 
     accounting: Accounting
     epsilon_cap: Fraction

@@ -22,10 +22,7 @@ def check_alone(dataset: str, alike: str | None) -> None:
 
 
 def check_granted(store: Store, account: Account | None, dataset: str, guarantee: Guarantee | None = None) -> Account:
-    """Refuse a data set without a lifetime cap.
-
-    The account.
-    """
+    """Return the account of a data set, or refuse one without a lifetime cap."""
     if account is not None:
         return account
     epsilon, delta = Fraction(1), Fraction(0)
@@ -40,10 +37,7 @@ def check_granted(store: Store, account: Account | None, dataset: str, guarantee
 
 
 def check_allotted(store: Store, account: Account, allotment: Allotment | None, project: str) -> Allotment:
-    """Refuse a project that is allotted nothing.
-
-    The allotment.
-    """
+    """Return the allotment of a project, or refuse one without."""
     if allotment is not None and allotment.accounting is account.accounting:
         return allotment
     command = _command(store, "allot", account.dataset, project, epsilon="E", delta=as_text(account.delta_cap))
@@ -53,43 +47,34 @@ def check_allotted(store: Store, account: Account, allotment: Allotment | None, 
     )
 
 
-def other_terms(account: Account, name: str, found: str) -> BudgetError:
-    """Return the error for a unit or relation that is not the account's.
-
-    It says that such budgets do not add.
-    """
+def other_terms(account: Account, name: str, value: str) -> BudgetError:
+    """Return the error for a unit or relation that is not the account's: such budgets do not add."""
     fixed = str(getattr(account, name))
     return BudgetError(
         f"Budgets under different units or neighboring relations do not add, so dataset={account.dataset!r} "
-        f"keeps {name}={fixed!r}, but {name}={found!r}. Use {name}={fixed!r} in the metadata."
+        f"keeps {name}={fixed!r}, but {name}={value!r}. Use {name}={fixed!r} in the metadata."
     )
 
 
 def check_terms(account: Account, unit: str | None, neighboring: NeighboringRelation | None) -> None:
     """Refuse a unit or a relation that is not the account's."""
-    for name, found in (("unit", unit), ("neighboring", neighboring)):
+    for name, value in (("unit", unit), ("neighboring", neighboring)):
         fixed = getattr(account, name)
-        if found is not None and fixed is not None and found != fixed:
-            raise other_terms(account, name, str(found))
+        if value is not None and fixed is not None and value != fixed:
+            raise other_terms(account, name, str(value))
 
 
-def other_accounting(account: Account, found: Accounting) -> BudgetError:
-    """Return the error for a change of what adds up, after something was spent.
-
-    It says that the two sums do not convert.
-    """
+def other_accounting(account: Account, requested: Accounting) -> BudgetError:
+    """Return the error for a change of accounting after something was spent: the two sums do not convert."""
     return BudgetError(
         f"What is spent was added up as {account.accounting.value}, which does not convert, so "
-        f"dataset={account.dataset!r} keeps accounting={account.accounting.value!r}, but accounting={found.value!r}. "
-        f"Leave --accounting out, or give {account.accounting.value}."
+        f"dataset={account.dataset!r} keeps accounting={account.accounting.value!r}, but "
+        f"accounting={requested.value!r}. Leave --accounting out, or give {account.accounting.value}."
     )
 
 
 def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
-    """Return the error for an allotment above the cap that it is a part of.
-
-    Its text holds the cap.
-    """
+    """Return the error for an allotment above the cap that it is a part of."""
     epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
         f"An allotment must be within the {_called(account.dataset)}, epsilon={as_text(account.epsilon_cap)} and "
@@ -99,10 +84,7 @@ def above_cap(account: Account, amounts: Amounts) -> InvalidParameterError:
 
 
 def exceeded(store: Store, sums: Account | Allotment, cost: Amounts) -> BudgetExceededError:
-    """Return the error for a cost that does not fit below a cap.
-
-    Its text holds what was asked, what is left and the cap.
-    """
+    """Return the error for a cost that does not fit below a cap."""
     return BudgetExceededError(
         f"A request must fit in what is left of the {_called(*_names(sums))}, but {_too_much_of(sums, cost)}. "
         f"Ask for less; only the owner of the data may raise the {_noun(sums)}: `{_raise(store, sums, cost)}`.",
@@ -114,10 +96,7 @@ def exceeded(store: Store, sums: Account | Allotment, cost: Amounts) -> BudgetEx
 def lost(
     store: Store, names: tuple[str, str | None], limit: Account | Allotment | None, cost: Amounts, cap: Amounts | None
 ) -> BudgetError:
-    """Return the error for lost charges that do not fit below the cap of a restored copy.
-
-    Its text holds the command that makes room.
-    """
+    """Return the error for lost charges above a restored copy's cap, with the command that makes room."""
     accounting, (dataset, project) = accounting_of(cost), names
     problem = "there is none"
     if limit is not None:
@@ -135,10 +114,7 @@ def lost(
 
 
 def below_spent(sums: Account | Allotment, amounts: Amounts) -> InvalidParameterError:
-    """Return the error for a cap below what is spent.
-
-    Its text holds what is spent.
-    """
+    """Return the error for a cap below what is spent."""
     epsilon, delta, _, _ = numbers(amounts).values()
     return InvalidParameterError(
         f"The {_called(*_names(sums))} must cover what is spent, "
@@ -148,10 +124,7 @@ def below_spent(sums: Account | Allotment, amounts: Amounts) -> InvalidParameter
 
 
 def below_spent_rho(sums: Account | Allotment, amounts: Amounts) -> InvalidParameterError:
-    """Return the error for a cap under zCDP whose rho is below what is spent.
-
-    Its text holds what is spent.
-    """
+    """Return the error for a cap under zCDP whose rho is below what is spent."""
     _, _, rho, failure = numbers(amounts).values()
     return InvalidParameterError(
         f"The {_called(*_names(sums))} must cover what is spent, rho={as_text(sums.rho_spent)} "
@@ -197,7 +170,7 @@ def _raise(store: Store, sums: Account | Allotment, cost: Amounts) -> str:
 
 
 def _room(limit: Account | Allotment | None, cost: Amounts, cap: Amounts | None) -> tuple[str, str]:
-    """Epsilon and delta of a cap that holds what was lost: the newest that was lost as well, or the sum."""
+    """Return epsilon and delta of a cap that holds what was lost: the newest lost cap, or the sum."""
     lost_cap = numbers(dict.fromkeys(AMOUNTS) if cap is None else cap)
     if accounting_of(cost) is Accounting.ZCDP:
         is_enough = cap is not None and (limit is None or lost_cap["epsilon"] > limit.epsilon_cap)

@@ -48,10 +48,7 @@ class Reservation:
     _move: Callable[[int, str, str | None, Within | None], None] = field(repr=False, compare=False)
 
     def covers(self, guarantee: Guarantee, event: Event | None) -> bool:
-        """Tell whether a computation costs no more than what was reserved.
-
-        False for one that another version of Discreet, or another request, would charge more for.
-        """
+        """Tell whether a computation's privacy cost is no more than what was reserved."""
         cost = cost_of(self.account.accounting, guarantee, event)
         return all((cost[name] or 0) <= (self._amounts[name] or 0) for name in cost)
 

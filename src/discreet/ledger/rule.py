@@ -20,17 +20,12 @@ NO_COST = dict.fromkeys(("epsilon", "delta", "rho", "failure"), 0)
 
 
 def held(accounting: Accounting) -> tuple[str, str]:
-    """Return which sums a cap holds; under zCDP epsilon and delta only inform.
-
-    Names of two amounts.
-    """
+    """Return the two amounts that a cap holds; under zCDP epsilon and delta only inform."""
     return ("rho", "failure") if accounting is Accounting.ZCDP else ("epsilon", "delta")
 
 
 def conditions(accounting: Accounting, sums: Any, cost: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what must be true of a cost that fits.
-
-    By the name of each sum that the cap holds a truth value, or a condition of SQL.
+    """Return a truth value, or a condition of SQL, for each sum that the cap holds: all are true of a cost that fits.
 
     Examples
     --------

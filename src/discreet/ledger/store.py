@@ -45,19 +45,13 @@ class Store(Database):
         super().__init__(location, MIGRATIONS, unreachable=unreachable, pooled=pooled)
 
     def command(self, *words: str) -> str:
-        """Return the command that does something to this ledger.
-
-        As a shell takes it.
-        """
+        """Return a command on this ledger, as a shell takes it."""
         named = () if self.is_default else ("--ledger", self.shown)
         return shlex.join(["discreet", "budget", *words, *named])
 
 
 def unreachable(shown: str, reason: str) -> UnreachableError:
-    """Return the error that a ledger which cannot be used raises.
-
-    With one line of text.
-    """
+    """Return the error for a ledger that cannot be used, in one line of text."""
     return UnreachableError(
         f"The ledger must be readable and writable, but ledger={shown[:300]!r}: {reason}. "
         "Nothing is computed without a ledger; give another place with --ledger."

@@ -13,9 +13,9 @@ CHARGES = ("reserve", "reconcile", "cancel")
 
 def check_account(connection: Connection, dataset: str) -> None:
     """Refuse to spend from an account that was changed beside its entries."""
-    of = entries.c.dataset == dataset
+    is_entry = entries.c.dataset == dataset
     row = connection.execute(select(accounts).where(accounts.c.dataset == dataset)).mappings().one()
-    wrong = _differing(connection, row, of, "grant") + _other_terms(connection, row, of)
+    wrong = _differing(connection, row, is_entry, "grant") + _other_terms(connection, row, is_entry)
     if wrong:
         raise _changed(f"the account of dataset={dataset!r}", wrong)
 
@@ -41,15 +41,15 @@ def _names(table: Table, dataset: str, project: str) -> tuple[ColumnElement[bool
     return table.c.dataset == dataset, table.c.project == project
 
 
-def _differing(connection: Connection, row: RowMapping, of: ColumnElement[bool], kind: str) -> list[str]:
-    """Names of the columns that are not what the entries say: the newest cap, and the sum of all charges."""
-    caps = connection.execute(select(entries).where(of, entries.c.kind == kind)).mappings().all()
+def _differing(connection: Connection, row: RowMapping, is_entry: ColumnElement[bool], kind: str) -> list[str]:
+    """Return the columns that differ from the entries: from the newest cap, and from the sum of all charges."""
+    caps = connection.execute(select(entries).where(is_entry, entries.c.kind == kind)).mappings().all()
     if not caps:
         return [f"{kind} entry"]
     cap = max(caps, key=lambda entry: entry["seq"])  # to ask for the last would have a server walk the whole chain
     # Whole numbers, added up in an index that holds nothing else.
     totals = [func.coalesce(func.sum(entries.c[name]), 0).label(name) for name in AMOUNTS]
-    spent = connection.execute(select(*totals).where(of, entries.c.kind.in_(CHARGES))).mappings().one()
+    spent = connection.execute(select(*totals).where(is_entry, entries.c.kind.in_(CHARGES))).mappings().one()
     wrong = [] if row["accounting"] == costs.accounting_of(cap) else ["accounting"]
     for name in AMOUNTS:
         wrong += [f"{name}_cap"] if row[f"{name}_cap"] != (cap[name] or 0) else []
@@ -57,19 +57,19 @@ def _differing(connection: Connection, row: RowMapping, of: ColumnElement[bool],
     return wrong
 
 
-def _other_terms(connection: Connection, row: RowMapping, of: ColumnElement[bool]) -> list[str]:
+def _other_terms(connection: Connection, row: RowMapping, is_entry: ColumnElement[bool]) -> list[str]:
     wrong = []
     for name in ("unit", "neighboring"):
         fixed = select(entries.c[name]).where(
-            of, entries.c.kind.in_(("grant", "reserve", "reconcile")), entries.c[name].is_not(None)
+            is_entry, entries.c.kind.in_(("grant", "reserve", "reconcile")), entries.c[name].is_not(None)
         )
         first = connection.execute(fixed.limit(1)).scalar()
         wrong += [name] if first != row[name] else []
     return wrong
 
 
-def _changed(what: str, wrong: list[str]) -> VerificationError:
+def _changed(subject: str, wrong: list[str]) -> VerificationError:
     return VerificationError(
-        f"A ledger must be as it was written, but {what} differs from its entries in {', '.join(wrong)}. "
+        f"A ledger must be as it was written, but {subject} differs from its entries in {', '.join(wrong)}. "
         "Spend nothing from it: `discreet budget verify` checks all of it; put back the newest copy that verifies."
     )

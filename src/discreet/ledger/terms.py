@@ -1,4 +1,4 @@
-"""What a request to the ledger must look like, checked before the ledger is asked."""
+"""What a request to the ledger must look like, checked before the ledger is read."""
 
 import re
 from collections.abc import Mapping
@@ -19,10 +19,7 @@ MAX_CAP = 10**6
 
 
 def check_dataset(dataset: str) -> str:
-    """Return the name of a data set, or refuse it.
-
-    The same name.
-    """
+    """Return the name of a data set, or refuse it."""
     if not _is_name(dataset):
         raise InvalidParameterError(
             "dataset must be at most 100 letters, digits, dots, hyphens and underscores, beginning with a "
@@ -32,10 +29,7 @@ def check_dataset(dataset: str) -> str:
 
 
 def check_project(project: str) -> str:
-    """Return the name of a project, or refuse it.
-
-    The same name.
-    """
+    """Return the name of a project, or refuse it."""
     if not _is_name(project):
         raise InvalidParameterError(
             "project must be at most 100 letters, digits, dots, hyphens and underscores, beginning with a "
@@ -45,10 +39,7 @@ def check_project(project: str) -> str:
 
 
 def check_unit(unit: str) -> str:
-    """Return the unit of privacy, or refuse it.
-
-    The same text.
-    """
+    """Return the unit of privacy, or refuse it."""
     if not isinstance(unit, str) or not 1 <= len(unit) <= 100 or not unit.isprintable():
         raise InvalidParameterError(
             f"unit must be one line of 1 to 100 characters, but unit={str(unit)[:40]!r}. Name who is "
@@ -58,10 +49,7 @@ def check_unit(unit: str) -> str:
 
 
 def check_neighboring(neighboring: str) -> NeighboringRelation:
-    """Return the neighboring relation of a name, or refuse it.
-
-    The relation.
-    """
+    """Return the neighboring relation of a name, or refuse it."""
     try:
         return NeighboringRelation(neighboring)
     except ValueError:
@@ -72,10 +60,7 @@ def check_neighboring(neighboring: str) -> NeighboringRelation:
 
 
 def check_accounting(accounting: str) -> Accounting:
-    """Return the accounting of a name, or refuse it.
-
-    The accounting.
-    """
+    """Return the accounting of a name, or refuse it."""
     try:
         return Accounting(accounting)
     except ValueError:
@@ -86,10 +71,7 @@ def check_accounting(accounting: str) -> Accounting:
 
 
 def check_request(request: str) -> str:
-    """Return the digest of a request, or refuse it.
-
-    The same text.
-    """
+    """Return the digest of a request, or refuse it."""
     if not isinstance(request, str) or not re.fullmatch("[0-9a-f]{64}", request):
         raise InvalidParameterError(
             f"request must be a SHA-256 of 64 hexadecimal digits, but request={str(request)[:70]!r}. "
@@ -99,10 +81,7 @@ def check_request(request: str) -> str:
 
 
 def check_facts(facts: Mapping[str, Any]) -> str:
-    """Return the text that stands for a request's public facts, or refuse them.
-
-    Canonical JSON.
-    """
+    """Return a request's public facts as canonical JSON, or refuse them."""
     try:
         return facts_text(facts)
     except (TypeError, ValueError, RecursionError) as error:
@@ -112,10 +91,7 @@ def check_facts(facts: Mapping[str, Any]) -> str:
 
 
 def check_cap(epsilon: Number, delta: Number) -> tuple[int, int]:
-    """Return a lifetime cap in grains, rounded down, or refuse it.
-
-    Epsilon and delta in grains.
-    """
+    """Return epsilon and delta of a lifetime cap in grains, rounded down, or refuse it."""
     value = exact(epsilon, "epsilon")
     if not EPSILON_GRAIN <= value <= MAX_CAP:
         raise InvalidParameterError(

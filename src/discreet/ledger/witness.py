@@ -62,10 +62,7 @@ class Witness:
         self.path = Path(path).absolute()
 
     def holds_lines(self) -> bool:
-        """Tell whether there is a file that is not empty.
-
-        False also for a file that is out of reach.
-        """
+        """Tell whether there is a file within reach that is not empty."""
         try:
             return self.path.stat().st_size > 0
         except (OSError, ValueError):
@@ -77,10 +74,10 @@ class Witness:
             # Also for appending alone, as the file may be protected against anything else.
             os.close(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600))
             _sync_folder(self.path.parent)
-            found = self.path.stat()
+            status = self.path.stat()
         except (OSError, ValueError) as error:
             raise self._unwritable(error) from None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise self._unwritable(OSError(0, "it is no regular file"))
 
     def check(self) -> None:
@@ -102,10 +99,7 @@ class Witness:
             raise self._unwritable(error) from None
 
     def lines(self, known_hashes: Callable[[], Container[str]] = tuple) -> list[Line]:
-        """Read all that is whole.
-
-        In the order of the file.
-        """
+        """Read all whole lines, in the order of the file."""
         texts = read_text(self.path, "witness").split("\n")
         left_out, lines = known_hashes(), []
         for number, text in enumerate(texts, start=1):
@@ -117,15 +111,12 @@ class Witness:
             except ValidationError:
                 raise VerificationError(
                     f"Each line of a witness must be one that the ledger wrote, but line {number} of {self.path} is "
-                    "not. Put the file back as it was: without it an old copy of the ledger cannot be told."
+                    "not. Put the file back as it was: without it an old copy of the ledger goes unnoticed."
                 ) from None
         return lines
 
     def newest(self) -> list[Line]:
-        """Read the last lines that are whole.
-
-        At least as many as there may be writers: lines of entries that were made at once may stand in any order.
-        """
+        """Read the last whole lines: at least one for each writer, as entries of one moment stand in any order."""
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -149,9 +140,9 @@ class Witness:
 
 
 def lines_since(connection: Connection, last: int) -> list[Line]:
-    """Return what the witness keeps of new entries.
+    """Return the witness's lines of new entries, in order.
 
-    In their order; before a reservation's step the reservation itself, in case a crash kept it from the witness.
+    A reservation comes again before its step, in case a crash kept it from the witness.
     """
     new = connection.execute(select(entries).where(entries.c.seq > last).order_by(entries.c.seq)).mappings().all()
     moved = {row["reservation"] for row in new} - {None} - {row["seq"] for row in new}

@@ -7,10 +7,7 @@ from discreet.ledger.store import Store
 
 
 def restored(store: Store, witness: Path, first: int, count: int) -> VerificationError:
-    """Return the error for a ledger that lacks what its witness saw.
-
-    Its text holds the command that charges them again.
-    """
+    """Return the error for a ledger that lacks what its witness saw, with the command that charges it again."""
     command = store.command("reconcile", "--witness", str(witness))
     foreign = " If the witness is another ledger's, name this one's with --witness." if first == 1 else ""
     return VerificationError(
@@ -20,10 +17,7 @@ def restored(store: Store, witness: Path, first: int, count: int) -> Verificatio
 
 
 def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
-    """Return the error of a witness that is new to a ledger with entries.
-
-    With the command that begins one on purpose.
-    """
+    """Return the error for a witness that is new to a ledger with entries, with the command that begins one."""
     return BudgetError(
         f"A witness must have seen the ledger's entries, but {str(path)[:300]!r} is empty or was not there. Put it "
         "back, or name where it lies with --witness: without it an older copy passes for the newest. To begin a new "
@@ -32,10 +26,7 @@ def witness_saw_nothing(store: Store, path: Path) -> BudgetError:
 
 
 def out_of_reach(store: Store, path: Path, written: Path) -> BudgetError:
-    """Return the error of a witness that is remembered beside the ledger's own, and cannot be read.
-
-    With the command that goes on without the one that is missing.
-    """
+    """Return the error for a remembered witness that cannot be read, with the command that goes on without it."""
     return BudgetError(
         f"Every witness that is remembered of a ledger must be within reach, but {str(path)[:300]!r} is not, and may "
         "have seen what this copy lacks. Put it back. If it is lost for good, first charge again what releases show "
@@ -45,10 +36,7 @@ def out_of_reach(store: Store, path: Path, written: Path) -> BudgetError:
 
 
 def witness_since(path: Path) -> BudgetError:
-    """Return the error of a ledger that got a witness after it was opened without one.
-
-    Nothing was charged.
-    """
+    """Return the error for a ledger that got a witness after it was opened without one; nothing was charged."""
     return BudgetError(
         f"Every charge must be written to the ledger's witness, but {str(path)[:300]!r} began after this ledger was "
         "opened. Open the ledger again."

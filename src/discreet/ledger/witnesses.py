@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from discreet.ledger import books, chain, known_witness, witness_refusals
+from discreet.ledger import chain, known_witness, queries, witness_refusals
 from discreet.ledger.store import Store
 from discreet.ledger.witness import Line, Witness, lines_since
 
@@ -52,7 +52,7 @@ class Witnesses:
             if not is_restored or self._is_named:
                 raise witness_refusals.witness_saw_nothing(self._store, written.path)
             self._missing.append(written.path)
-            self._all = []  # lost as well: a new one will be told
+            self._all = []  # lost as well: a new one gets all entries
             return
         if is_new:
             self._missing = []
@@ -65,10 +65,10 @@ class Witnesses:
             self._tell_all(written)
         self._note(written, is_new=is_new)
 
-    def check(self, other: str | Path | None = None) -> None:
+    def check(self, other_witness: str | Path | None = None) -> None:
         """Check that the ledger holds all that its witnesses saw, or another one did."""
-        for witness in self._all if other is None else [Witness(other)]:
-            self._refuse_lost(witness, witness.lines(self._known))
+        for witness in self._all if other_witness is None else [Witness(other_witness)]:
+            self._refuse_lost(witness, witness.lines(self._chain_hashes))
 
     def check_newest(self, connection: Connection, last: int) -> None:
         """Refuse to spend from a copy that was put back since the ledger was opened."""
@@ -85,10 +85,7 @@ class Witnesses:
             witness.check()
 
     def new_lines(self, connection: Connection, last: int) -> list[Line]:
-        """Return what is to be told of new entries.
-
-        None where there is no witness.
-        """
+        """Return the witness's lines of new entries, none where there is no witness."""
         return lines_since(connection, last) if self._all else []
 
     def tell(self, lines: list[Line]) -> None:
@@ -101,12 +98,12 @@ class Witnesses:
         if last and not newest:
             raise witness_refusals.witness_saw_nothing(self._store, witness.path)
         # An entry in the chain stands for all before it; as many are looked at as may have been written out of order.
-        if books.unknown_hashes(connection, [line.hash for line in newest]):
-            self._refuse_lost(witness, witness.lines(lambda: books.known_hashes(connection)))
+        if queries.unknown_hashes(connection, [line.hash for line in newest]):
+            self._refuse_lost(witness, witness.lines(lambda: queries.known_hashes(connection)))
 
-    def _known(self) -> set[str]:
+    def _chain_hashes(self) -> set[str]:
         with self._store.read() as connection:
-            return books.known_hashes(connection)
+            return queries.known_hashes(connection)
 
     def _note(self, written: Witness, *, is_new: bool) -> None:
         if is_new or self._recorded is None:
@@ -118,7 +115,7 @@ class Witnesses:
                 known_witness.remember(self._store, connection, written.path, alone=is_new)
 
     def _saw_nothing(self, written: Witness) -> bool:
-        """A new ledger may have a new witness, unless it has it from elsewhere than its caller."""
+        """Tell whether a witness is empty though the ledger has entries, or was not named by the caller."""
         with self._store.read() as connection:
             last, _ = chain.read_head(connection)
         return not written.holds_lines() and (last > 0 or not self._is_given)

@@ -36,20 +36,12 @@ class Work:
     seed: int
 
     def table(self, name: str, columns: tuple[str, ...]) -> Floats:
-        """Return columns of a public table.
-
-        Its rows.
-
-        Returns shape (n_rows, n_columns).
-        """
-        found = self.parquet(name, columns)
-        return np.column_stack([found.column(one).to_numpy().astype(np.float64) for one in columns])
+        """Return columns of a public table, of shape (n_rows, n_columns)."""
+        table = self.parquet(name, columns)
+        return np.column_stack([table.column(column).to_numpy().astype(np.float64) for column in columns])
 
     def parquet(self, name: str, columns: tuple[str, ...] | None = None) -> "pq.Table":
-        """Return a public table, or some of its columns.
-
-        In memory.
-        """
+        """Return a public table, or some of its columns."""
         path = (self.folder or Path()) / name
         try:
             return pq.read_table(path, columns=None if columns is None else list(columns))

@@ -15,12 +15,7 @@ ROUNDING = 1e-12
 
 
 def mean_row(column: str, settings: Mapping[str, Any], values: Floats) -> Row:
-    """Return a mean over draws.
-
-    With the standard error, of at least two draws; it is 0 where all agree.
-
-    Shapes: values (repeats,).
-    """
+    """Return a mean over draws, with the standard error of at least two draws; it is 0 where all agree."""
     varies = np.ptp(values) > ROUNDING * np.abs(values).max()
     spread = float(values.std(ddof=1)) if varies else 0.0
     error = spread / math.sqrt(len(values)) if len(values) > 1 else None
@@ -28,19 +23,14 @@ def mean_row(column: str, settings: Mapping[str, Any], values: Floats) -> Row:
 
 
 def share_row(column: str, settings: Mapping[str, Any], hits: npt.NDArray[np.bool_]) -> Row:
-    """Return a share of draws.
-
-    With the standard error, of at least two draws.
-
-    Shapes: hits (repeats,).
-    """
+    """Return a share of draws, with the standard error of at least two draws."""
     return Row(column, settings, float(hits.mean()), share_error(int(hits.sum()), len(hits)))
 
 
 def share_error(n_hits: int, n_draws: int) -> float | None:
-    """Return the standard error of a share of draws.
+    """Return the standard error of a share of draws, None for one draw.
 
-    None for a single draw; not 0 where all draws agree, as further ones might not.
+    It is not 0 where all draws agree, as further ones might not.
     """
     if n_draws < 2:
         return None

@@ -91,7 +91,7 @@ OURS = Column(
     "differ in one flight that is replaced. It takes no R and no penalty from the reader, so one figure stands for all "
     "of them. Its choice of a method is simulated with 20,000 rows in place of all: that takes half a minute.",
 )
-_VARIANTS = {one.name: one for one in (LINEAR, LETTER, HONEST)}
+_VARIANTS = {column.name: column for column in (LINEAR, LETTER, HONEST)}
 PURE = Column("Discreet, auto, delta 0", True, "The same without a delta, as the paper's algorithm has none.")
 _DELTAS = {OURS.name: 1e-6, PURE.name: 0.0}
 _OURS_PARTS = {f"{name}, epsilon {epsilon}": (name, epsilon) for name in _DELTAS for epsilon in EPSILONS}
@@ -114,17 +114,14 @@ class Flights:
 
     @classmethod
     def read(cls, work: Work) -> "Flights":
-        """Return the table.
-
-        272,467 of 336,776.
-        """
+        """Read the 272,467 complete flights of 336,776."""
         table = work.parquet(FILE, (*COLUMNS, TARGET)).drop_null()
         cells = [table.column(name).to_numpy().astype(np.float64) for name in (*COLUMNS, TARGET)]
         return cls(np.column_stack(cells[:-1]), np.clip(cells[-1], *BOUNDS[TARGET]) / UNIT)
 
     @cached_property
     def models(self) -> Models:
-        """All 8191 models of a constant and twelve columns, centered and divided by their largest absolute value."""
+        """All 8191 models of an intercept and twelve columns, centered and divided by their largest absolute value."""
         centered = self.raw - self.raw.mean(axis=0)
         centered /= np.abs(centered).max(axis=0)
         return Models.of(np.column_stack([np.ones(len(self.y)), centered]), self.y)
@@ -144,19 +141,14 @@ class Flights:
 
     @cached_property
     def worth(self) -> Floats:
-        """Adjusted R^2 of least squares on every model's columns and a constant, over that of BIC's model."""
+        """Adjusted R^2 of least squares on every model's columns and an intercept, over that of BIC's model."""
         with_constant = (self.models.masks | np.uint64(1)).astype(np.intp) - 1
         left = self.models.least_squares()[with_constant] / (len(self.y) - self.models.sizes[with_constant])
         adjusted = 1.0 - left / self.y.var(ddof=1)
         return np.asarray(adjusted / adjusted[self.best])
 
     def selected(self, column: Column, at: tuple[float, float, float], times: int, rng: Source) -> Places:
-        """Return what a variant of Algorithm 1 selects, again and again.
-
-        Places of models.
-
-        Returns shape (times,).
-        """
+        """Return the places of the models that a variant of Algorithm 1 selects, of shape (times,)."""
         epsilon, radius, phi = at
         models = self.public_models if column is HONEST else self.models
         reach = (REACH if column is HONEST else float(self.y.max())) + radius
@@ -164,71 +156,56 @@ class Flights:
         return picks(models.residuals(radius) + phi * models.sizes, scale, times, rng)
 
     def ours(self, epsilon: float, delta: float, work: Work) -> Places:
-        """Return what the plan's choice selects, again and again.
-
-        Places of models; they have a constant.
-
-        Returns shape (repeats,).
-        """
+        """Return the places of the models with intercept that the plan's choice selects, of shape (repeats,)."""
         public, rng = metadata(len(self.y)), Source.seeded(work.seed)
         prepared = remembered(chosen(len(self.y), epsilon, delta).at(epsilon).prepare(public, TARGET, COLUMNS))
         cells = dict(zip(COLUMNS, self.raw.T, strict=True)) | {TARGET: self.y * UNIT}
         table = SimulatedTable(pa.table(cells), public)
-        found = [prepared.run(table, rng).selected for _ in range(work.repeats)]
-        return np.array([sum(2 << COLUMNS.index(name) for name in one) for one in found], dtype=np.intp)  # 1: constant
+        selections = [prepared.run(table, rng).selected for _ in range(work.repeats)]
+        # A model's place is its mask less one, so the intercept's bit, 1, is left out.
+        masks = [sum(2 << COLUMNS.index(name) for name in selected) for selected in selections]
+        return np.array(masks, dtype=np.intp)
 
 
 def metadata(n_rows: int) -> Metadata:
-    """Return what is public about the table.
-
-    As the paper's neighbors: one flight replaced.
-    """
+    """Return the table's metadata; neighbors differ in one replaced flight, as in the paper."""
     return declared("flights", "flight", BOUNDS, "replace_one", n_rows, "what the column is")
 
 
 @cache
 def chosen(n_rows: int, epsilon: float, delta: float) -> Rival:
-    """Return the plan's choice.
-
-    A method with its tuning.
-    """
+    """Return the method that the plan chooses, with its tuning."""
     planned = min(n_rows, PLANNED_ROWS)
     return best_selection(metadata(n_rows), TARGET, COLUMNS, epsilon, delta, planned).rival
 
 
 def table_5(work: Work) -> list[Row]:
-    """Compute the average relative adjusted R^2 of one variant.
-
-    By epsilon, R and phi.
-    """
+    """Compute the average relative adjusted R^2 of one variant, by epsilon, R and phi."""
     flights = Flights.read(work)
     if work.part in _OURS_PARTS:
         name, epsilon = _OURS_PARTS[work.part]
         return [mean_row(name, {"epsilon": epsilon}, flights.worth[flights.ours(epsilon, _DELTAS[name], work)])]
     column, rng, rows = _VARIANTS[work.part], Source.seeded(work.seed), list[Row]()
     for e, R, phi in product(EPSILONS, RADII, PENALTIES):
-        found = flights.selected(column, (e, R, phi), work.repeats, rng)
-        rows.append(mean_row(work.part, {"epsilon": e, "R": R, "phi": phi}, flights.worth[found]))
+        places = flights.selected(column, (e, R, phi), work.repeats, rng)
+        rows.append(mean_row(work.part, {"epsilon": e, "R": R, "phi": phi}, flights.worth[places]))
     return rows
 
 
 def table_6(work: Work) -> list[Row]:
-    """Compute how often each column is selected by one variant, epsilon = 1.
-
-    By phi and column of the table.
-    """
+    """Compute how often each column is selected by one variant at epsilon = 1, by phi and column."""
     flights = Flights.read(work)
     if work.part in _OURS_PARTS:
         settings = [dict[str, float]()]
         name, epsilon = _OURS_PARTS[work.part]
-        found = [flights.ours(epsilon, _DELTAS[name], work)]
+        selections = [flights.ours(epsilon, _DELTAS[name], work)]
     else:
         name, rng = work.part, Source.seeded(work.seed)
         settings = [{"phi": phi} for phi in PENALTIES]
-        found = [flights.selected(_VARIANTS[name], (1.0, INCLUSION, phi), work.repeats, rng) for phi in PENALTIES]
+        selections = [flights.selected(_VARIANTS[name], (1.0, INCLUSION, phi), work.repeats, rng) for phi in PENALTIES]
     return [
         share_row(name, {**setting, "variable": variable}, flights.models.has(1 + place)[models])
-        for setting, models in zip(settings, found, strict=True)
+        for setting, models in zip(settings, selections, strict=True)
         for place, variable in enumerate(COLUMNS)
     ]
 
@@ -240,8 +217,9 @@ _MISSING = (
     "dropped rows would have to say what is put in the place of what is missing.",
 )
 _DESIGN = (
-    "Delay at arrival, clipped to -60 to 180 minutes, on a constant and twelve columns, 8191 models; the constant is "
-    "one of the columns that may be left out. The delay at departure is no candidate, as it would explain nearly all.",
+    "Delay at arrival, clipped to -60 to 180 minutes, on an intercept and twelve columns, 8191 models; the intercept "
+    "is one of the columns that may be left out. The delay at departure is no candidate, as it would explain "
+    "nearly all.",
     "A unit of the target is 40 minutes, such that its standard deviation is about 1, as the paper's is by its penalty "
     "of BIC, 8.8; that of the flights is 10.7. The least squares fit of all columns has an l1 norm of 11 with columns "
     "scaled by public bounds, and of 25 with columns scaled by their extremes. So R = 1 clearly underfits, 5 and 15 "
@@ -256,7 +234,7 @@ EXPERIMENTS = (
             "Lei et al. 2018, table 5, on other data",
             (
                 *_DESIGN,
-                "The figure is the adjusted R² of least squares on the selected columns and a constant over that of "
+                "The figure is the adjusted R² of least squares on the selected columns and an intercept over that of "
                 "BIC's model, .146, a mean over draws of the noise.",
                 "Distance and time in the air are nearly the same column, and only together do they explain much. The "
                 "plan's choice is noisy moments. With a delta of 1e-6 their noise is Gaussian, and hardly anything is "

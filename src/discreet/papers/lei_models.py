@@ -29,7 +29,7 @@ class Models:
     Parameters
     ----------
     gram : ndarray of float, shape (p, p)
-        X'X; a constant is a column like any other.
+        X'X; an intercept is a column like any other.
     xty : ndarray of float, shape (p,)
         X'y.
     yty : float
@@ -42,12 +42,7 @@ class Models:
 
     @classmethod
     def of(cls, X: Floats, y: Floats) -> "Models":
-        """Return the models of a table.
-
-        2^p - 1 of them.
-
-        Shapes: X (n, p), y (n,).
-        """
+        """Return the 2^p - 1 models of a table of shapes X (n, p), y (n,)."""
         return cls(X.T @ X, X.T @ y, float(y @ y))
 
     @property
@@ -61,21 +56,14 @@ class Models:
         return np.bitwise_count(self.masks).astype(np.float64)
 
     def has(self, column: int) -> npt.NDArray[np.bool_]:
-        """Tell which models have a column.
-
-        Returns shape (n_models,).
-        """
-        found: npt.NDArray[np.bool_] = (self.masks >> np.uint64(column)) & np.uint64(1) == 1
-        return found
+        """Tell which models have a column, of shape (n_models,)."""
+        holds: npt.NDArray[np.bool_] = (self.masks >> np.uint64(column)) & np.uint64(1) == 1
+        return holds
 
     def residuals(self, radius: float) -> Floats:
-        """Return every model's least squares on the l1 ball.
-
-        -2 l_R(M; D).
+        """Return every model's residual sum of squares on the l1 ball, -2 l_R(M; D), of shape (n_models,).
 
         Source: Lei et al. 2018, Algorithm 1, line 2.
-
-        Returns shape (n_models,).
         """
         p = len(self.xty)
         problem = SubsetProblem(
@@ -90,13 +78,9 @@ class Models:
         return constrained_scores(problem, self.masks, compiled=len(self.masks) >= COMPILE_FROM)[0]
 
     def least_squares(self) -> Floats:
-        """Return every model's residual sum of squares, without any bound on the coefficients.
+        """Return every model's residual sum of squares, without a bound on the coefficients, of shape (n_models,).
 
-        In squared units of the target.
-
-        Columns must not depend on each other linearly. Cost: p^3 operations and p^2 numbers for each model.
-
-        Returns shape (n_models,).
+        Columns must be linearly independent. Cost: p^3 operations and p^2 numbers for each model.
         """
         p = len(self.xty)
         used = np.column_stack([self.has(column) for column in range(p)])
@@ -107,19 +91,16 @@ class Models:
 
 
 def picks(scores: Floats, scale: float, times: int, rng: Source) -> npt.NDArray[np.intp]:
-    """Return which model Laplace noise leaves smallest, again and again.
-
-    Places of models.
+    """Return the places of the models that Laplace noise leaves smallest, of shape (times,).
 
     Source: Lei et al. 2018, Algorithm 1, lines 4 and 6.
-
-    Shapes: scores (n_models,); returns (times,).
     """
     return np.array([noisy_min(scores, scale, 1.0, rng, "laplace") for _ in range(times)], dtype=np.intp)
 
 
 def laplace(rng: Source, *shape: int) -> Floats:
     """Return standard Laplace numbers."""
+    # Inverse of the distribution function: -sign(u) log(1 - |u|) for u uniform on (-1, 1)
     places = 2.0 * uniforms(rng, *shape) - 1.0
     return np.asarray(-np.sign(places) * np.log1p(-np.abs(places)))
 
@@ -132,10 +113,7 @@ def declared(
     n_rows: int | None,
     source: str,
 ) -> Metadata:
-    """Return what is public about a table of numbers.
-
-    Checked.
-    """
+    """Return the checked metadata of a table of numbers."""
     columns = {
         name: {"type": "real", "lower": low, "upper": high, "source": source} for name, (low, high) in bounds.items()
     }

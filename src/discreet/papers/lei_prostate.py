@@ -82,7 +82,7 @@ class Prostate:
     Parameters
     ----------
     X : ndarray of float, shape (97, 6)
-        A constant, then columns centered and divided by their largest absolute value.
+        An intercept, then columns centered and divided by their largest absolute value.
     y : ndarray of float, shape (97,)
         log PSA.
     raw : ndarray of float, shape (97, 6)
@@ -95,10 +95,7 @@ class Prostate:
 
     @classmethod
     def read(cls, work: Work) -> "Prostate":
-        """Return the table.
-
-        97 men.
-        """
+        """Read the table of 97 men."""
         raw = work.table("prostate.parquet", (*COLUMNS, TARGET))
         centered = raw[:, :-1] - raw[:, :-1].mean(axis=0)
         scaled = centered / np.abs(centered).max(axis=0)
@@ -106,7 +103,7 @@ class Prostate:
 
     @cached_property
     def models(self) -> Models:
-        """All 63 models of the constant and five columns."""
+        """All 63 models of the intercept and five columns."""
         return Models.of(self.X, self.y)
 
     @cached_property
@@ -127,12 +124,7 @@ class Prostate:
         return np.asarray((1.0 - fits / (n - self.models.sizes - 1.0) / (total / (n - 1))) / base)
 
     def chosen(self, column: Column, epsilon: float, radius: float, penalty: float, work: Work) -> npt.NDArray[np.intp]:
-        """Return what a variant of Algorithm 1 selects, again and again.
-
-        Places of models.
-
-        Returns shape (repeats,).
-        """
+        """Return the places of the models that a variant of Algorithm 1 selects, of shape (repeats,)."""
         models = self.public_models if column is HONEST else self.models
         r = BOUNDS[TARGET][1] if column is HONEST else float(self.y.max())
         reach = r + radius if column is LINEAR else (r + radius) ** 2
@@ -141,39 +133,30 @@ class Prostate:
         return picks(scores, 2.0 * reach / epsilon, work.repeats, rng)
 
     def ours(self, epsilon: float, work: Work) -> npt.NDArray[np.intp]:
-        """Return what the plan's choice selects, again and again.
-
-        Places of models; they have a constant.
-
-        Returns shape (repeats,).
-        """
+        """Return the places of the models with intercept that the plan's choice selects, of shape (repeats,)."""
         public = metadata(len(self.y))
         method = best_selection(public, TARGET, COLUMNS, epsilon).rival.at(epsilon)
         prepared = method.prepare(public, TARGET, COLUMNS)
         names = (*COLUMNS, TARGET)
         table = FrameTable(pa.table(dict(zip(names, self.raw.T, strict=True))), public)
         rng = Source.seeded(work.seed + round(1000 * epsilon))
-        found = [prepared.run(table, rng).selected for _ in range(work.repeats)]
-        return np.array([sum(2 << COLUMNS.index(name) for name in one) for one in found], dtype=np.intp)  # 1: constant
+        selections = [prepared.run(table, rng).selected for _ in range(work.repeats)]
+        # A model's place is its mask less one, so the intercept's bit, 1, is left out.
+        masks = [sum(2 << COLUMNS.index(name) for name in selected) for selected in selections]
+        return np.array(masks, dtype=np.intp)
 
 
 def metadata(n_rows: int) -> Metadata:
-    """Return what is public about the table.
-
-    As the paper's neighbors: one man replaced.
-    """
+    """Return the table's metadata; neighbors differ in one replaced man, as in the paper."""
     return declared("prostate", "man", BOUNDS, "replace_one", n_rows, "clinical range")
 
 
 def table_3(work: Work) -> list[Row]:
-    """Compute the average relative adjusted R^2 of one variant.
-
-    By epsilon, R and phi.
-    """
+    """Compute the average relative adjusted R^2 of one variant, by epsilon, R and phi."""
     table = Prostate.read(work)
     if work.part == OURS.name:
         return [mean_row(work.part, {"epsilon": e}, table.worth[table.ours(e, work)]) for e in EPSILONS]
-    column = next(one for one in (LINEAR, LETTER, HONEST) if one.name == work.part)
+    column = next(variant for variant in (LINEAR, LETTER, HONEST) if variant.name == work.part)
     return [
         mean_row(work.part, {"epsilon": e, "R": R, "phi": phi}, table.worth[table.chosen(column, e, R, phi, work)])
         for e in EPSILONS
@@ -183,29 +166,26 @@ def table_3(work: Work) -> list[Row]:
 
 
 def table_4(work: Work) -> list[Row]:
-    """Compute how often each column is selected by one variant, R = 4 and epsilon = 1.
-
-    By phi and column of the table.
-    """
+    """Compute how often each column is selected by one variant at R = 4 and epsilon = 1, by phi and column."""
     table = Prostate.read(work)
     if work.part == OURS.name:
         settings, chosen = [dict[str, Any]()], [table.ours(1, work)]
     else:
-        column = next(one for one in (LINEAR, LETTER, HONEST) if one.name == work.part)
+        column = next(variant for variant in (LINEAR, LETTER, HONEST) if variant.name == work.part)
         settings = [dict[str, Any](phi=phi) for phi in PENALTIES]
         chosen = [table.chosen(column, 1, 4, phi, work) for phi in PENALTIES]
     return [
-        share_row(work.part, {**setting, "variable": name}, table.models.has(1 + place)[found])
-        for setting, found in zip(settings, chosen, strict=True)
+        share_row(work.part, {**setting, "variable": name}, table.models.has(1 + place)[models])
+        for setting, models in zip(settings, chosen, strict=True)
         for place, name in enumerate(COLUMNS)
     ]
 
 
 _DESIGN = (
-    "97 men with prostate cancer; log PSA on a constant and five columns, 63 models. The paper scales all "
+    "97 men with prostate cancer; log PSA on an intercept and five columns, 63 models. The paper scales all "
     "variables to between -1 and 1, which it calls private if their ranges are public. It does not say how exactly, "
     "nor how models were fitted. Its figures are met when columns are centered and divided by their largest absolute "
-    "value, the constant is one of the columns that may be left out, the target keeps its unit, and fits "
+    "value, the intercept is one of the columns that may be left out, the target keeps its unit, and fits "
     "have an l1 norm of at most 4 whatever R is."
 )
 

@@ -86,51 +86,34 @@ AUTO_PARTS = {
 
 
 def penalties(n: int) -> tuple[float, ...]:
-    """Return the penalties that are tried.
-
-    From 0 to n / 2, in squared units of the target.
-    """
+    """Return the penalties, from 0 to n / 2, in squared units of the target."""
     return tuple(float(phi) for phi in np.linspace(0.0, n / 2.0, N_PENALTIES))
 
 
 def draw(n: int, coef: tuple[float, ...], rng: Source) -> tuple[Floats, Floats]:
-    """Return a table.
-
-    Returns (1) even on [-1, 1]; (2) X times the coefficients, and standard normal noise.
-
-    Returns shape X (n, 6), y (n,).
-    """
+    """Draw columns that are uniform on [-1, 1], and a target with standard normal noise; shapes (n, 6) and (n,)."""
     X = 2.0 * uniforms(rng, n, len(coef)) - 1.0
     return X, X @ np.array(coef) + normals(rng, n)
 
 
 def metadata(n: int, relation: str) -> Metadata:
-    """Return what is public about a table.
-
-    The same for all tables of a size.
-    """
+    """Return a table's metadata, the same for all tables of a size."""
     bounds = dict.fromkeys(COLUMNS, (-1.0, 1.0)) | {TARGET: (-BOUND, BOUND)}
     return declared("drawn", "row", bounds, relation, n if relation == "replace_one" else None, "design")
 
 
 @cache
 def chosen(n: int, epsilon: float, relation: str, delta: float) -> Rival:
-    """Return the plan's choice, which depends on public facts alone: once for all tables and both figures.
-
-    A method with its tuning.
-    """
+    """Return the plan's choice with its tuning; it depends on public facts alone, so it is the same for all tables."""
     return best_selection(metadata(n, relation), TARGET, COLUMNS, epsilon, delta, n).rival
 
 
 def algorithm_1(work: Work, coef: tuple[float, ...]) -> list[Row]:
-    """Compute the shares of right models of the algorithm in its variants.
-
-    By R and phi, and by epsilon where there is noise.
-    """
+    """Compute the shares of right models of the algorithm's variants, by R and phi, and by epsilon with noise."""
     n, rng = PUBLISHED_PARTS[work.part], Source.seeded(work.seed)
     tables = [_scored(*draw(n, coef, rng)) for _ in range(work.repeats)]
-    raw, clipped = (np.array([one[place] for one in tables]) for place in (0, 1))
-    largest = np.array([one[2] for one in tables])
+    raw, clipped = (np.array([table[place] for table in tables]) for place in (0, 1))
+    largest = np.array([table[2] for table in tables])
     noise = laplace(rng, *raw[:, 0].shape)  # one draw a table serves all settings: their curves are comparable
     sizes = np.bitwise_count(np.arange(1, raw.shape[2] + 1)).astype(np.float64)
 
@@ -144,15 +127,15 @@ def algorithm_1(work: Work, coef: tuple[float, ...]) -> list[Row]:
             at = {"n": n, "R": radius, "phi": phi}
             rows.append(share_row(OPEN.name, at, hits(raw[:, place], phi, 0.0)))
             for e in EPSILONS:
-                found = hits(raw[:, place], phi, 2.0 * (largest + radius) ** 2 / e)
-                rows.append(share_row(LETTER.name, at | {"epsilon": e}, found))
-                found = hits(clipped[:, place], phi, 2.0 * (BOUND + radius) ** 2 / e)
-                rows.append(share_row(HONEST.name, at | {"epsilon": e}, found))
+                is_right = hits(raw[:, place], phi, 2.0 * (largest + radius) ** 2 / e)
+                rows.append(share_row(LETTER.name, at | {"epsilon": e}, is_right))
+                is_right = hits(clipped[:, place], phi, 2.0 * (BOUND + radius) ** 2 / e)
+                rows.append(share_row(HONEST.name, at | {"epsilon": e}, is_right))
     return rows
 
 
 def _scored(X: Floats, y: Floats) -> tuple[Floats, Floats, float]:
-    """Residuals by R of all models, with the target as it is and clipped, and its largest absolute value."""
+    """Return residuals by R of all models, with the target as it is and clipped, and its largest absolute value."""
     largest = float(np.abs(y).max())
     raw = np.array([Models.of(X, y).residuals(radius) for radius in RADII])
     if largest <= BOUND:
@@ -162,10 +145,7 @@ def _scored(X: Floats, y: Floats) -> tuple[Floats, Floats, float]:
 
 
 def is_right(rival: Rival, at: tuple[int, float, str], coef: tuple[float, ...], repeats: int, seed: int) -> Bools:
-    """Tell from which drawn tables a selection gets exactly the right columns.
-
-    Returns shape (repeats,).
-    """
+    """Tell from which drawn tables a selection gets exactly the right columns, of shape (repeats,)."""
     n, epsilon, relation = at
     public = metadata(n, relation)
     prepared = remembered(rival.at(epsilon).prepare(public, TARGET, COLUMNS))
@@ -179,10 +159,7 @@ def is_right(rival: Rival, at: tuple[int, float, str], coef: tuple[float, ...], 
 
 
 def auto(work: Work, coef: tuple[float, ...]) -> list[Row]:
-    """Compute the share of right models of the plan's choice.
-
-    One.
-    """
+    """Compute the share of right models of the plan's choice."""
     column, n, epsilon = AUTO_PARTS[work.part]
     relation, delta = AUTO[column.name]
     hits = is_right(chosen(n, epsilon, relation, delta), (n, epsilon, relation), coef, work.repeats, work.seed)
@@ -190,34 +167,28 @@ def auto(work: Work, coef: tuple[float, ...]) -> list[Row]:
 
 
 def figure_1(work: Work) -> list[Row]:
-    """Compute a part of figure 1.
-
-    Shares of exactly right models.
-    """
+    """Compute the shares of exactly right models of a part of figure 1."""
     return (auto if work.part in AUTO_PARTS else algorithm_1)(work, COEFS["lei-figure-1"])
 
 
 def figure_2(work: Work) -> list[Row]:
-    """Compute a part of figure 2.
-
-    Shares of exactly right models.
-    """
+    """Compute the shares of exactly right models of a part of figure 2."""
     return (auto if work.part in AUTO_PARTS else algorithm_1)(work, COEFS["lei-figure-2"])
 
 
-def _study(name: str, title: str, told: str, outcome: str) -> Study:
+def _study(name: str, title: str, summary: str, outcome: str) -> Study:
     number = name[-1]
     return Study(
         name,
         title,
         f"Lei et al. 2018, figure {number}",
         (
-            told,
-            "Six columns even on [-1, 1], normal noise of standard deviation 1, no constant, 63 models that are not "
+            summary,
+            "Six columns even on [-1, 1], normal noise of standard deviation 1, no intercept, 63 models that are not "
             "empty. The figure is the share of drawn tables from which exactly the right three columns are selected. "
             "The paper draws 500 tables.",
             "R bounds the sum of the absolute coefficients, phi is the penalty for each column. Without privacy there "
-            "is no epsilon; Discreet has neither R nor phi, and its models always have a constant. All ways have the "
+            "is no epsilon; Discreet has neither R nor phi, and its models always have an intercept. All ways have the "
             "same total epsilon.",
             "The best R and phi of a curve are seen after the fact, from tables whose right model is known. Discreet's "
             "choice is made before any table is drawn.",

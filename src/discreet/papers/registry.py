@@ -16,13 +16,10 @@ ALL = "all"
 
 
 def experiments(names: tuple[str, ...]) -> list[Experiment]:
-    """Return experiments by name.
-
-    Each once, in the order of the papers.
-    """
-    known = {paper: _of(paper) for paper in PAPERS}
-    every = [one for found in known.values() for one in found]
-    allowed = {ALL, *PAPERS, *(one.study.name for one in every)}
+    """Return experiments by name, each once, in the order of the papers."""
+    by_paper = {paper: _experiments_of(paper) for paper in PAPERS}
+    all_experiments = [entry for members in by_paper.values() for entry in members]
+    allowed = {ALL, *PAPERS, *(entry.study.name for entry in all_experiments)}
     wrong = [name for name in names if name not in allowed]
     if wrong:
         raise InvalidParameterError(
@@ -31,21 +28,18 @@ def experiments(names: tuple[str, ...]) -> list[Experiment]:
         )
     papers = [paper for paper in PAPERS if paper in names]
     return [
-        one
-        for paper, found in known.items()
-        for one in found
-        if ALL in names or paper in papers or one.study.name in names
+        entry
+        for paper, members in by_paper.items()
+        for entry in members
+        if ALL in names or paper in papers or entry.study.name in names
     ]
 
 
 def experiment(name: str) -> Experiment:
-    """Return an experiment.
-
-    The experiment.
-    """
-    return next(one for one in _of(name.split("-", 1)[0]) if one.study.name == name)
+    """Return an experiment by its name."""
+    return next(entry for entry in _experiments_of(name.split("-", 1)[0]) if entry.study.name == name)
 
 
-def _of(paper: str) -> list[Experiment]:
+def _experiments_of(paper: str) -> list[Experiment]:
     modules = [importlib.import_module(f"discreet.papers.{name}") for name in PAPERS[paper]]
-    return [one for module in modules for one in module.EXPERIMENTS]
+    return [entry for module in modules for entry in module.EXPERIMENTS]

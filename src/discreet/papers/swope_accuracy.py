@@ -43,7 +43,7 @@ HONEST = Column(
 TWO_STAGE = Column(
     "two-stage",
     True,
-    "Each of about root n blocks names up to k columns by a lasso of price .1; exponential noise of scale 2k/epsilon "
+    "Each of about root n blocks names up to k columns by a lasso of penalty .1; exponential noise of scale 2k/epsilon "
     "on each count, which is epsilon-differentially private when a record is replaced. Rows are thrown into blocks at "
     "random, anew in each draw.",
 )
@@ -52,7 +52,7 @@ OURS = Column(
     True,
     "discreet select --method sis at the same epsilon, with the rule that chooses the mechanism from public facts: "
     "one noise a column, or the corrected canonical Lipschitz mechanism with gamma 3/4. The target's zero is public, "
-    "as for all ways, and not bought.",
+    "as for all ways, and not estimated.",
 )
 NO_NOISE = Column("screening, no noise", False, "The k columns with the largest absolute sums of products.")
 NO_NOISE_VOTES = Column("two-stage, no noise", False, "The k columns with the most votes, ties at random.")
@@ -68,7 +68,7 @@ BOUNDS = (
 )
 DESIGN = (
     "Classes are coded 1 to K in the order of the source. The best columns are those with the largest coefficients "
-    "of a lasso of all rows without privacy, price .1, as in the paper. The paper does not say in what units; here "
+    "of a lasso of all rows without privacy, penalty .1, as in the paper. The paper does not say in what units; here "
     "columns and target have standard deviation 1, for with other scalings the lasso keeps fewer columns than are to "
     "be selected on some tables."
 )
@@ -88,20 +88,12 @@ CLAIMS = (
 
 
 def best(worth: Floats, k: int) -> Integers:
-    """Return the k best columns.
-
-    Places.
-
-    Shapes: worth (d,); returns (k,).
-    """
+    """Return the places of the k best columns."""
     return np.argsort(-worth, kind="stable")[:k]
 
 
 def screenings(table: Wide, k: int) -> dict[str, Draw]:
-    """Return the ways to draw from a table's scores.
-
-    By name of the way: from epsilon and a source to places.
-    """
+    """Return the ways to draw from a table's scores, by name: functions of epsilon and a source."""
     (n, d), printed = table.X.shape, Printed(table.scores, k)
     steps = np.rint(table.scores * GRID**2).astype(np.int64)
 
@@ -118,18 +110,16 @@ def screenings(table: Wide, k: int) -> dict[str, Draw]:
 
 
 def accuracies(table: Wide, k: int, work: Work) -> dict[tuple[str, str, float | None], Floats]:
-    """Draw by every way at every epsilon, and rate what is selected.
+    """Draw by every way at every epsilon, and return the shares of the best k columns.
 
-    By way, by what columns are the best, and epsilon, None without noise: the shares of the best k.
-
-    Returns shape (repeats,).
+    By way, by what columns are the best, and epsilon (None without noise); each of shape (repeats,).
     """
     rng, right = Source.seeded(work.seed), {by: best(worth, k) for by, worth in _worths(table).items()}
-    found: dict[tuple[str, str, float | None], list[float]] = {}
+    shares: dict[tuple[str, str, float | None], list[float]] = {}
 
     def rate(way: str, epsilon: float | None, chosen: Integers) -> None:
         for by, places in right.items():
-            found.setdefault((way, by, epsilon), []).append(float(np.isin(places, chosen).mean()))
+            shares.setdefault((way, by, epsilon), []).append(float(np.isin(places, chosen).mean()))
 
     draws = screenings(table, k)
     for _ in range(work.repeats):
@@ -140,7 +130,7 @@ def accuracies(table: Wide, k: int, work: Work) -> dict[tuple[str, str, float | 
             for way, draw in draws.items():
                 rate(way, epsilon, draw(epsilon, rng))
     rate(NO_NOISE.name, None, best(table.scores, k))
-    return {key: np.array(values) for key, values in found.items()}
+    return {key: np.array(values) for key, values in shares.items()}
 
 
 def _worths(table: Wide) -> dict[str, Floats]:
@@ -148,10 +138,7 @@ def _worths(table: Wide) -> dict[str, Floats]:
 
 
 def curves(work: Work, name: str) -> list[Row]:
-    """Compute the curves of figures 2 to 5 for one number of columns.
-
-    By way, by what columns are the best, and epsilon.
-    """
+    """Compute figures 2 to 5 for one number of columns, by way, by what columns are the best, and epsilon."""
     table = Wide.read(name, work)
     k = int(SMALL) if work.part == SMALL else table.log_d
     rows = []
@@ -162,22 +149,19 @@ def curves(work: Work, name: str) -> list[Row]:
 
 
 def differences(work: Work, size: str) -> list[Row]:
-    """Compute a line of figures 6 and 7: accuracies less that of two-stage selection.
-
-    By way and epsilon.
-    """
+    """Compute a line of figures 6 and 7, accuracies less that of two-stage selection, by way and epsilon."""
     table = Wide.read(work.part, work)
-    found = accuracies(table, int(SMALL) if size == SMALL else table.log_d, work)
+    shares = accuracies(table, int(SMALL) if size == SMALL else table.log_d, work)
     rows = []
     for way in COMPARED:
         for epsilon in EPSILONS:
-            gains = found[way.name, table.best_by, epsilon] - found[TWO_STAGE.name, table.best_by, epsilon]
+            gains = shares[way.name, table.best_by, epsilon] - shares[TWO_STAGE.name, table.best_by, epsilon]
             settings = {"data set": work.part, "epsilon": epsilon}
             rows.append(mean_row(way.name, settings, gains))
     return rows
 
 
-def _curves(number: int, name: str, told: str) -> Experiment:
+def _curves(number: int, name: str, note: str) -> Experiment:
     sizes = "5 and 8" if name == SYNTH else "5 and log d, rounded down"
     return Experiment(
         Study(
@@ -192,7 +176,7 @@ def _curves(number: int, name: str, told: str) -> Experiment:
                 "Columns are rated twice: as in the paper, and by the sums of products themselves, which is what "
                 "screening aims at and two-stage selection does not. The paper does not say how noise is added to "
                 "two-stage selection's counts.",
-                told,
+                note,
             ),
             WAYS,
             (),
@@ -221,7 +205,7 @@ def _curves(number: int, name: str, told: str) -> Experiment:
 
 
 def _heat(number: int, size: str) -> Experiment:
-    told = SMALL if size == SMALL else "log d rounded down, and 8 on Synth"
+    size_text = SMALL if size == SMALL else "log d rounded down, and 8 on Synth"
     return Experiment(
         Study(
             f"swope-figure-{number}",
@@ -229,8 +213,8 @@ def _heat(number: int, size: str) -> Experiment:
             f"Swope et al. 2024, figure {number}",
             (
                 "The figure is the share of the best k columns that a way selects, less the share that two-stage "
-                f"selection selects at the same epsilon, a mean over draws; k is {told}. The paper prints no numbers, "
-                "so the first way is the algorithm as published.",
+                f"selection selects at the same epsilon, a mean over draws; k is {size_text}. The paper prints no "
+                "numbers, so the first way is the algorithm as published.",
                 DESIGN,
                 SIMULATION,
                 BOUNDS,

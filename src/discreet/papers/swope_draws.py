@@ -40,13 +40,9 @@ class Printed:
         self.shares = np.exp(-log_sizes)
 
     def draw(self, epsilon: float, sensitivity: float, rng: Source) -> Integers:
-        """Return a set.
-
-        Places, in no order that means something.
+        """Return the places of a set, in no order that means something.
 
         Cost: O(d k). Noise is float, computed from the logarithm of a class's size.
-
-        Returns shape (k,).
         """
         noise = _largest(uniforms(rng, *self.loss.shape), self.shares)
         values = noise - epsilon / (2.0 * sensitivity) * self.loss
@@ -60,34 +56,24 @@ class Printed:
 
 
 def _largest(chances: Floats, shares: Floats) -> Floats:
-    """The largest of m exponential numbers, from one uniform number and 1 / m."""
+    """Return the largest of m exponential numbers, from one uniform number and 1 / m."""
     return -np.log(-np.expm1(np.log(chances) * shares))
 
 
 def votes(X: Floats, y: Floats, k: int, rng: Source) -> Integers:
-    """Return how many of about root n blocks name each column among the k of their own lasso.
-
-    When a row is replaced, none changes by more than 1.
-
-    Within a block columns and target are standardized. Of equal coefficients the first column is named.
+    """Return how many of about root n blocks name each column among the k of their own lasso, of shape (d,).
 
     Source: Kifer, Smith, Thakurta 2012, section 3; Swope et al. 2024, section 5.
-
-    Shapes: X (n, d), y (n,); returns (d,).
     """
-    n, found = len(y), np.zeros(X.shape[1], dtype=np.int64)
+    # A replaced row changes one block, so no count by more than 1. Of equal coefficients the first column is named.
+    n, counts = len(y), np.zeros(X.shape[1], dtype=np.int64)
     for rows in np.array_split(np.argsort(uniforms(rng, n)), round(math.sqrt(n))):
         sizes = np.abs(lasso(standardized(X[rows]), standardized(y[rows])))
         best = np.argsort(-sizes, kind="stable")[:k]
-        found[best[sizes[best] > 0.0]] += 1
-    return found
+        counts[best[sizes[best] > 0.0]] += 1
+    return counts
 
 
 def most_voted(counts: Integers, k: int, rng: Source) -> Integers:
-    """Return the columns with the most votes, without noise.
-
-    Places.
-
-    Shapes: counts (d,); returns (k,).
-    """
+    """Return the places of the k columns with the most votes, without noise."""
     return np.lexsort((uniforms(rng, len(counts)), -counts))[:k]

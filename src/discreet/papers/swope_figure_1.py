@@ -21,19 +21,15 @@ SIS = Column("SIS", False, "The five features with the largest absolute correlat
 VOTED = Column(
     "two-stage",
     False,
-    "The five features in the supports of the most lassos, price .1, on ten blocks of ten rows; ties at random. No "
+    "The five features in the supports of the most lassos, penalty .1, on ten blocks of ten rows; ties at random. No "
     "noise.",
 )
 
 
 def simulated(rng: Source, mixed: bool) -> tuple[Floats, Floats]:
-    """Draw a table of which the first five features matter.
-
-    Returns (1) standard normal; (2) with normal errors of variance .1.
+    """Draw normal columns of shape (100, 100), and a target that the first five explain, with variance .1 of errors.
 
     Source: Swope et al. 2024, section 3.
-
-    Returns shape X (100, 100), y (100,).
     """
     X = normals(rng, SIZE, SIZE)
     y = X[:, :K].sum(axis=1)
@@ -43,12 +39,7 @@ def simulated(rng: Source, mixed: bool) -> tuple[Floats, Floats]:
 
 
 def selected(X: Floats, y: Floats, rng: Source) -> dict[str, npt.NDArray[np.int64]]:
-    """Return what either way selects.
-
-    By the name of the way, five places.
-
-    Shapes: X (100, 100), y (100,).
-    """
+    """Return the five places that each way selects, by its name."""
     blocks = [slice(start, start + BLOCK) for start in range(0, len(y), BLOCK)]
     counts = np.sum([lasso(X[rows], y[rows]) != 0.0 for rows in blocks], axis=0)
     sizes = np.abs(standardized(X).T @ (y - y.mean()))
@@ -56,18 +47,15 @@ def selected(X: Floats, y: Floats, rng: Source) -> dict[str, npt.NDArray[np.int6
 
 
 def figure_1(work: Work) -> list[Row]:
-    """Compute how often each feature is selected.
-
-    By way and feature, of 1000 tables.
-    """
+    """Compute how often each feature is selected in 1000 tables, by way and feature."""
     rng, counts = Source.seeded(work.seed), {SIS.name: np.zeros(SIZE), VOTED.name: np.zeros(SIZE)}
     for _ in range(work.repeats):
         for name, places in selected(*simulated(rng, work.part == "W1/W2"), rng).items():
             counts[name][places] += 1.0
     return [
         _of_1000(name, {"experiment": work.part, "feature": place + 1}, int(count), work.repeats)
-        for name, found in counts.items()
-        for place, count in enumerate(found)
+        for name, totals in counts.items()
+        for place, count in enumerate(totals)
     ]
 
 

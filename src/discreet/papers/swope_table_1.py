@@ -44,10 +44,7 @@ SCALED = Column(
 
 
 def table_1(work: Work) -> list[Row]:
-    """Compute the line of a table.
-
-    n, d and R^2 in three scalings.
-    """
+    """Compute the line of a table: n, d and R^2 in three scalings."""
     X, y = microarray(work.parquet(FILES[work.part]))
     squares = {
         FOUND.name: explained(standardized(X), standardized(y)),
@@ -68,7 +65,7 @@ EXPERIMENTS = (
             "The tables, and how well a lasso explains them",
             "Swope et al. 2024, table 1",
             (
-                "Rows n, columns d, and the share R² of the target's variance that a lasso of price .1 explains on "
+                "Rows n, columns d, and the share R² of the target's variance that a lasso of penalty .1 explains on "
                 "the rows it is fitted to, without privacy. Classes are coded 1 to K in the order of the source.",
                 "The paper does not say how columns and target were scaled before. None of three scalings gives its "
                 "R²; nearest, by about .1 on average, is that with a largest value of 1 in the columns and a standard "

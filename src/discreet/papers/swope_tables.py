@@ -36,7 +36,7 @@ FILES = {
 SYNTH = "Synth"
 SYNTH_SEED = 20_240
 N_EFFECTS = 8
-PRICE = 0.1
+PENALTY = 0.1
 """Lambda, of all lassos."""
 
 LASSO, PRODUCTS, EFFECTS = "lasso", "products", "effects"
@@ -76,10 +76,7 @@ class Wide:
 
     @classmethod
     def read(cls, name: str, work: Work) -> "Wide":
-        """Return a table.
-
-        The same for any seed.
-        """
+        """Return a table, the same for any seed."""
         if name == SYNTH:
             X, y, effects = fan_lv(Source.seeded(SYNTH_SEED))
             return cls(scaled(X), scaled(y), np.abs(effects), EFFECTS)
@@ -98,12 +95,7 @@ class Wide:
 
 
 def microarray(table: "pa.Table") -> tuple[Floats, Floats]:
-    """Return the columns and the target of a microarray.
-
-    Returns (1) as measured; (2) classes, 1 .. K in the order of the source.
-
-    Returns shape X (n, d), y (n,).
-    """
+    """Return a microarray's columns as measured, and its classes 1 .. K in the order of the source."""
     classes = json.loads(table.schema.metadata[b"classes"])
     target, *probes = table.columns
     y = np.array([classes.index(str(label)) + 1.0 for label in target.to_pylist()])
@@ -130,68 +122,41 @@ def fan_lv(rng: Source, n: int = 100, d: int = 2000) -> tuple[Floats, Floats, Fl
 
 
 def scaled(values: Floats) -> Floats:
-    """Center columns and divide each by its largest absolute value; a constant is 0.
-
-    In [-1, 1]: what bounds would give that were declared as tightly as that.
-
-    Shapes: values (n, d).
-    """
+    """Center columns and divide each by its largest absolute value; a constant is 0."""
     centered = values - values.mean(axis=0)
     return _over(values, centered, np.abs(centered).max(axis=0))
 
 
 def standardized(values: Floats) -> Floats:
-    """Center columns and divide each by its standard deviation; a constant is 0.
-
-    With mean square 1.
-
-    Shapes: values (n, d).
-    """
+    """Center columns and divide each by its standard deviation; a constant is 0."""
     centered = values - values.mean(axis=0)
     return _over(values, centered, np.sqrt(np.mean(centered**2, axis=0)))
 
 
 def _over(values: Floats, centered: Floats, sizes: Floats) -> Floats:
-    """Columns over their sizes; what is left of a constant is rounding."""
+    """Return columns over their sizes; of a constant, rounding alone remains."""
     varies = sizes > 1e-12 * np.abs(values).max(axis=0)
     return np.asarray(np.where(varies, centered, 0.0) / np.where(varies, sizes, 1.0))
 
 
 def lasso(X: Floats, y: Floats) -> Floats:
-    """Return the lasso's coefficients at the price of .1, exactly.
-
-    Minimizing half the mean squared residual plus .1 times the absolute coefficients.
-
-    By least angles: a step a column, O(n d) each. Descent along coordinates needs thousands of passes where rows are
-    fewer than ten, as in the blocks of two-stage selection.
-
-    Shapes: X (n, d), y (n,); returns (d,).
-    """
+    """Return the minimum of half the mean squared residual plus .1 times the absolute coefficients, of shape (d,)."""
     centered, target = X - X.mean(axis=0), y - y.mean()
     if not target.any():
         return np.zeros(X.shape[1])
+    # Least angles take a step a column, O(n d) each; coordinate descent takes thousands of passes over so few rows.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of equal columns one is dropped
-        found = lars_path(centered, target, alpha_min=PRICE, method="lasso", return_path=False, copy_X=False)[2]
-    return np.asarray(found, dtype=np.float64)
+        coef = lars_path(centered, target, alpha_min=PENALTY, method="lasso", return_path=False, copy_X=False)[2]
+    return np.asarray(coef, dtype=np.float64)
 
 
 def by_lasso(X: Floats, y: Floats) -> Floats:
-    """Return how much a lasso makes of each column.
-
-    Absolute coefficients for columns and target of standard deviation 1.
-
-    Shapes: X (n, d), y (n,); returns (d,).
-    """
+    """Return the lasso's absolute coefficients for columns and target of standard deviation 1."""
     return np.abs(lasso(standardized(X), standardized(y)))
 
 
 def explained(X: Floats, y: Floats) -> float:
-    """Return the share of the target's variance that the lasso explains on the rows it is fitted to.
-
-    R^2, in [0, 1].
-
-    Shapes: X (n, d), y (n,).
-    """
+    """Return the lasso's R^2 on the rows that it is fitted to."""
     left = y - y.mean() - (X - X.mean(axis=0)) @ lasso(X, y)
     return 1.0 - float(left @ left) / float(((y - y.mean()) ** 2).sum())

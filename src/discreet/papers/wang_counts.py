@@ -37,33 +37,30 @@ class GrowingSet:
             self._add(places[start : start + BLOCK])
 
     def _add(self, block: Integers) -> None:
+        # |row - point|^2 - |row|^2, which orders a row's points: whole numbers, so that ties are exact
         gaps = self._rows @ (-2.0 * self._points[block].T)
         gaps += self._lengths[block]
         least = gaps.min(axis=1)
         reached = np.flatnonzero(least <= self._least)
-        kept = least[self._at] >= self._least[self._at]
+        still_nearest = least[self._at] >= self._least[self._at]
         self._least = np.minimum(self._least, least)
         at, near = np.nonzero(gaps[reached] == least[reached, None])
-        self._at = np.concatenate([self._at[kept], reached[at]])
-        self._near = np.concatenate([self._near[kept], block[near]])
+        self._at = np.concatenate([self._at[still_nearest], reached[at]])
+        self._near = np.concatenate([self._near[still_nearest], block[near]])
 
     def counts(self, of_ties: bool) -> Integers:
-        """Return how many rows are nearest to each point.
-
-        Zero for points outside the set.
+        """Return how many rows are nearest to each point, 0 for points outside the set.
 
         Source: Wang et al. 2018, Definition 5; privacy specification 5.1 (ties).
-
-        Returns shape (m,).
         """
-        found = np.zeros(len(self._points), dtype=np.int64)
+        counts = np.zeros(len(self._points), dtype=np.int64)
         if of_ties:
-            np.add.at(found, self._near, self._times[self._at])
-            return found
-        first = np.full(len(self._rows), len(found))
+            np.add.at(counts, self._near, self._times[self._at])
+            return counts
+        first = np.full(len(self._rows), len(counts))
         np.minimum.at(first, self._at, self._near)
-        np.add.at(found, first, self._times)
-        return found
+        np.add.at(counts, first, self._times)
+        return counts
 
     @property
     def distance(self) -> float:

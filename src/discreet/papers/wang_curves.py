@@ -37,10 +37,7 @@ class Parts:
     criterion: Fraction
 
     def cost(self, n_sizes: int) -> Fraction:
-        """Return what is spent for a claimed epsilon of 1, if sensitivities were right.
-
-        Each criterion counted.
-        """
+        """Return the privacy cost for a claimed epsilon of 1, were sensitivities right, with each criterion counted."""
         return self.order + self.weights + n_sizes * self.criterion
 
 
@@ -105,15 +102,12 @@ class Algorithm:
 
     @cached_property
     def _all(self) -> GrowingSet:
-        found = GrowingSet(self._rows, self._cells)
-        found.add(np.arange(len(self._cells)))
-        return found
+        growing = GrowingSet(self._rows, self._cells)
+        growing.add(np.arange(len(self._cells)))
+        return growing
 
     def without_noise(self) -> Curve:
-        """Return the estimates on exact counts, the points in the order of exact counts.
-
-        The black curve of the figures.
-        """
+        """Return the estimates on exact counts, the points in the order of exact counts: the figures' black curve."""
         return self._curve(None, None, True, Source.seeded(0))
 
     def as_claimed(self, epsilon: float, rng: Source) -> tuple[Curve, int]:
@@ -128,14 +122,11 @@ class Algorithm:
         return self._run(exact_epsilon(epsilon), rng)
 
     def honest(self, epsilon: float, rng: Source) -> tuple[Curve, int]:
-        """Return the same where every criterion is charged: all parts smaller, so that they add up to epsilon.
-
-        Returns (1) by size; (2) the place that the noisy criteria choose.
-        """
+        """Return curve and place with every criterion charged: all parts smaller, so that they add up to epsilon."""
         return self._run(exact_epsilon(epsilon) / self.parts.cost(len(self.sizes)), rng)
 
     def one_size(self, epsilon: float, rng: Source) -> Curve:
-        """Return what each size gives if it is the only one, fixed beforehand: no criterion, ties counted once.
+        """Return the curve of sizes fixed beforehand: no criterion, ties counted once.
 
         Each size alone is private at epsilon; which one is best is not known.
         """
@@ -148,19 +139,19 @@ class Algorithm:
         return curve, curve.choose(self.parts.criterion * claimed, rng)
 
     def _curve(self, order: Fraction | None, weights: Fraction | None, of_ties: bool, rng: Source) -> Curve:
-        """With noise for these parts of epsilon; none for None."""
+        """Return the curve with noise for these parts of epsilon, without noise for None."""
         ranked = np.argsort(-_noisy(self._all.counts(of_ties), order, rng), kind="stable")
         growing, before = GrowingSet(self._rows, self._cells), 0
         coefficients, errors = [], []
         theta: Floats | None = None
         for size in self.sizes:
             growing.add(ranked[before:size])
-            before, kept = size, np.sort(ranked[:size])
-            noisy = np.maximum(_noisy(growing.counts(of_ties)[kept], weights, rng), 0.0)
-            theta = self._objective.minimize(self._X[kept], self._y[kept], noisy, 0.0, theta)
-            found = tuple(each.estimate for each in self._objective.record(theta).coefficients)
-            coefficients.append(found)
-            errors.append(self.pair.error(found))
+            before, subset = size, np.sort(ranked[:size])
+            noisy = np.maximum(_noisy(growing.counts(of_ties)[subset], weights, rng), 0.0)
+            theta = self._objective.minimize(self._X[subset], self._y[subset], noisy, 0.0, theta)
+            estimates = tuple(each.estimate for each in self._objective.record(theta).coefficients)
+            coefficients.append(estimates)
+            errors.append(self.pair.error(estimates))
         return Curve(self.sizes, tuple(coefficients), tuple(errors))
 
 

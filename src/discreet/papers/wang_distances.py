@@ -34,7 +34,7 @@ COUNTS = Column(
 NOISY = Column(
     "order of noisy counts",
     True,
-    "The same by counts with noise for epsilon 0.8, the paper's price at its epsilon of 1. The order is private at "
+    "The same by counts with noise for epsilon 0.8, the paper's part of its epsilon of 1. The order is private at "
     "0.8; the distance is not.",
 )
 FARTHEST = Column(
@@ -57,7 +57,7 @@ PARTS = {f"p = {p}, {way.name}": (p, way) for p in COLUMNS for way in WAYS if p 
 def cells_of(p: int, number: int, n_rows: int = N_ROWS) -> tuple[Cells, Cells]:
     """Draw two normal tables and scale both to the ranges of the second.
 
-    Private, of variance 1, cut at the ranges; and public, of variance one half.
+    Private, of variance 1, clipped to the ranges; and public, of variance one half.
 
     Source: Wang et al. 2018, Algorithm 1, step 1, and figure 4.
 
@@ -76,26 +76,21 @@ def cells_of(p: int, number: int, n_rows: int = N_ROWS) -> tuple[Cells, Cells]:
 
 
 def distances(rows: Cells, points: Cells, way: Column, rng: Source) -> list[tuple[int, float]]:
-    """Return the mean distance by the number of points.
-
-    Numbers of points, and distances where every public column has range 1.
-
-    Shapes: rows, points (n, p).
-    """
+    """Return numbers of points with their mean distance, where every public column has range 1."""
     if way is MIDDLES:
-        ones = np.ones(len(points), dtype=np.int64)
+        weights = np.ones(len(points), dtype=np.int64)
         few = [size for size in SIZES if size <= min(MOST_MIDDLES, len(points))]
-        sets = [representatives(points, points.shape[1], ones, size) for size in few]
+        sets = [representatives(points, points.shape[1], weights, size) for size in few]
         return [(size, _grown(rows, points, places).distance) for size, places in zip(few, sets, strict=True)]
-    order, found = _order(rows, points, way, rng), []
+    order, curve = _order(rows, points, way, rng), []
     growing, before = GrowingSet(rows, points), 0
     for size in SIZES:
         if size > len(points):
             break
         growing.add(order[before:size])
-        found.append((size, growing.distance))
+        curve.append((size, growing.distance))
         before = size
-    return found
+    return curve
 
 
 def _order(rows: Cells, points: Cells, way: Column, rng: Source) -> Integers:
@@ -108,16 +103,13 @@ def _order(rows: Cells, points: Cells, way: Column, rng: Source) -> Integers:
 
 
 def _grown(rows: Cells, points: Cells, places: Integers) -> GrowingSet:
-    found = GrowingSet(rows, points)
-    found.add(places)
-    return found
+    growing = GrowingSet(rows, points)
+    growing.add(places)
+    return growing
 
 
 def figure_4(work: Work) -> list[Row]:
-    """Compute one way's distances.
-
-    By the number of points.
-    """
+    """Compute one way's distances, by the number of points."""
     p, way = PARTS[work.part]
     return averaged(
         Row(way.name, {"p": p, "points": size}, distance)
@@ -141,7 +133,7 @@ EXPERIMENTS = (
                 "nothing. But with 100 columns it falls by a twentieth only: all public points are about as far, so "
                 "that counts beside them tell little about the rows, however many points there are.",
                 "The paper reads the range of sizes off d, computed from the private rows without noise: that use is "
-                "not paid for. Discreet orders or chooses points from the public table alone, and reads nothing off d. "
+                "not charged. Discreet orders or chooses points from the public table alone, and reads nothing off d. "
                 "With 2 columns its points are at least as near to the rows as those of the noisy order; with 100 "
                 "they are farther, but there it counts no rows beside points.",
             ),

@@ -31,23 +31,17 @@ PROTOCOLS = {p: Protocol(EPSILONS, tuple(sizes), SIMULATED) for p, sizes in SIZE
 
 
 def figure_5(work: Work) -> list[Row]:
-    """Compute the errors of one part with 2 covariates.
-
-    By epsilon and number of points.
-    """
+    """Compute the errors of one part with 2 covariates, by epsilon and number of points."""
     return _errors(work, 2)
 
 
 def figure_6(work: Work) -> list[Row]:
-    """Compute the errors of one part with 100 covariates.
-
-    By epsilon and number of points.
-    """
+    """Compute the errors of one part with 100 covariates, by epsilon and number of points."""
     return _errors(work, 100)
 
 
 def _errors(work: Work, p: int) -> list[Row]:
-    """Of new tables in every repeat, the same for all parts."""
+    """Return errors on new tables in every repeat, the same for all parts."""
     numbers = range(work.repeats)
     return averaged(chain.from_iterable(drawn(work, i, simulated(p, i), PROTOCOLS[p]) for i in numbers))
 
@@ -59,7 +53,7 @@ DESIGN = (
     "about t / 100."
 )
 
-PRICES = (
+COSTS = (
     "Epsilon is the total. The paper takes 0.8, 0.2 and 1 of half of it, for the order of the points, for the weights "
     "of all k = {k} sizes together, and for all k criteria together. But every criterion costs its whole part, if the "
     "sensitivity were right: what is claimed as epsilon is {cost:g} epsilon."
@@ -114,14 +108,15 @@ EXPERIMENTS = (
             "Wang et al. 2018, figure 5",
             (
                 DESIGN.format(columns="two normal covariates, one of them with half the variance in the public table"),
-                PRICES.format(k=len(SIZES[2]), cost=float(SIMULATED.cost(len(SIZES[2])))),
+                COSTS.format(k=len(SIZES[2]), cost=float(SIMULATED.cost(len(SIZES[2])))),
                 "The paper's claims are that the error falls and then rises with the number of points, that a tenth "
                 "of the points or fewer is best at a small epsilon, and that the best is below the histogram. The "
-                "first two hold for a size that is fixed beforehand, at its whole price; its best is then about level "
-                "with the histogram. To the letter, where 60 sizes share the price of the weights and the noise in "
-                "each is 60 times larger, the curve falls and rises too, but stays far above the histogram.",
-                "What is not known beforehand must be chosen, at a price. Charged honestly, the published choice is "
-                "about as bad as the public records alone. Discreet measures once, for all sizes, and chooses once.",
+                "first two hold for a size that is fixed beforehand, at its whole privacy cost; its best is then "
+                "about level with the histogram. To the letter, where 60 sizes share the cost of the weights and the "
+                "noise in each is 60 times larger, the curve falls and rises too, but stays far above the histogram.",
+                "What is not known beforehand must be chosen, at a privacy cost. Charged honestly, the published "
+                "choice is about as bad as the public records alone. Discreet measures once, for all sizes, and "
+                "chooses once.",
             ),
             (EXACT, BY_SIZE, CLAIMED, HONEST, ONE_SIZE, PUBLIC, NOTHING, HISTOGRAM, HYBRID, SUBSET),
             (),
@@ -140,13 +135,13 @@ EXPERIMENTS = (
             "Wang et al. 2018, figure 6",
             (
                 DESIGN.format(columns="100 normal covariates, all with half the variance in the public table"),
-                PRICES.format(k=len(SIZES[100]), cost=float(SIMULATED.cost(len(SIZES[100])))),
+                COSTS.format(k=len(SIZES[100]), cost=float(SIMULATED.cost(len(SIZES[100])))),
                 "The paper's claims hold for one size fixed beforehand: the error falls and then rises, and about a "
-                "tenth of the points is best. To the letter, with 50 sizes at the price of one, it improves on the "
+                "tenth of the points is best. To the letter, with 50 sizes at the cost of one, it improves on the "
                 "public records by a tenth at most. The paper does not show a model without any effect: it is about as "
                 "good as exact counts without noise at their best size, and better than all noisy ones.",
-                "With this many columns Discreet counts no rows beside points. It buys noisy sums, of the target times "
-                "each column, and weights all public records so that they have these sums.",
+                "With this many columns Discreet counts no rows beside points. It draws noisy sums, of the target "
+                "times each column, and weights all public records so that they have these sums.",
             ),
             (EXACT, BY_SIZE, CLAIMED, HONEST, ONE_SIZE, PUBLIC, NOTHING, HYBRID, SUBSET),
             (),

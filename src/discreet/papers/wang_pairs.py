@@ -73,7 +73,7 @@ class Pair:
     target : str
         Of the values 0 and 1.
     fit_intercept : bool
-        Whether the regression has a constant.
+        Whether the regression has an intercept.
     """
 
     private: Columns
@@ -98,39 +98,25 @@ class Pair:
         return self.fit(self.private)
 
     def matrix(self, columns: Columns) -> Floats:
-        """Return the regression's terms.
-
-        A constant first, where there is one.
-
-        Returns shape (n, p).
-        """
+        """Return the regression's terms, of shape (n, p); the intercept comes first, where there is one."""
         parts = [cells for name, cells in columns.items() if name != self.target]
-        found = np.column_stack([np.ones(len(parts[0])), *parts] if self.fit_intercept else parts)
-        return found.astype(np.float64)
+        terms = np.column_stack([np.ones(len(parts[0])), *parts] if self.fit_intercept else parts)
+        return terms.astype(np.float64)
 
     def fit(self, columns: Columns) -> Floats:
-        """Return the coefficients of a logistic regression without privacy.
-
-        In the columns' units.
-
-        Returns shape (p,).
-        """
+        """Return the coefficients of a logistic regression without privacy, in the columns' units."""
         X = self.matrix(columns)
         return m_estimate(Logistic(False), X, columns[self.target].astype(np.float64), np.ones(len(X)), ridge=0.0)
 
     def error(self, coefficients: Any) -> Error:
-        """Return how far coefficients are from the fit to the private rows.
-
-        Not private.
+        """Return how far coefficients are from the fit to the private rows. Not private.
 
         Source: Wang et al. 2018, Section 5.1.
-
-        Shapes: coefficients (p,).
         """
         X, chances = self._rows
-        found = expit(X @ np.asarray(coefficients))
+        fitted = expit(X @ np.asarray(coefficients))
         y = self.private[self.target]
-        return Error(float(np.linalg.norm(found - chances)), float(np.mean((y - found) ** 2)))
+        return Error(float(np.linalg.norm(fitted - chances)), float(np.mean((y - fitted) ** 2)))
 
     @cached_property
     def _rows(self) -> tuple[Floats, Floats]:
@@ -139,10 +125,7 @@ class Pair:
 
 
 def declared(columns: Mapping[str, tuple[str, float, float]], n_rows: int) -> Metadata:
-    """Return what is public about a private table.
-
-    As the paper's neighbors: one row replaced.
-    """
+    """Return a private table's metadata; neighbors differ in one replaced row, as in the paper."""
     boxes = {
         name: {"type": kind, "lower": low, "upper": high, "source": "design"}
         for name, (kind, low, high) in columns.items()
@@ -153,9 +136,7 @@ def declared(columns: Mapping[str, tuple[str, float, float]], n_rows: int) -> Me
 
 
 def simulated(p: int, number: int, n_rows: int = N_ROWS) -> Pair:
-    """Draw normal columns, effects and spreads that differ between the two tables.
-
-    Without a constant.
+    """Draw normal columns without an intercept, and effects and spreads that differ between the two tables.
 
     Source: Wang et al. 2018, Section 5.1.
     """
@@ -172,10 +153,7 @@ def simulated(p: int, number: int, n_rows: int = N_ROWS) -> Pair:
 
 
 def clinical(work: Work, swapped: bool = False) -> Pair:
-    """Read deaths within 30 days of an infarction and nine two-valued covariates: one region private, another public.
-
-    1224 and 583 patients, or the other way round.
-    """
+    """Read deaths after an infarction and nine two-valued covariates: one region private, another public."""
     table = work.parquet("gusto_ami.parquet", (*COVARIATES, OUTCOME, "grpl"))
     columns = {each: table.column(each).to_numpy(zero_copy_only=False) for each in (*COVARIATES, OUTCOME)}
     columns["sex"], columns["pmi"] = columns["sex"] == "male", columns["pmi"] == "yes"
@@ -189,10 +167,7 @@ def clinical(work: Work, swapped: bool = False) -> Pair:
 
 
 def shipped(work: Work) -> Pair:
-    """Read the example that comes with the authors' code.
-
-    Two covariates, 1000 rows each.
-    """
+    """Read the example that comes with the authors' code: two covariates, 1000 rows each."""
     private, public = (
         {each: table.column(each).to_numpy() for each in ("x1", "x2", "y")}
         for table in (work.parquet(f"hybrid_sim_{whose}.parquet") for whose in ("private", "public"))
@@ -202,10 +177,7 @@ def shipped(work: Work) -> Pair:
 
 
 def private_methods(pair: Pair) -> dict[str, Callable[[float], Method]]:
-    """Return what is compared with the published algorithm, by the total epsilon.
-
-    "histogram", which needs few columns, "hybrid" and "public subset".
-    """
+    """Return the methods that are compared with the published algorithm, by the total epsilon."""
     common: dict[str, Any] = {"fit_intercept": pair.fit_intercept}
     weighted: dict[str, Any] = {**common, "public": pair.records}
     return {
@@ -216,10 +188,7 @@ def private_methods(pair: Pair) -> dict[str, Callable[[float], Method]]:
 
 
 def published(pair: Pair, sizes: tuple[int, ...]) -> partial[Method]:
-    """Return Algorithm 2 as printed, which takes the epsilon that it claims.
-
-    Half of epsilon is for the weights, half for each criterion.
-    """
+    """Return Algorithm 2 as printed, at its claimed epsilon: half for the weights, half for each criterion."""
     return partial(
         PublicSubset.of, public=pair.records, fit_intercept=pair.fit_intercept, as_published=True, sizes=sizes
     )

@@ -45,24 +45,18 @@ PAIRS = {"1224 private, 583 public": False, "583 private, 1224 public": True}
 
 
 def gusto(work: Work) -> list[Row]:
-    """Compute the errors of one part on two regions, each of them private once.
-
-    By pair, epsilon and number of points.
-    """
-    found = []
+    """Compute the errors of one part on two regions, each private once, by pair, epsilon and number of points."""
+    rows = []
     for name, swapped in PAIRS.items():
         pair = clinical(work, swapped)
         n_points = len(pair.records.points(pair.metadata, pair.target, None))
         protocol = Protocol(CLINICAL_EPSILONS, tuple(range(10, n_points + 1, 10)), CLINICAL)
-        found += [replace(row, settings={"rows": name, **row.settings}) for row in _errors(work, pair, protocol)]
-    return found
+        rows += [replace(row, settings={"rows": name, **row.settings}) for row in _errors(work, pair, protocol)]
+    return rows
 
 
 def example(work: Work) -> list[Row]:
-    """Compute the errors of one part on the tables that come with the authors' code.
-
-    By epsilon and number of points.
-    """
+    """Compute the errors of one part on the tables of the authors' code, by epsilon and number of points."""
     pair = shipped(work)
     if work.part == DEPOSITED.name:
         return [Row(DEPOSITED.name, {"epsilon": 1}, pair.error(COEFFICIENTS).t)]
@@ -70,7 +64,7 @@ def example(work: Work) -> list[Row]:
 
 
 def _errors(work: Work, pair: Pair, protocol: Protocol) -> list[Row]:
-    """Of one pair of tables: only noise is drawn anew."""
+    """Return errors on one pair of tables: only noise is drawn anew."""
     repeats = 1 if work.part in WITHOUT_NOISE else work.repeats
     return averaged(chain.from_iterable(drawn(work, i, pair, protocol) for i in range(repeats)))
 
@@ -122,7 +116,7 @@ EXPERIMENTS = (
                 "Two covariates, 1000 private and 1000 public rows, simulated by the authors; the sizes of their "
                 "example. The figure is t, as in figure 5; a chance changes by about t / 32.",
                 "The authors' code does more than the paper prints: it draws order and weights ten times, releases the "
-                "mean of ten noisy copies of the criteria, and draws the released weights once more, all at the price "
+                "mean of ten noisy copies of the criteria, and draws the released weights once more, all at the cost "
                 "of one. By its own sensitivities its example spends 60 where 1 is claimed.",
             ),
             (DEPOSITED, EXACT, BY_SIZE, CLAIMED, HONEST, ONE_SIZE, PUBLIC, NOTHING, HISTOGRAM, HYBRID, SUBSET),

@@ -101,10 +101,7 @@ class Protocol:
 
 
 def drawn(work: Work, number: int, pair: Pair, protocol: Protocol) -> Iterator[Row]:
-    """Compute one draw of a part.
-
-    Errors t.
-    """
+    """Compute the errors t of one draw of a part."""
     if work.part == FREE:
         yield Row(PUBLIC.name, {}, pair.error(pair.fit(pair.public)).t)
         yield Row(NOTHING.name, {}, pair.error(0.0 * pair.best).t)
@@ -115,8 +112,8 @@ def drawn(work: Work, number: int, pair: Pair, protocol: Protocol) -> Iterator[R
                 method(epsilon).prepare(pair.metadata, pair.target).run(pair.table, _source(work, number, epsilon))
             )
             if outcome.fit is not None:
-                found = [each.estimate for each in outcome.fit.coefficients]
-                yield Row(work.part, {"epsilon": epsilon}, pair.error(found).t)
+                estimates = [each.estimate for each in outcome.fit.coefficients]
+                yield Row(work.part, {"epsilon": epsilon}, pair.error(estimates).t)
     else:
         yield from _published(work, number, Algorithm(pair, protocol.sizes, protocol.parts), protocol.epsilons)
 
@@ -148,14 +145,11 @@ def _source(work: Work, number: int, epsilon: int) -> Source:
 
 
 def averaged(rows: Iterable[Row]) -> list[Row]:
-    """Return the means of rows of the same column and settings.
-
-    With standard errors, where there are at least two draws.
-    """
-    found: dict[tuple[object, ...], list[Row]] = {}
+    """Return the means of rows of the same column and settings, with standard errors of at least two draws."""
+    groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault((row.column, *row.settings.items()), []).append(row)
-    return [_mean(same) for same in found.values()]
+        groups.setdefault((row.column, *row.settings.items()), []).append(row)
+    return [_mean(group) for group in groups.values()]
 
 
 def _mean(rows: list[Row]) -> Row:

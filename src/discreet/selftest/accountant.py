@@ -22,7 +22,7 @@ ROUNDS = 5
 
 
 def _accounting(_: str, epsilon: float, effort: int) -> list[Evidence]:
-    """Price of selections, as rho, by each noise and of Laplace noise; epsilon of several Gaussian releases."""
+    """Privacy cost of selections, as rho, by each noise and of Laplace noise; epsilon of several Gaussian releases."""
     del effort
     evidence = [_of_rho(f"a choice, {noise} noise", SelectionEvent(Fraction(epsilon), noise), _choices(noise, epsilon))
                 for noise in ("exponential", "gumbel", "laplace")]  # fmt: skip
@@ -31,7 +31,7 @@ def _accounting(_: str, epsilon: float, effort: int) -> list[Evidence]:
 
 
 def _choices(noise: str, epsilon: float) -> list[tuple[Floats, Floats]]:
-    """Laws of choices on neighbors: of two or five candidates, the first moves by the whole range, from any lead."""
+    """Return laws of choices on neighbors: of two or five candidates, the first moves by the whole range."""
     pairs = []
     for rivals, lead in itertools.product((1, 4), np.linspace(-2.0, 2.0, 9)):
         rest = [0.0] * rivals
@@ -41,29 +41,31 @@ def _choices(noise: str, epsilon: float) -> list[tuple[Floats, Floats]]:
 
 
 def _sums(epsilon: float) -> tuple[Floats, Floats]:
-    """Discrete Laplace noise on a count and on the next one, the tails cut where nothing is left."""
+    """Return laws of discrete Laplace noise on a count and on the next one, without the empty tails."""
     law = laws.laplace_law(1.0 / epsilon, math.ceil(40.0 / epsilon))[1:-1]
     return law[:-1], law[1:]
 
 
 def _of_rho(case: str, event: Event, pairs: list[tuple[Floats, Floats]]) -> Evidence:
-    """Rho must bound each Renyi divergence over its order."""
+    """Compare rho with each Renyi divergence over its order, which it must bound."""
     rho = float(rho_of(event)[0])
     shown = max(_divergence(law, other, order) / order for law, other in pairs for order in ORDERS)
     return Evidence(shown=shown, how="law", n_draws=0, **_about(f"{case}, as rho", rho))
 
 
 def _divergence(law: Floats, other: Floats, order: float) -> float:
+    # D_a(P, Q) = log(sum of P^a Q^(1 - a)) / (a - 1)
     logs = order * np.log(law) + (1.0 - order) * np.log(other)
     top = float(logs.max())
     return (top + math.log(float(np.exp(logs - top).sum()))) / (order - 1.0)
 
 
 def _of_gaussians(epsilon: float) -> Evidence:
-    """Several releases with Gaussian noise: what is promised for all of them, and their exact loss together."""
+    """Compare the guarantee of several releases with Gaussian noise with their exact loss together."""
     rho = Fraction(epsilon) ** 2 / 40
     event = ComposedEvent((GaussianEvent(rho, Fraction(0)),) * ROUNDS)
     promised = guarantee_of(event, NeighboringRelation.REPLACE_ONE, DELTA)
+    # Gaussian noise: rho = mu^2 / 2 with mu the move in standard deviations, and mu^2 adds up.
     shown = loss_of_normal(math.sqrt(2.0 * ROUNDS * float(rho)), float(DELTA))
     facts = _about(f"{ROUNDS} sums, gaussian noise, at delta {float(DELTA):g}", float(promised.epsilon)) | {
         "delta": float(DELTA)

@@ -38,11 +38,9 @@ class Fault:
 
 @contextmanager
 def broken(fault: Fault) -> Iterator[None]:
-    """Put a fault into the product for a while.
+    """Put a fault into the product within a block.
 
-    The fault is in.
-
-    The function object stays and gets other code, so whoever holds it, by whatever name, calls the broken one.
+    The function object stays and gets other code, so that all who hold it call the broken one.
     """
     function = _function(fault.where)
     before = function.__code__
@@ -76,12 +74,12 @@ def _function(where: str) -> types.FunctionType:
 
 
 def _recompiled(function: types.FunctionType, source: str) -> types.CodeType:
-    """The code of a function's new source, under the line numbers and the names that it had."""
+    """Return the code of a function's new source, under its old line numbers and names."""
     module = compile("from __future__ import annotations\n" + source, function.__code__.co_filename, "exec")
-    wanted = function.__code__
+    original = function.__code__
     for code in module.co_consts:
-        if isinstance(code, types.CodeType) and code.co_name == wanted.co_name:
-            if code.co_freevars != wanted.co_freevars:
+        if isinstance(code, types.CodeType) and code.co_name == original.co_name:
+            if code.co_freevars != original.co_freevars:
                 raise DiscreetError(f"{function.__qualname__} must not be a closure, to be broken as a control.")
             return code
     raise DiscreetError(f"{function.__qualname__} must be one function, to be broken as a control.")

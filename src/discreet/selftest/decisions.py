@@ -35,12 +35,13 @@ def by_decisions(
 ) -> Evidence:
     """Measure the noise of a selection by where it turns.
 
-    The claimed epsilon times the ratio of the scale to the least that was measured.
+    The empirical epsilon is the claimed one times the ratio of the scale to the least that was measured.
     """
     reach = 40.0 * scale
     gaps = [_turn(decide, [0.5] * (before + 1) + [level], 0.0 if is_ranked else -reach, reach) for level in LEVELS]
-    wanted = [quantile(level, noise) - quantile(0.5, noise) for level in LEVELS]
-    pairs = zip(sorted(gaps), sorted(wanted), strict=True)
+    expected = [quantile(level, noise) - quantile(0.5, noise) for level in LEVELS]
+    pairs = zip(sorted(gaps), sorted(expected), strict=True)
+    # On fixed random words the choice turns where the gap is scale * (quantile(level) - quantile(1/2)).
     ratios = [gap / (scale * size) for gap, size in pairs if size > 0.0 or not is_ranked]
     epsilon = float(about["epsilon"])  # type: ignore[arg-type]
     shown = epsilon / (min(ratios) + rounding) if min(ratios) + rounding > 0 else math.inf
@@ -49,7 +50,7 @@ def by_decisions(
 
 
 def _turn(decide: Decide, words: list[float], low: float, high: float) -> float:
-    """The gap from which on the second candidate is not chosen any more."""
+    """Return the gap from which on the second candidate is not chosen any more."""
     for _ in range(STEPS):
         middle = (low + high) / 2.0
         low, high = (middle, high) if decide(middle, Tape(words)) else (low, middle)
@@ -57,10 +58,7 @@ def _turn(decide: Decide, words: list[float], low: float, high: float) -> float:
 
 
 def quantile(chance: float, noise: str) -> float:
-    """Return the quantile of a noise of scale one.
-
-    By its definition.
-    """
+    """Return the quantile of a noise of scale one, by its definition."""
     if noise == "exponential":
         return -math.log(1.0 - chance)
     if noise == "gumbel":

@@ -46,7 +46,7 @@ def _of_sums(relation: str, epsilon: float, delta: float, n: int) -> Evidence:
 
 
 def _noise(table: object, rows: Floats, epsilon: float, delta: float) -> Floats:
-    """What a release adds to the exact sums, in its printed standard deviations."""
+    """Return what a release adds to the exact sums, in its printed standard deviations."""
     record = dc.LinearRegression(epsilon, delta=delta).fit(table, target="y").release_.moments
     cells = np.rint(np.column_stack([np.ones(len(rows)), rows]) * GRID)
     products = cells.T @ cells
@@ -54,8 +54,8 @@ def _noise(table: object, rows: Floats, epsilon: float, delta: float) -> Floats:
     exact = np.concatenate([products[:-1, :-1][upper], products[:-1, -1], products[-1:, -1]])
     noisy = np.concatenate([np.array(record.gram, dtype=np.float64)[upper], record.xty, [record.yty]])
     variance = np.concatenate([np.array(record.gram_variance)[upper], record.xty_variance, [record.yty_variance]])
-    paid = variance > 0
-    noise: Floats = (noisy - exact)[paid] / np.sqrt(variance[paid])
+    has_noise = variance > 0
+    noise: Floats = (noisy - exact)[has_noise] / np.sqrt(variance[has_noise])
     return noise
 
 

@@ -1,4 +1,4 @@
-"""What a check found, and by which rule it fails."""
+"""The evidence of a check, and by which rule it fails."""
 
 import math
 from dataclasses import dataclass, replace
@@ -68,12 +68,12 @@ class Evidence:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it is flagged: nothing for what is as claimed."""
-        found = [self.fault] if self.fault else []
+        reasons = [self.fault] if self.fault else []
         if not self.shown <= self.epsilon * (1.0 + ROUNDING):
-            found.append(f"loses {self.shown:.3g} where {self.epsilon:.3g} is claimed")
+            reasons.append(f"loses {self.shown:.3g} where {self.epsilon:.3g} is claimed")
         if self.misfit is not None and self.misfit < FALSE_ALARM:
-            found.append(f"its draws do not follow its law (p = {self.misfit:.1g})")
-        return tuple(found)
+            reasons.append(f"its draws do not follow its law (p = {self.misfit:.1g})")
+        return tuple(reasons)
 
     @property
     def is_flagged(self) -> bool:
@@ -86,43 +86,33 @@ class Evidence:
         return self.is_flagged == self.is_control
 
     def as_control(self, case: str) -> "Evidence":
-        """Return the same as a control.
-
-        Expected to be flagged.
-        """
+        """Return the same as a control, which must be flagged."""
         return replace(self, is_control=True, case=case)
 
 
-def loss_of_laws(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Return the privacy loss between two exact laws: the largest log-ratio either way.
-
-    In nats.
-    """
+def loss_of_laws(law: npt.ArrayLike, neighbor_law: npt.ArrayLike) -> float:
+    """Return the privacy loss in nats between two exact laws: the largest log-ratio either way."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.abs(np.log(np.asarray(one, dtype=np.float64)) - np.log(np.asarray(other, dtype=np.float64)))
+        ratios = np.abs(np.log(np.asarray(law, dtype=np.float64)) - np.log(np.asarray(neighbor_law, dtype=np.float64)))
     return float(np.nanmax(ratios))
 
 
-def loss_at_delta(one: Floats, other: Floats, delta: float) -> float:
-    """Return the least epsilon at which two laws are (epsilon, delta)-close, both ways.
-
-    In nats.
-    """
+def loss_at_delta(law: Floats, neighbor_law: Floats, delta: float) -> float:
+    """Return the least epsilon, in nats, at which two laws are (epsilon, delta)-close, both ways."""
 
     def beyond(epsilon: float) -> float:
-        each = [np.maximum(a - np.exp(epsilon) * b, 0.0).sum() for a, b in ((one, other), (other, one))]
+        # The least delta at epsilon is sum max(P - e^epsilon Q, 0), the hockey-stick divergence.
+        each = [np.maximum(a - np.exp(epsilon) * b, 0.0).sum() for a, b in ((law, neighbor_law), (neighbor_law, law))]
         return float(max(each)) - delta
 
     return 0.0 if beyond(0.0) <= 0 else float(brentq(beyond, 0.0, 100.0, xtol=1e-10))
 
 
 def loss_of_normal(mu: float, delta: float) -> float:
-    """Return the least epsilon of normal noise whose mean moves by mu standard deviations (Balle and Wang 2018).
-
-    In nats.
-    """
+    """Return the least epsilon of normal noise whose mean moves by mu standard deviations (Balle and Wang 2018)."""
 
     def beyond(epsilon: float) -> float:
+        # delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), Theorem 8
         above = float(ndtr(mu / 2 - epsilon / mu))
         return above - math.exp(epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))) - delta
 
@@ -130,14 +120,9 @@ def loss_of_normal(mu: float, delta: float) -> float:
 
 
 def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
-    """Return a bound of the p-value of counts under a law, by their relative entropy; rare outcomes together.
+    """Return a bound of the p-value of counts under a law, 0 for an impossible outcome; rare outcomes are pooled.
 
-    Zero where something came that cannot.
-
-    It holds for any number of draws, where the chi-square law does not: with x the relative entropy times the draws,
-    and k outcomes, the chance of so much is at most e^-x (e x / (k - 1))^(k - 1).
-
-    Source: Agrawal 2020, Theorem 1.2.
+    It holds for any number of draws, where the chi-square law does not (Agrawal 2020, Theorem 1.2).
     """
     n, chances = np.asarray(counts, dtype=np.float64), np.asarray(law, dtype=np.float64)
     chances = chances / chances.sum()
@@ -149,22 +134,20 @@ def misfit_of_counts(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
     observed = np.append(n[usual], n[rare].sum())
     expected = np.append(chances[usual], chances[rare].sum()) * total
     x = float(observed @ np.log(np.where(observed > 0, observed, 1.0) / np.where(observed > 0, expected, 1.0)))
+    # With x = n KL(observed, expected) and k outcomes, P(more than x) <= e^-x (e x / (k - 1))^(k - 1).
     free = int((expected > 0).sum()) - 1
     return 1.0 if x <= free else math.exp(free - x + free * math.log(x / max(free, 1)))
 
 
 def misfit_of_chances(chances: Floats) -> float:
-    """Return the p-value of numbers that must be uniform on [0, 1]: Kolmogorov and Smirnov's test.
-
-    Small where they are not.
-    """
+    """Return the p-value of numbers that must be uniform on [0, 1], by the Kolmogorov-Smirnov test."""
     return float(kstest(chances, "uniform").pvalue)
 
 
 def misfit_of_noise(noise: Floats, law: Literal["laplace", "normal"]) -> float:
-    """Return the p-value of noise in units of its scale: of its form, and of its size, which tells more.
+    """Return the p-value of noise in units of its scale, of its form and of its size.
 
-    Twice the smaller of Kolmogorov and Smirnov's and that of the sum of sizes or squares, both ways.
+    Twice the smaller of Kolmogorov-Smirnov's and that of the sum of sizes or squares, both ways.
     """
     if law == "laplace":
         form, size = misfit_of_chances(laplace_chance(noise)), gamma(noise.size).cdf(float(np.abs(noise).sum()))
@@ -174,9 +157,6 @@ def misfit_of_noise(noise: Floats, law: Literal["laplace", "normal"]) -> float:
 
 
 def misfit_of_hits(hits: int, trials: int, chance: float) -> float:
-    """Return the p-value of a number of successes of one chance.
-
-    By the binomial law, both ways.
-    """
+    """Return the two-sided p-value of a number of successes, by the binomial law."""
     law = binom(trials, chance)
     return min(1.0, 2.0 * min(float(law.cdf(hits)), float(law.sf(hits - 1))))

@@ -9,8 +9,8 @@ from typing import Any
 from discreet.selftest.breaking import Fault
 
 
-def _short(what: str, where: str, sound: str, broken: str, check: str, *at: Any) -> Fault:
-    return Fault(f"noise / 1.1: {what}", where, sound, broken, check, *at)
+def _short(subject: str, where: str, sound: str, broken: str, check: str, *at: Any) -> Fault:
+    return Fault(f"noise / 1.1: {subject}", where, sound, broken, check, *at)
 
 
 BOUNDS = (
@@ -34,7 +34,7 @@ BOUNDS = (
         )
     ),
     Fault(
-        "no cut by unit at all",
+        "no contribution bound at all",
         "data.engine:Table._pass",
         "None if unit_id is None else",
         "None if True else",
@@ -115,7 +115,7 @@ PRINTED = (
         "top_k",
     ),
     Fault(
-        "a replaced row priced as an added one: least squares",
+        "a replaced row charged as an added one: least squares",
         "methods.subset_selection.calibration:Sensitivity.of",
         "factor = 2 if",
         "factor = 1 if",
@@ -123,7 +123,7 @@ PRINTED = (
         "replace_one",
     ),
     Fault(
-        "a replaced row priced as an added one: correlations",
+        "a replaced row charged as an added one: correlations",
         "methods.screening.sis:PreparedScreening._top_k",
         "both = 2 if",
         "both = 1 if",

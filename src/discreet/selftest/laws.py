@@ -21,24 +21,23 @@ WEIGHTS = np.concatenate([(b - a) * PARTS / 2 for a, b in itertools.pairwise(EDG
 
 
 def least_law(scores: npt.ArrayLike, scale: float, noise: str) -> Floats:
-    """Return the chance of each score, less scale times its noise, to be the smallest.
-
-    They sum to one.
-    """
+    """Return the chance of each score, less scale times its noise, to be the smallest."""
     ahead = -np.asarray(scores, dtype=np.float64) / scale
     if noise != "laplace":
         return race_law(ahead, [1] * ahead.size, noise)
     ahead -= ahead.max()
     kinks = np.unique(ahead[ahead > -40.0])
     ends = np.unique(np.concatenate([np.linspace(-45.0, 45.0 + np.log(ahead.size), 400), kinks]))
+    # Integral over z of the density of one score times the chance that all others are beyond it; Gauss-Legendre between
+    # the kinks of the Laplace density, where it is smooth.
     half, middle = np.diff(ends)[:, None] / 2.0, (ends[:-1, None] + ends[1:, None]) / 2.0
     z = (middle + half * POINTS).ravel()[:, None] - ahead
     below = np.where(z < 0.0, np.exp(np.minimum(z, 0.0)) / 2.0, 1.0 - np.exp(-np.maximum(z, 0.0)) / 2.0)
     density = np.exp(-np.abs(z)) / 2.0
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.exp(np.log(below).sum(axis=1)[:, None] - np.log(below))
-    found: Floats = (half * PARTS).ravel() @ (density * np.nan_to_num(others))
-    return found
+    law: Floats = (half * PARTS).ravel() @ (density * np.nan_to_num(others))
+    return law
 
 
 def race_law(utilities: npt.ArrayLike, times: Sequence[int], noise: str) -> Floats:
@@ -55,108 +54,82 @@ def race_law(utilities: npt.ArrayLike, times: Sequence[int], noise: str) -> Floa
 
 
 def losses(scores: npt.ArrayLike, k: int, gamma: float) -> Sets:
-    """Return the loss of every k-set, by its definition (privacy specification 4.3).
-
-    Half a step of the scores moves it by half a step at most.
-    """
+    """Return the loss of every k-set (privacy specification 4.3), which moves by at most as much as a score."""
     values = np.asarray(scores, dtype=np.float64)
-    found = {}
+    loss_of_set = {}
     for chosen in itertools.combinations(range(values.size), k):
         inside = values[list(chosen)].min()
         outside = max(np.delete(values, chosen), default=-np.inf)
-        found[chosen] = float((1 - gamma) * max(inside, outside) - gamma * inside)
-    return found
+        loss_of_set[chosen] = float((1 - gamma) * max(inside, outside) - gamma * inside)
+    return loss_of_set
 
 
 def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, gamma: float, noise: str) -> Sets:
-    """Return the law of the canonical Lipschitz mechanism, by brute force over all k-sets.
-
-    Chance of each set.
-    """
-    found = losses(scores, k, gamma)
-    chances = race_law([-epsilon / (2 * sensitivity) * v for v in found.values()], [1] * len(found), noise)
-    return dict(zip(found, chances.tolist(), strict=True))
+    """Return each set's chance under the canonical Lipschitz mechanism, by brute force over all k-sets."""
+    loss_of_set = losses(scores, k, gamma)
+    chances = race_law([-epsilon / (2 * sensitivity) * v for v in loss_of_set.values()], [1] * len(loss_of_set), noise)
+    return dict(zip(loss_of_set, chances.tolist(), strict=True))
 
 
 def one_shot_law(
     scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str, scale: float | None = None
 ) -> Sets:
-    """Return the law of the k largest of noisy scores: an integral over the threshold, the largest outside.
-
-    Chance of each set.
-    """
+    """Return each set's chance to be the k largest noisy scores, by an integral over the largest outside."""
     ahead = np.asarray(scores, dtype=np.float64) / (scale or 2 * k * sensitivity / epsilon)
     x = np.linspace(ahead.min() - 12, ahead.max() + 45, 100_001)
     cdf = [np.exp(-np.exp(a - x)) if noise == "gumbel" else -np.expm1(-np.maximum(x - a, 0.0)) for a in ahead]
-    found = {}
+    # P(y) = integral of P(all of y are above x) dP(the largest outside is below x), by the trapezoidal rule
+    chances = {}
     for y in itertools.combinations(range(ahead.size), k):
         outside = np.prod([cdf[j] for j in range(ahead.size) if j not in y], axis=0)
         inside = np.prod([1 - cdf[j] for j in y], axis=0)
-        found[y] = float(np.sum(np.diff(outside) * (inside[1:] + inside[:-1]) / 2))
-    return found
+        chances[y] = float(np.sum(np.diff(outside) * (inside[1:] + inside[:-1]) / 2))
+    return chances
 
 
 def peeling_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str) -> Sets:
-    """Return the law of selections one after the other, by brute force over their orders.
-
-    Chance of each set.
-    """
+    """Return each set's chance under selections one after the other, by brute force over their orders."""
     ahead = np.asarray(scores, dtype=np.float64) * epsilon / (2 * k * sensitivity)
-    found = dict.fromkeys(itertools.combinations(range(ahead.size), k), 0.0)
+    chances = dict.fromkeys(itertools.combinations(range(ahead.size), k), 0.0)
     for order in itertools.permutations(range(ahead.size), k):
         chance, left = 1.0, list(range(ahead.size))
         for j in order:
             chance *= float(race_law(ahead[left], [1] * len(left), noise)[left.index(j)])
             left.remove(j)
-        found[tuple(sorted(order))] += chance
-    return found
+        chances[tuple(sorted(order))] += chance
+    return chances
 
 
 def rank_distances(counts: Sequence[int], quantile: float) -> Floats:
-    """Return how many rows each point of a histogram is away from a quantile, row by row (specification 3.4).
-
-    In rows.
-    """
-    found, total = [], sum(counts)
+    """Return how many rows each point of a histogram is away from a quantile, row by row (specification 3.4)."""
+    distances, total = [], sum(counts)
     for place, count in enumerate(counts):
         below = sum(counts[:place])
-        found.append(max(below - quantile * total, quantile * total - below - count, 0.0))
-    return np.array(found)
+        distances.append(max(below - quantile * total, quantile * total - below - count, 0.0))
+    return np.array(distances)
 
 
 def laplace_law(scale: float, reach: int) -> Floats:
-    """Return the chances of discrete Laplace noise, from -reach to reach, the tails in the last ones.
-
-    They sum to one.
-
-    Returns shape (2 reach + 1,).
-    """
+    """Return the chances of discrete Laplace noise, from -reach to reach, the tails in the last ones."""
     k = np.abs(np.arange(-reach, reach + 1))
-    found: Floats = np.tanh(0.5 / scale) * np.exp(-k / scale)
-    found[0] = found[-1] = np.exp(-reach / scale) / (1.0 + np.exp(-1.0 / scale))
-    return found
+    # P(k) = tanh(1 / 2s) e^(-|k| / s), and P(at least r) = e^(-r / s) / (1 + e^(-1 / s))
+    law: Floats = np.tanh(0.5 / scale) * np.exp(-k / scale)
+    law[0] = law[-1] = np.exp(-reach / scale) / (1.0 + np.exp(-1.0 / scale))
+    return law
 
 
 def gaussian_law(scale: float, reach: int) -> Floats:
-    """Return the chances of discrete Gaussian noise, from -reach to reach, the tails in the last ones.
-
-    They sum to one.
-
-    Returns shape (2 reach + 1,).
-    """
+    """Return the chances of discrete Gaussian noise, from -reach to reach, the tails in the last ones."""
     wide = int(reach + 12 * scale) + 1
     weights = np.exp(-0.5 * (np.arange(-wide, wide + 1) / scale) ** 2)
     weights /= weights.sum()
-    found: Floats = weights[wide - reach : wide + reach + 1].copy()
-    found[0] += weights[: wide - reach].sum()
-    found[-1] += weights[wide + reach + 1 :].sum()
-    return found
+    law: Floats = weights[wide - reach : wide + reach + 1].copy()
+    law[0] += weights[: wide - reach].sum()
+    law[-1] += weights[wide + reach + 1 :].sum()
+    return law
 
 
 def laplace_chance(x: Floats) -> Floats:
-    """Return the distribution function of Laplace noise of scale one.
-
-    Chances to be below.
-    """
-    found: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
-    return found
+    """Return the distribution function of Laplace noise of scale one."""
+    chances: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
+    return chances

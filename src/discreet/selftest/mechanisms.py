@@ -45,16 +45,13 @@ AHEAD = 1e6
 """A score that is chosen whatever the noise."""
 
 
-def drawn(draw: Callable[[], Hashable], both: Sequence[Mapping[Any, float]], n: int, **about: Any) -> Evidence:
-    """Compare draws with their law, and the law with that on the neighbor.
-
-    By draws.
-    """
-    law, other = both
+def drawn(draw: Callable[[], Hashable], laws_of_pair: Sequence[Mapping[Any, float]], n: int, **about: Any) -> Evidence:
+    """Compare draws with their law, and the law with that on the neighbor."""
+    law, neighbor_law = laws_of_pair
     counts = Counter(draw() for _ in range(n))
     strange, chances = set(counts) - set(law), list(law.values())
     misfit = 0.0 if strange else misfit_of_counts([counts.get(outcome, 0) for outcome in law], chances)
-    shown = loss_of_laws(chances, [other[outcome] for outcome in law])
+    shown = loss_of_laws(chances, [neighbor_law[outcome] for outcome in law])
     return Evidence(shown=shown, how="draws", n_draws=n, misfit=misfit, **about)
 
 
@@ -68,11 +65,13 @@ def _selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
             return noisy_min([0.0, gap], 1, epsilon, source, noise) == 1
 
         evidence.append(by_decisions(decide, noise, 1.0 / epsilon, **about(case=f"{noise} noise, its scale")))
-        one = np.array([0.0, 0.8, 1.6, 12.0]) / epsilon
-        other = one + np.array([-0.5, -0.5, -0.5, 0.5])
-        both = [_numbered(laws.least_law(scores, 1.0 / epsilon, noise)) for scores in (one, other)]
-        draw = partial(noisy_min, one, 1, epsilon, Source(), noise)
-        evidence.append(drawn(draw, both, CALLS * effort, **about(case=f"{noise} noise, one candidate falls behind")))
+        base = np.array([0.0, 0.8, 1.6, 12.0]) / epsilon
+        neighbor = base + np.array([-0.5, -0.5, -0.5, 0.5])
+        laws_of_pair = [_numbered(laws.least_law(scores, 1.0 / epsilon, noise)) for scores in (base, neighbor)]
+        draw = partial(noisy_min, base, 1, epsilon, Source(), noise)
+        evidence.append(
+            drawn(draw, laws_of_pair, CALLS * effort, **about(case=f"{noise} noise, one candidate falls behind"))
+        )
     return evidence
 
 
@@ -84,13 +83,13 @@ def _scaled_selection(_: str, epsilon: float, effort: int) -> list[Evidence]:
         return noisy_min_scaled([1e4, 1e4 + 2.0 * gap], [1, 1], epsilon, source) == 1
 
     facts = about(case="exponential noise, its scale", epsilon=epsilon)
-    evidence = [by_decisions(decide, "exponential", 2.0 / epsilon, rounding=1e-3, **facts)]  # scores are cut at 2^36
+    evidence = [by_decisions(decide, "exponential", 2.0 / epsilon, rounding=1e-3, **facts)]  # scores end at 2^36
     sizes = np.array([1.0, 4.0, 20.0])
-    one = np.array([10.0, 16.0, 40.0]) * max(1.0, 1.0 / epsilon)
-    both = [_numbered(_scaled_law(scores, sizes, epsilon)) for scores in (one, one + sizes * [1, -1, -1])]
-    draw = partial(noisy_min_scaled, one, [1, 4, 20], epsilon, Source())
+    base = np.array([10.0, 16.0, 40.0]) * max(1.0, 1.0 / epsilon)
+    laws_of_pair = [_numbered(_scaled_law(scores, sizes, epsilon)) for scores in (base, base + sizes * [1, -1, -1])]
+    draw = partial(noisy_min_scaled, base, [1, 4, 20], epsilon, Source())
     facts = about(case="sensitivities 1, 4, 20; the first rises, the others fall", epsilon=epsilon)
-    return [*evidence, drawn(draw, both, CALLS * effort, **facts)]
+    return [*evidence, drawn(draw, laws_of_pair, CALLS * effort, **facts)]
 
 
 def _scaled_law(scores: Floats, sizes: Floats, epsilon: float) -> Floats:
@@ -105,9 +104,9 @@ def _scaled_law(scores: Floats, sizes: Floats, epsilon: float) -> Floats:
 def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """`canonical_lipschitz`, `one_shot` and `peeling`: where they turn, and draws of the best two of six."""
     evidence = [each for noise in ("exponential", "gumbel") for each in _turns_of_top_k(noise, epsilon)]
-    one = np.array([6.0, 4.0, 4.0, 4.0, 3.0, 1.0]) / epsilon
-    other = one + np.array([-1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
-    swapped = one + np.array([1.0, -1.0, -1.0, -1.0, -1.0, 1.0])
+    scores = np.array([6.0, 4.0, 4.0, 4.0, 3.0, 1.0]) / epsilon
+    neighbor = scores + np.array([-1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
+    swapped = scores + np.array([1.0, -1.0, -1.0, -1.0, -1.0, 1.0])
     for noise in ("exponential", "gumbel"):
         kinds: tuple[tuple[Callable[..., Any], Callable[[Floats], laws.Sets]], ...] = (
             (
@@ -118,23 +117,26 @@ def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
             (peeling, partial(laws.peeling_law, k=2, epsilon=epsilon, sensitivity=1.0, noise=noise)),
         )
         for mechanism, law in kinds:
-            base = law(one)
-            worst = max((law(other), law(swapped)), key=partial(_apart, base))
+            scores_law = law(scores)
+            neighbor_law = max((law(neighbor), law(swapped)), key=partial(_distance, scores_law))
             facts = _of_top_k(mechanism, f"{noise} noise, 2 of 6, order and ties change", epsilon)
-            evidence.append(drawn(_chosen(mechanism, one, epsilon, noise), (base, worst), CALLS * effort // 2, **facts))
+            evidence.append(
+                drawn(
+                    _chosen(mechanism, scores, epsilon, noise), (scores_law, neighbor_law), CALLS * effort // 2, **facts
+                )
+            )
     return [*evidence, ties(epsilon, effort)]
 
 
 def ties(epsilon: float, effort: int) -> Evidence:
-    """Draw three of six scores that are all but tied, whose order the neighbor reverses: pair P10.
-
-    By draws.
-    """
+    """Draw three of six scores that are all but tied, whose order the neighbor reverses: pair P10."""
     scores: Floats = 5.0 + 1e-9 * np.arange(6, dtype=np.float64)
-    both = [laws.lipschitz_law(each, 3, epsilon, 1.0, 0.5, "exponential") for each in (scores, scores[::-1])]
+    laws_of_pair = [
+        laws.lipschitz_law(ordered, 3, epsilon, 1.0, 0.5, "exponential") for ordered in (scores, scores[::-1])
+    ]
     facts = _of_top_k(canonical_lipschitz, "P10: exponential noise, 3 of 6, all but tied, the order reversed", epsilon)
     call = _chosen(canonical_lipschitz, scores, epsilon, "exponential", 3)
-    return drawn(call, both, 2 * CALLS * effort, **facts)
+    return drawn(call, laws_of_pair, 2 * CALLS * effort, **facts)
 
 
 def _turns_of_top_k(noise: str, epsilon: float) -> list[Evidence]:
@@ -174,8 +176,8 @@ def _of_top_k(mechanism: Callable[..., Any], case: str, epsilon: float) -> dict[
     return _about(f"mechanisms.top_k.{mechanism.__name__}", case, "top_k", epsilon)
 
 
-def _apart(one: laws.Sets, other: laws.Sets) -> float:
-    return loss_of_laws(list(one.values()), [other[chosen] for chosen in one])
+def _distance(law: laws.Sets, neighbor_law: laws.Sets) -> float:
+    return loss_of_laws(list(law.values()), [neighbor_law[chosen] for chosen in law])
 
 
 def _chosen(
@@ -195,14 +197,14 @@ def _quantile(relation: str, epsilon: float, effort: int) -> list[Evidence]:
 
     scale = (2.0 if relation == "replace_one" else 1.0) / epsilon
     evidence = [by_decisions(decide, "exponential", scale / share, rounding=1e-5, **about("the scale of its noise"))]
-    each = max(1, round(1.0 / epsilon))
-    one = [3 * each, 2 * each, each, 2 * each, 3 * each]
-    other = [one[0] + 1, *one[1:4], one[4] - (relation == "replace_one")]
-    both = [
-        _numbered(laws.least_law(laws.rank_distances(counts, 0.5), scale, "exponential")) for counts in (one, other)
+    rows_each = max(1, round(1.0 / epsilon))
+    base = [3 * rows_each, 2 * rows_each, rows_each, 2 * rows_each, 3 * rows_each]
+    neighbor = [base[0] + 1, *base[1:4], base[4] - (relation == "replace_one")]
+    laws_of_pair = [
+        _numbered(laws.least_law(laws.rank_distances(counts, 0.5), scale, "exponential")) for counts in (base, neighbor)
     ]
-    call = partial(noisy_quantile, one, 0.5, RELATIONS[relation], 1, epsilon, Source())
-    return [*evidence, drawn(call, both, CALLS * effort, **about("a row passes the median"))]
+    call = partial(noisy_quantile, base, 0.5, RELATIONS[relation], 1, epsilon, Source())
+    return [*evidence, drawn(call, laws_of_pair, CALLS * effort, **about("a row passes the median"))]
 
 
 def _additive(_: str, epsilon: float, effort: int) -> list[Evidence]:
@@ -211,10 +213,7 @@ def _additive(_: str, epsilon: float, effort: int) -> list[Evidence]:
 
 
 def laplace_sums(epsilon: float, effort: int) -> Evidence:
-    """Draw discrete Laplace noise on a count.
-
-    By draws.
-    """
+    """Draw discrete Laplace noise on a count."""
     n, scale = NUMBERS * effort, 1.0 / epsilon
     noise = np.array(discrete_laplace([7] * n, scale, Source())) - 7
     law = laws.laplace_law(scale, int(30 * scale) + 3)
@@ -224,10 +223,7 @@ def laplace_sums(epsilon: float, effort: int) -> Evidence:
 
 
 def gaussian_sums(epsilon: float, effort: int) -> Evidence:
-    """Draw discrete Gaussian noise on a count.
-
-    By draws.
-    """
+    """Draw discrete Gaussian noise on a count."""
     n, sd = NUMBERS * effort, 5.0 / epsilon
     noise = np.array(discrete_gaussian([7] * n, sd, Source())) - 7
     law = laws.gaussian_law(sd, int(12 * sd) + 2)
@@ -238,7 +234,7 @@ def gaussian_sums(epsilon: float, effort: int) -> Evidence:
 
 
 def _misfit_of_whole(noise: Any, law: Floats) -> float:
-    """In cells of about equal chance: their number must be small beside that of the draws."""
+    """Return the p-value of whole numbers, in cells of about equal chance, few beside the draws."""
     reach, below = len(law) // 2, np.cumsum(law)
     edges = np.unique(np.searchsorted(below, np.linspace(0.0, 1.0, 41)[1:-1]))
     chances = np.diff(np.concatenate([[0.0], below[edges], [1.0]]))

@@ -68,10 +68,7 @@ class Case:
     words: Sequence[float] = ()
 
     def evidence(self, relation: str, epsilon: float) -> list[Evidence]:
-        """Replay each pair, with units of one row and of several; one piece of evidence for each charged part.
-
-        By replay.
-        """
+        """Replay each pair, with units of one row and of several; one piece of evidence for each charged part."""
         return [each for rows in self.rows_per_unit for each in self._of_units(relation, epsilon, rows)]
 
     def _of_units(self, relation: str, epsilon: float, rows_per_unit: int) -> list[Evidence]:
@@ -97,10 +94,10 @@ class Case:
 
     @staticmethod
     def _of_part(parts: Sequence[Any], case: str, facts: dict[str, Any]) -> Evidence:
-        """The pair that a charged part tells most of."""
+        """Return the evidence of the pair with the largest privacy loss in a charged part."""
         unit = ", as rho" if parts[0].kind == "gaussian" else ""
         words = f"{case}: {parts[0].kind}{unit}"
-        return Evidence(case=words, epsilon=parts[0].price, shown=max(part.cost for part in parts), **facts)
+        return Evidence(case=words, epsilon=parts[0].charge, shown=max(part.cost for part in parts), **facts)
 
     def _method(self, epsilon: float) -> Method:
         if self.method == "own-score":
@@ -115,7 +112,7 @@ def _absolute_products(X: Any, y: Any) -> Any:
 
 @cache
 def _open_records() -> PublicRecords:
-    """Records at the corners, most of them on a line that private rows may leave."""
+    """Return records at the corners, most of them on a line that private rows may leave."""
     corners = [(1.0, 1.0, 1.0)] * 5 + [(-1.0, -1.0, -1.0)] * 5
     corners += [(1.0, 1.0, -1.0), (-1.0, -1.0, 1.0), (1.0, -1.0, 0.0), (-1.0, 1.0, 0.0)]
     rows = pa.table({name: [row[at] for row in corners] for at, name in enumerate(("x1", "x2", "y"))})
@@ -131,7 +128,7 @@ CORNERS = list(itertools.product((1.0, -1.0), repeat=3))
 
 
 def _between(rows: Sequence[Row], base: Sequence[Row] = (), **more: Any) -> list[Pair]:
-    """Each row becomes each other one."""
+    """Return pairs in which each row becomes each other one."""
     return [Pair(base, old, new, **more) for old, new in itertools.permutations(rows, 2)]
 
 
@@ -181,7 +178,7 @@ SURE = 1e-3
 
 
 def _at_the_tail(where: str) -> float:
-    """All noise of the published sum of squares that comes more often than delta."""
+    """Return as much noise of the published sum of squares as comes more often than delta, and none elsewhere."""
     return 0.9999 * math.log(1.0 / (2.0 * SURE)) if where == "sum_of_squares" else 0.0
 
 
@@ -190,9 +187,9 @@ def _profile(relation: str, epsilon: float, _: int) -> list[Evidence]:
     pinned = [*PINNED, *[(0.0, 0.0, 1.0)] * 400]
     pairs = [*_both_ways(pinned, *ACROSS), *_both_ways(pinned, (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0))]
     alike = _both_ways([(1.0, 1.0, 1.0)] * 1000, *ACROSS)
-    bought, floored = {"n0": 1000, "delta": SURE}, {"n0": 1000, "variance_floor": 0.1}
+    estimated, floored = {"n0": 1000, "delta": SURE}, {"n0": 1000, "variance_floor": 0.1}
     cases = [
-        Case("PCPL", "P5, P7: at the tail", "pcpl", "pcpl", pairs, LISTED | bought, lift=_at_the_tail),
+        Case("PCPL", "P5, P7: at the tail", "pcpl", "pcpl", pairs, LISTED | estimated, lift=_at_the_tail),
         Case("PCPL", "P5: a floor of the variance", "pcpl", "pcpl", alike, LISTED | floored),
     ]
     return [*(each for case in cases for each in case.evidence(relation, epsilon)), _of_the_better(relation, epsilon)]
@@ -327,11 +324,11 @@ def _histogram(relation: str, epsilon: float, _: int) -> list[Evidence]:
     return Case("PerturbedHistogram", "P20", "histogram", "histogram", pairs, options).evidence(relation, epsilon)
 
 
-# ---- what is bought first, and runs of several steps
+# ---- private estimates that come first, and runs of several steps
 
 
 def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
-    """Bounds, a clip of the target, a row count, an l1 bound and a residual variance, on pairs of their own."""
+    """Private bounds, clipping bound, row count, l1 radius and residual variance, on pairs of their own."""
     middle = [(0.0, 0.0, 0.5)] * 40
     clip = _both_ways(middle, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     steep = _both_ways([(0.125, 0.0, 1.0)] * 4000, (-1.0, 0.0, 1.0), (0.125, 0.0, 1.0))
@@ -340,14 +337,14 @@ def _tuning(relation: str, epsilon: float, _: int) -> list[Evidence]:
         [(0.5, 0.0, 0.5)] * 60 + [(-0.5, 0.0, 0.5)] * 60, (-40.0, 0.0, 0.5), (40.0, 0.0, 0.5), columns=unknown
     )
     cases = [
-        Case("PCLS", "a bought clip of the target", "pcls", "tuning", clip, EVERY | {"y_bound": "private"}),
-        Case("PCLS", "a bought l1 bound", "pcls", "tuning", steep, {"l1_radius": "private", "fit_intercept": False}),
-        Case("PCLS", "a bought residual variance", "pcls", "tuning", P7, EVERY | {"model_penalty": "aic"}),
-        Case("PCLS", "bought bounds of a column", "pcls", "private_bounds", ends, EVERY),
+        Case("PCLS", "a private clipping bound of the target", "pcls", "tuning", clip, EVERY | {"y_bound": "private"}),
+        Case("PCLS", "a private l1 radius", "pcls", "tuning", steep, {"l1_radius": "private", "fit_intercept": False}),
+        Case("PCLS", "a private residual variance", "pcls", "tuning", P7, EVERY | {"model_penalty": "aic"}),
+        Case("PCLS", "private bounds of a column", "pcls", "private_bounds", ends, EVERY),
     ]
     if relation != "replace_one":
         wide = {"l1_radius": "private", "l1_grid": (0.01, 1.0, 100.0), "n0": 50}
-        cases.append(Case("PCLS", "a bought l1 bound, wide grid", "pcls", "tuning", P2, wide))
+        cases.append(Case("PCLS", "a private l1 radius, wide grid", "pcls", "tuning", P2, wide))
     return [each for case in cases for each in case.evidence(relation, epsilon)]
 
 

@@ -40,12 +40,13 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     (n_numbers, rate, _source), linear = calls["spherical_laplace"]
     (_sums, term, chosen), _theta = calls["minimized"]
     (_values, scale, _source), _noisy = calls["discrete_laplace"]
-    longest = math.sqrt(n_numbers)  # of a row, its constant included
+    longest = math.sqrt(n_numbers)  # of a row, its intercept included
+    # Density of the linear term: rate times the gradient's move; of the Jacobian: log(1 + curvature |x|^2 / ridge).
     spent = (2.0 if relation == REPLACE else 1.0) * rate * longest + math.log1p(CURVATURE * longest**2 / chosen.ridge)
     # Two minimizers that stand for one are twice the gradient over the ridge apart; each number is rounded to a step.
-    apart = math.sqrt(n_numbers) * 2.0 * chosen.gradient / (chosen.ridge * STEP) + n_numbers
+    distance = math.sqrt(n_numbers) * 2.0 * chosen.gradient / (chosen.ridge * STEP) + n_numbers
     fault = "" if np.array_equal(linear, term) else "the linear term is not what was drawn"
-    prices = _prices(prepared.event)
+    charges = _charges(prepared.event)
     about: dict[str, Any] = {
         "subject": "LogisticRegression",
         "claim": "methods/regression/perturbed_logistic.privacy.md",
@@ -53,13 +54,13 @@ def _objective(relation: str, epsilon: float, _: int) -> list[Evidence]:
     }
     about |= {"delta": 0.0, "how": "replay", "n_draws": 0, "fault": fault}
     return [
-        Evidence(case="delta 0: its minimizer", epsilon=prices[0], shown=spent, **about),
-        Evidence(case="delta 0: its output", epsilon=prices[1], shown=apart / float(scale), **about),
+        Evidence(case="delta 0: its minimizer", epsilon=charges[0], shown=spent, **about),
+        Evidence(case="delta 0: its output", epsilon=charges[1], shown=distance / float(scale), **about),
     ]
 
 
-def _prices(event: ComposedEvent) -> tuple[float, float]:
-    """Of the minimizer, and of the noise on the output."""
+def _charges(event: ComposedEvent) -> tuple[float, float]:
+    """Return the charges for the minimizer, and for the noise on the output."""
     kinds = (ObjectivePerturbationEvent, LaplaceEvent)
     epsilons = [sum((each.epsilon for each in event.events if isinstance(each, kind)), Fraction(0)) for kind in kinds]
     return float(epsilons[0]), float(epsilons[1])

@@ -1,4 +1,4 @@
-"""What a method hands to its mechanisms on a table, and on a neighbor with all that came out held fixed.
+"""The calls of a method to its mechanisms on a table, and on a neighbor with all outcomes held fixed.
 
 The rows leave a method through its mechanisms alone. So with their outcomes held fixed, two neighbors must give the
 same calls with the same noise and the same release; and what carries the rows may differ by no more than is charged.
@@ -50,7 +50,7 @@ class Call:
     outcome : Any
         What came out.
     epsilon : float
-        That a selection was handed; 0 for sums.
+        Epsilon of a selection; 0 for sums.
     """
 
     kind: str
@@ -60,16 +60,13 @@ class Call:
     epsilon: float = 0.0
 
     def cost(self, other: "Call") -> float:
-        """Return what this call tells of two tables: epsilon, or rho of Gaussian noise.
-
-        The privacy loss at most, or half the squared distance in standard deviations.
-        """
+        """Return the privacy loss of this call between two tables: epsilon, or rho of Gaussian noise."""
         moved = np.array([float(b - a) for a, b in zip(self.values, other.values, strict=True)])
         if self.kind == "selection":  # a pair seldom moves scores by all that the epsilon is for
-            return float(np.ptp(moved)) / self.scale
+            return float(np.ptp(moved)) / self.scale  # log-ratio <= range of the moves * epsilon / sensitivity
         if self.kind == "laplace":
             return float(np.abs(moved).sum()) / self.scale
-        return float((moved**2).sum()) / (2.0 * self.scale**2)
+        return float((moved**2).sum()) / (2.0 * self.scale**2)  # rho = |move|^2 / (2 sigma^2), Bun and Steinke 2016
 
 
 @dataclass
@@ -108,13 +105,13 @@ def _choice(run: _Run, blocks: Iterable[Any], range_sensitivity: Any, epsilon: A
 
 
 def _top_k(run: _Run, scores: Any, k: int, epsilon: Any, sensitivity: Any, **_: Any) -> Any:
-    """Each score moves by the sensitivity at most, up or down."""
+    """Record a top-k selection; each score moves by the sensitivity at most, up or down."""
     values = np.asarray(scores)
     best, scale = np.sort(np.argsort(-values, kind="stable")[:k]), 2.0 * float(sensitivity) / float(epsilon)
     return run.reach("selection", scale, values.tolist(), lambda: best, float(epsilon)).copy()
 
 
-_DOORS: dict[Callable[..., Any], Callable[..., Any]] = {
+_RECORDED: dict[Callable[..., Any], Callable[..., Any]] = {
     additive.discrete_laplace: _laplace,
     additive.discrete_gaussian: _gaussian,
     selection.noisy_min_of_blocks: _choice,
@@ -132,21 +129,18 @@ def _recorder(run: _Run, mechanism: Callable[..., Any]) -> Callable[..., Any]:
         arguments = dict(signature.bind(*args, **kwargs).arguments)
         if not isinstance(arguments.pop("rng"), Tape):  # a simulation on the way, which tells no rows
             return mechanism(*args, **kwargs)
-        return _DOORS[mechanism](run, **arguments)
+        return _RECORDED[mechanism](run, **arguments)
 
     return reach
 
 
 def _recorded(run: _Run) -> AbstractContextManager[None]:
-    return swapped({mechanism: _recorder(run, mechanism) for mechanism in _DOORS})
+    return swapped({mechanism: _recorder(run, mechanism) for mechanism in _RECORDED})
 
 
 @contextmanager
 def swapped(others: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator[None]:
-    """Put other functions where some of the product's are, by whatever name they were imported.
-
-    They are in place.
-    """
+    """Put other functions in the place of some of the product's within a block, by whatever name they were imported."""
     places = [
         (module, name, value)
         for path, module in list(sys.modules.items())
@@ -164,29 +158,26 @@ def swapped(others: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator
 
 
 def no_noise(where: str) -> float:
-    """Lift no sum.
-
-    Zero.
-    """
+    """Return zero, the lift of no sum."""
     del where
     return 0.0
 
 
 @dataclass(frozen=True)
 class Part:
-    """Events of one kind in a row: what they cost on two tables, and what is charged for them.
+    """Events of one kind in a row: their privacy cost on two tables, and the charge for it.
 
     Parameters
     ----------
     kind : {"laplace", "gaussian", "selection"}
         What they are.
-    cost, price : float
+    cost, charge : float
         Epsilon, or rho of Gaussian noise.
     """
 
     kind: str
     cost: float
-    price: float
+    charge: float
 
 
 @dataclass(frozen=True)
@@ -216,10 +207,7 @@ def replayed(
     lift: Lift = no_noise,
     words: Sequence[float] = (),
 ) -> Replayed:
-    """Record a method on a table, and repeat it on a neighbor.
-
-    Shares of the charge, and faults.
-    """
+    """Record a method on a table, and repeat it on a neighbor; return the parts of the charge, or the fault."""
     prepared = [method.prepare(table.metadata, target, candidates) for table in tables]
     event = prepared[0].event
     if event is None:
@@ -242,29 +230,31 @@ def replayed(
     if outcomes[0] != outcomes[1]:
         return Replayed((), "the release depends on the rows beyond its noise")
     costs = [(call.kind, call.cost(other)) for call, other in zip(first.calls, second.calls, strict=True)]
-    charged = [_price(leaf) for leaf in _leaves(event) if not isinstance(leaf, FailureEvent)]
-    if [kind for kind, _ in _by_kind(costs)] != [kind for kind, _ in _by_kind(charged)]:
+    charges = [_charge(leaf) for leaf in _leaves(event) if not isinstance(leaf, FailureEvent)]
+    if [kind for kind, _ in _by_kind(costs)] != [kind for kind, _ in _by_kind(charges)]:
         return Replayed((), "what is done is not what is charged")
-    handed, price = (
-        sum(call.epsilon for call in first.calls),
-        sum(part for kind, part in charged if kind == "selection"),
+    passed = sum(call.epsilon for call in first.calls)
+    charged_epsilon = sum(epsilon for kind, epsilon in charges if kind == "selection")
+    if passed > charged_epsilon * (1.0 + ROUNDING):
+        return Replayed((), f"its selections get an epsilon of {passed:.4g} where {charged_epsilon:.4g} is charged")
+    both = zip(_by_kind(costs), _by_kind(charges), strict=True)
+    parts = tuple(
+        part
+        for (kind, costs_of_kind), (_, charges_of_kind) in both
+        for part in _parts(kind, costs_of_kind, charges_of_kind)
     )
-    if handed > price * (1.0 + ROUNDING):
-        return Replayed((), f"its selections are handed an epsilon of {handed:.4g} where {price:.4g} is charged")
-    both = zip(_by_kind(costs), _by_kind(charged), strict=True)
-    parts = tuple(part for (kind, spent), (_, prices) in both for part in _parts(kind, spent, prices))
     return Replayed(parts, selected=outcomes[0].selected)
 
 
-def _parts(kind: str, spent: list[float], prices: list[float]) -> list[Part]:
-    """Call by call where each has a price of its own, else together."""
-    if len(spent) != len(prices):
-        return [Part(kind, sum(spent), sum(prices))]
-    return [Part(kind, cost, price) for cost, price in zip(spent, prices, strict=True)]
+def _parts(kind: str, costs: list[float], charges: list[float]) -> list[Part]:
+    """Return the parts call by call where each has a charge of its own, else together."""
+    if len(costs) != len(charges):
+        return [Part(kind, sum(costs), sum(charges))]
+    return [Part(kind, cost, charge) for cost, charge in zip(costs, charges, strict=True)]
 
 
 def _by_kind(parts: Iterable[tuple[str, float]]) -> list[tuple[str, list[float]]]:
-    """Parts of one kind that follow each other stand together."""
+    """Group parts of one kind that follow each other."""
     groups = itertools.groupby(parts, key=lambda part: part[0])
     return [(kind, [amount for _, amount in group]) for kind, group in groups]
 
@@ -275,7 +265,7 @@ def _leaves(event: Event) -> list[Event]:
     return [event]
 
 
-def _price(event: Event) -> tuple[str, float]:
+def _charge(event: Event) -> tuple[str, float]:
     if isinstance(event, GaussianEvent):
         return "gaussian", float(event.rho)
     if isinstance(event, LaplaceEvent):

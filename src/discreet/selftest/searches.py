@@ -29,7 +29,7 @@ LEAD = 1.6
 
 def _subset_search(_: str, epsilon: float, effort: int) -> list[Evidence]:
     """`noisy_min_subset`, by its list and by its race."""
-    evidence = [_listed(epsilon), apart(epsilon, effort)]
+    evidence = [_listed(epsilon), disjoint_columns(epsilon, effort)]
     return [*evidence, divided(effort)] if epsilon == 1.0 else evidence
 
 
@@ -51,11 +51,8 @@ def _listed(epsilon: float) -> Evidence:
     )
 
 
-def apart(epsilon: float, effort: int) -> Evidence:
-    """Search columns that do not overlap: under Gumbel noise each is in or out by itself, by a logistic law.
-
-    By draws.
-    """
+def disjoint_columns(epsilon: float, effort: int) -> Evidence:
+    """Search columns that do not overlap: under Gumbel noise each is in or out by itself, by a logistic law."""
     n, scale = SEARCHES * effort, 1.0 / epsilon
     is_better = np.arange(COLUMNS) % 2 == 1
     penalty = 2.0 * scale
@@ -65,17 +62,14 @@ def apart(epsilon: float, effort: int) -> Evidence:
     for _ in range(n):
         chosen = noisy_min_subset(problem, np.full(COLUMNS, penalty), COLUMNS, 1, epsilon, Source(), "gumbel")
         hits += sum((chosen >> place & 1) == better for place, better in enumerate(is_better.tolist()))
-    chance = 1.0 / (1.0 + math.exp(-LEAD))
+    chance = 1.0 / (1.0 + math.exp(-LEAD))  # the difference of two Gumbel numbers is logistic
     misfit = misfit_of_hits(hits, n * COLUMNS, chance)
     facts = _about(f"2^{COLUMNS} models, searched lazily: columns that do not overlap", epsilon)
     return Evidence(shown=epsilon, how="draws", n_draws=n * COLUMNS, misfit=misfit, **facts)
 
 
 def divided(effort: int) -> Evidence:
-    """Search for at most one of ten columns that overlap, and divide at each step.
-
-    By draws.
-    """
+    """Search for at most one of ten columns that overlap, and divide at each step."""
     n = DIVIDED * effort
     place = np.arange(10)
     gram, effects = 0.9 ** np.abs(place[:, None] - place), np.cos(1.7 * place)

@@ -65,20 +65,14 @@ class Task:
     effort: int
 
     def run(self) -> list[Evidence]:
-        """Do it.
-
-        What was found.
-        """
+        """Run the check or the control, and return its evidence."""
         if not self.relation:
             return [control(_CONTROLS[self.name], self.effort)]
         return _CHECKS[self.name](self.relation, self.epsilon, self.effort)
 
 
 def control(fault: Fault, effort: int = 1) -> Evidence:
-    """Break the product, and run the check that must notice.
-
-    What was flagged, or the first that was not.
-    """
+    """Break the product, run the check that must notice, and return what it flagged, or its first result."""
     try:
         with broken(fault):
             evidence = _CHECKS[fault.check](fault.relation, fault.epsilon, effort)
@@ -99,38 +93,29 @@ NAMES = (*_CHECKS, "controls")
 
 
 def tasks(only: Sequence[str] = (), effort: int = 1) -> list[Task]:
-    """Return what is to be done, the longest first.
-
-    In the order in which they are begun.
-    """
-    wanted = [name for name in _CHECKS if not only or name in only]
+    """Return the tasks in the order in which they begin, the longest first."""
+    names = [name for name in _CHECKS if not only or name in only]
     callers = {_name(check) for check in OF_CALLERS}
-    found = [
+    checks = [
         Task(name, relation, epsilon, effort)
-        for name in reversed(wanted)
+        for name in reversed(names)
         for epsilon in EPSILONS
         for relation in (("-",) if name in callers else RELATIONS)
     ]
     faults = [fault for fault in FAULTS if not only or fault.check in only or "controls" in only]
-    return [*found, *(Task(fault.name, "", 0.0, effort) for fault in faults)]
+    return [*checks, *(Task(fault.name, "", 0.0, effort) for fault in faults)]
 
 
-def run(work: Sequence[Task], n_processes: int, told: Callable[[int], None] | None = None) -> Iterator[Evidence]:
-    """Do the checks.
-
-    As it comes.
-    """
-    for found in spread(Task.run, work, n_processes):
-        yield from found
-        if told is not None:
-            told(1)
+def run(work: Sequence[Task], n_processes: int, progress: Callable[[int], None] | None = None) -> Iterator[Evidence]:
+    """Run the checks, and yield their evidence as it comes."""
+    for evidence in spread(Task.run, work, n_processes):
+        yield from evidence
+        if progress is not None:
+            progress(1)
 
 
 def machine() -> dict[str, str]:
-    """Return what the findings are about.
-
-    Versions of Discreet, Python, OpenDP and numpy, and the system.
-    """
+    """Return what the findings are about: versions of Discreet, Python, OpenDP and numpy, and the system."""
     libraries = {name: version(name) for name in ("opendp", "numpy", "scipy", "numba")}
     return {
         "discreet": version("discreet"),

@@ -18,10 +18,7 @@ CROWD = 4
 
 
 def opened(names: Sequence[str], rows: Iterable[Row], relation: str, **metadata: Any) -> Any:
-    """Open rows as a private table.
-
-    In memory.
-    """
+    """Open rows in memory as a private table."""
     cells = [list(row) for row in rows]
     more = metadata.pop("columns", {})
     public = {"n_rows": len(cells)} if relation == REPLACE else {}
@@ -57,10 +54,7 @@ class Pair:
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def tables(self, relation: str, rows_per_unit: int = 1) -> list[Any]:
-        """Open both tables.
-
-        Two neighbors.
-        """
+        """Open both neighboring tables."""
         copies = 1 if rows_per_unit == 1 else CROWD * rows_per_unit
         unit = {} if rows_per_unit == 1 else {"unit_id": "who", "rows_per_unit": rows_per_unit}
         names = [*self.names, "who"]

@@ -28,12 +28,7 @@ class Tape(Source):
         return False
 
     def words(self, count: int) -> Words:
-        """Return the next words.
-
-        The next of those given, then the rest.
-
-        Returns shape (count,).
-        """
+        """Return the next words: those of the tape, then random ones. Returns shape (count,)."""
         words = self._words[self._at : self._at + count]
         self._at += count
         return np.array(words + [self._rest] * (count - len(words)), dtype=np.uint64)

@@ -45,7 +45,7 @@ def batch_of(rows: list[Row], id_type: pa.DataType | None = None) -> pa.RecordBa
     return pa.RecordBatch.from_arrays(columns, names=["x", "site", "y", "pid"])
 
 
-def kept(
+def bounded(
     rows: list[Row], k: int, *, split: int | None = None, id_type: pa.DataType | None = None, n_parts: int = 1
 ) -> Counter:
     """The rows that remain, as a multiset of their integers."""
@@ -57,7 +57,7 @@ def kept(
         units = UnitRows(design.n_columns)
         for batch in batches:
             units.add(*owned_rows(batch, design, part, n_parts))
-        found += units.kept(k, 3)
+        found += units.bounded_blocks(k, 3)
     return Counter(map(tuple, np.concatenate(found).tolist()))
 
 
@@ -78,11 +78,11 @@ def test_each_unit_keeps_its_first_rows_alone(table: list[Row], k: int) -> None:
     total: Counter = Counter()
     for unit in "pqr":
         own = [row for row in table if row[0] == unit]
-        alone = kept(own, k)
+        alone = bounded(own, k)
         assert alone <= encoded(own)
         assert alone.total() == min(k, len(own))
         total += alone
-    assert kept(table, k) == total
+    assert bounded(table, k) == total
 
 
 @given(tables, st.integers(1, 4), st.randoms(use_true_random=False), st.integers(0, 14))
@@ -91,14 +91,14 @@ def test_order_and_batches_do_not_matter(table: list[Row], k: int, random: Any, 
     """Shuffled rows in other batches leave the same rows."""
     shuffled = list(table)
     random.shuffle(shuffled)
-    assert kept(shuffled, k, split=min(split, len(table))) == kept(table, k)
+    assert bounded(shuffled, k, split=min(split, len(table))) == bounded(table, k)
 
 
 @given(tables, st.integers(1, 4), st.integers(2, 5), st.sampled_from([pa.string(), pa.large_string()]))
 @settings(max_examples=20)
 def test_parts_of_the_units_make_the_whole(table: list[Row], k: int, n_parts: int, id_type: pa.DataType) -> None:
     """Units that are looked at a part at a time leave the same rows as all at once."""
-    assert kept(table, k, n_parts=n_parts, id_type=id_type) == kept(table, k)
+    assert bounded(table, k, n_parts=n_parts, id_type=id_type) == bounded(table, k)
 
 
 @pytest.mark.parametrize("as_text", [False, True])
@@ -116,7 +116,7 @@ def test_equal_words_of_different_rows_leave_the_choice_to_the_cells(monkeypatch
     """When a hash tells rows apart no more, what remains still does not depend on their order."""
     monkeypatch.setattr("discreet.kernels.rows.contribution_bound.mixed", lambda words: words * np.uint64(0))
     table: list[Row] = [("p", x / 10, "a", 0.0) for x in range(6)]
-    assert kept(table, 2) == kept(table[::-1], 2) == kept([table[i] for i in (3, 0, 5, 1, 4, 2)], 2)
+    assert bounded(table, 2) == bounded(table[::-1], 2) == bounded([table[i] for i in (3, 0, 5, 1, 4, 2)], 2)
 
 
 @given(tables, st.lists(rows.map(lambda row: ("p", *row[1:])), max_size=9), st.integers(1, 3))
@@ -124,7 +124,7 @@ def test_equal_words_of_different_rows_leave_the_choice_to_the_cells(monkeypatch
 def test_one_unit_changes_at_most_k_rows(table: list[Row], others: list[Row], k: int) -> None:
     """When all rows of a person are replaced, at most k rows go and at most k come."""
     replaced = [row for row in table if row[0] != "p"] + others
-    before, after = kept(table, k), kept(replaced, k)
+    before, after = bounded(table, k), bounded(replaced, k)
     assert (before - after).total() <= k
     assert (after - before).total() <= k
 
@@ -145,7 +145,7 @@ def test_every_way_to_the_rows_is_cut(monkeypatch: pytest.MonkeyPatch, most: int
 def test_the_choice_favors_no_value() -> None:
     """Among many units with a low and a high row, about half keep each: the hash decides, not the order of cells."""
     table = [(unit, sign * (unit + 1) / 1000, "a", 0.0) for unit in range(400) for sign in (-1, 1)]
-    found = kept(table, 1)
+    found = bounded(table, 1)
     low = sum(count for row, count in found.items() if row[1] < 0)
     assert found.total() == 400
     assert 120 < low < 280
@@ -154,15 +154,15 @@ def test_the_choice_favors_no_value() -> None:
 def test_rows_of_nobody_are_left_out() -> None:
     """A row without an identifier, or with one that is not finite, could be anybody's: none remains."""
     table: list[Row] = [(None, 0.1, "a", 0.0), (None, 0.2, "a", 0.0), ("p", 0.3, "a", 0.0)]
-    assert kept(table, 5) == encoded(table[2:])
+    assert bounded(table, 5) == encoded(table[2:])
     numbered = [(float("nan"), 0.1, "a", 0.0), (float("inf"), 0.2, "a", 0.0), (7.0, 0.3, "a", 0.0)]
-    assert kept(numbered, 5) == encoded(numbered[2:])
+    assert bounded(numbered, 5) == encoded(numbered[2:])
 
 
 def test_no_rows_leave_no_rows() -> None:
     """An empty table, and one of nobody's rows, are cut to nothing."""
-    assert kept([], 3, id_type=pa.string()) == Counter()
-    assert kept([(None, 0.1, "a", 0.0)], 3, id_type=pa.int64()) == Counter()
+    assert bounded([], 3, id_type=pa.string()) == Counter()
+    assert bounded([(None, 0.1, "a", 0.0)], 3, id_type=pa.int64()) == Counter()
 
 
 IDS = {
@@ -237,5 +237,5 @@ def test_moments_are_those_of_the_rows_that_remain(rows_per_unit: int) -> None:
     design = Design.plan(metadata, "y")
     moments = FrameTable(pa.table(batch_of(table).to_pydict()), metadata).moments(design)
     assert moments[0, 0] == sum(min(unit, rows_per_unit) for unit in range(6)) * 32767**2
-    remaining = np.array(sorted(kept(table, rows_per_unit).elements()))
+    remaining = np.array(sorted(bounded(table, rows_per_unit).elements()))
     assert np.array_equal(moments, remaining.T @ remaining)

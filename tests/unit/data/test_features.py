@@ -101,7 +101,7 @@ def test_names_are_read_from_a_file_beside_the_metadata(tmp_path):
 @pytest.mark.parametrize(
     ("features", "changes", "message"),
     [
-        ({"bounds": "private"}, {}, "features: bounds of features cannot be bought"),
+        ({"bounds": "private"}, {}, "features: bounds of features cannot be private"),
         ({"match": ""}, {}, "it is empty"),
         ({"match": "gene[1-9"}, {}, "not closed"),
         ({"match": "gene[]"}, {}, "not closed"),

@@ -67,7 +67,7 @@ def test_the_cut_is_enforced_before_the_sum(most):
         return found
 
     total = RowPass(DESIGN, column_sums, START, ContributionBound("pid", most)).of_units(rows())
-    assert np.array_equal(total, column_sums(np.concatenate([*rows().kept(most, 1)])))
+    assert np.array_equal(total, column_sums(np.concatenate([*rows().bounded_blocks(most, 1)])))
     assert total[0] == 32767 * (min(most, 3) + min(most, 2))
     own = RowPass(DESIGN, column_sums, START, ContributionBound("pid", most, of_units)).of_units(rows())
     assert own.tolist() == [7, 7, 7]

@@ -11,7 +11,7 @@ from discreet.accounting.events import SelectionEvent
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import BudgetError, InvalidParameterError, VerificationError
 from discreet.ledger import Ledger
-from discreet.ledger.remembered import charge_of
+from discreet.ledger.charges import charge_of
 
 TENTH = Fraction(1, 10)
 RELATION = NeighboringRelation.REPLACE_ONE

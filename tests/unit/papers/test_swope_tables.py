@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from discreet.mechanisms.rng import Source
-from discreet.papers.swope_tables import N_EFFECTS, PRICE, explained, fan_lv, lasso, microarray, scaled, standardized
+from discreet.papers.swope_tables import N_EFFECTS, PENALTY, explained, fan_lv, lasso, microarray, scaled, standardized
 from discreet.simulation.draws import normals
 
 
@@ -26,16 +26,16 @@ def test_the_lasso_meets_its_optimality_conditions(n, d):
     found = lasso(X, y)
     centered = X - X.mean(axis=0)
     slopes = centered.T @ (y - y.mean() - centered @ found) / n
-    assert np.abs(slopes).max() <= PRICE + 1e-9
+    assert np.abs(slopes).max() <= PENALTY + 1e-9
     inside = found != 0.0
     assert inside.any()
-    assert slopes[inside] == pytest.approx(PRICE * np.sign(found[inside]), abs=1e-9)
+    assert slopes[inside] == pytest.approx(PENALTY * np.sign(found[inside]), abs=1e-9)
 
 
 def test_r_squared_is_that_of_coordinate_descent():
     """An independent solver explains the same share of the target."""
     X, y = (standardized(one) for one in problem(80, 20, seed=3))
-    peer = Lasso(alpha=PRICE, tol=1e-10, max_iter=100_000).fit(X, y).score(X, y)
+    peer = Lasso(alpha=PENALTY, tol=1e-10, max_iter=100_000).fit(X, y).score(X, y)
     assert explained(X, y) == pytest.approx(peer, abs=1e-6)
 
 

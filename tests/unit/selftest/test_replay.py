@@ -20,7 +20,7 @@ def test_sums_and_choices_cost_what_they_move_by():
     record = replay("sis", n_features_to_select=1, mechanism="one_shot")
     assert [part.kind for part in record.parts] == ["laplace", "selection"]
     assert record.parts[0].cost == 0.0
-    assert sum(part.price for part in record.parts) == pytest.approx(1.0)
+    assert sum(part.charge for part in record.parts) == pytest.approx(1.0)
 
 
 def test_equal_tables_cost_nothing():
@@ -30,7 +30,7 @@ def test_equal_tables_cost_nothing():
         record = replay(method, same, **options)
         assert not record.fault
         assert record.parts
-        assert all(part.cost == 0.0 < part.price for part in record.parts)
+        assert all(part.cost == 0.0 < part.charge for part in record.parts)
 
 
 BY_A_SUM = Fault(
@@ -58,4 +58,4 @@ def test_more_epsilon_than_is_charged_is_told():
         "",
     )
     with broken(handed):
-        assert "handed an epsilon" in replay("sis", Pair((), PAIR.old, PAIR.old), n_features_to_select=1).fault
+        assert "get an epsilon" in replay("sis", Pair((), PAIR.old, PAIR.old), n_features_to_select=1).fault

@@ -116,7 +116,7 @@ def _target_of_array(y: Any, metadata: Metadata) -> str:
 
 
 def _name_of(y: Any) -> str | None:
-    """The name of a series that has one: of polars, one without a name is called by an empty text."""
+    """Return the name of a series; of a polars series without one, the name is an empty text."""
     name = getattr(y, "name", None) if nw.dependencies.is_into_series(y) else None
     return str(name) if name not in (None, "") else None
 

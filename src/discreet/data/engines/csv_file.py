@@ -80,26 +80,26 @@ class CsvTable(FileTable):
         from discreet.kernels.rows.csv_compiled import AT, RECORD, frame, state_at
 
         longest = min(max(MAX_RECORD, BYTES_A_COLUMN * len(self._header)), 2**30)
-        state, base, rest = state_at(self._first_row), self._first_row, b""
+        state, base, remainder = state_at(self._first_row), self._first_row, b""
         with self.path.open("rb") as file:
             file.seek(base)
             while True:
-                more = file.read(PIECE)
-                raw = rest + more
+                chunk = file.read(PIECE)
+                raw = remainder + chunk
                 data = np.frombuffer(raw, dtype=np.uint8)
                 starts = np.empty(raw.count(b"\n") + 1, dtype=np.int64)
                 ends = np.empty_like(starts)
-                n = frame(data, base, not more, ord(self._delimiter), longest, state, starts, ends)
+                n = frame(data, base, not chunk, ord(self._delimiter), longest, state, starts, ends)
                 if n:
                     yield data, starts[:n], ends[:n]
                 if state[AT] < base:
-                    base, rest = int(state[AT]), b""
+                    base, remainder = int(state[AT]), b""
                     file.seek(base)
-                elif more:
+                elif chunk:
                     # A carriage return at the end is not counted. Of what is too long nothing is kept but the byte
                     # that tells whether a quote begins a cell.
                     needed = state[RECORD] if state[AT] - state[RECORD] <= longest + 1 else state[AT] - 1
-                    rest, base = raw[needed - base :], int(needed)
+                    remainder, base = raw[needed - base :], int(needed)
                 else:
                     return
 
@@ -107,27 +107,27 @@ class CsvTable(FileTable):
         data, starts, ends = records
         place = {name: i for i, (name, _) in enumerate(self._header)}
         order = {name: i for i, name in enumerate(dict.fromkeys(columns))}
-        wanted = [place[name] for name in order]
-        places = np.full(max(wanted) + 1, -1)
-        places[wanted] = np.arange(len(wanted))
-        size = rows_a_batch(BATCH_ROWS, len(wanted))
+        positions = [place[name] for name in order]
+        places = np.full(max(positions) + 1, -1)
+        places[positions] = np.arange(len(positions))
+        size = rows_a_batch(BATCH_ROWS, len(positions))
         for at in range(0, len(starts), size):
             part = data, starts[at : at + size], ends[at : at + size]
-            cells, n = _cells(part, ord(self._delimiter), places, len(wanted)), len(part[1])
+            cells, n = _cells(part, ord(self._delimiter), places, len(positions)), len(part[1])
             arrays = [cells.slice(order[name] * n, n) for name in columns]
             batch = pa.RecordBatch.from_arrays(arrays, names=list(columns))
             yield batch if _is_text(cells) else checked(batch)
 
 
 def _lines(first: str, file: BinaryIO) -> Iterator[str]:
-    """The header's lines, as many as it has, and in no case the whole file."""
+    """Return the header's lines, and in no case the whole file."""
     yield first
     while file.tell() < MAX_HEADER and (line := file.readline(MAX_HEADER)):
         yield line.decode("utf-8", "surrogateescape")
 
 
 def _cells(records: Records, delimiter: int, places: Places, n_wanted: int) -> pa.StringArray:
-    """All cells of one column, then those of the next; not yet checked to be text."""
+    """Return all cells of one column, then those of the next; not yet checked to be text."""
     from discreet.kernels.rows.csv_compiled import copy_cells, find_cells
 
     data, starts, ends = records

@@ -29,20 +29,17 @@ def each(
     task: Callable[[pa.RecordBatch], T],
     progress: Progress | None = None,
 ) -> Generator[T]:
-    """Return the results of a task on each batch, in no certain order.
+    """Yield the result of a task on each batch, in any order, while few results wait at a time.
 
-    A result; few wait at a time.
-
-    Whatever is raised in a thread is raised here. Closing the iterator, or an interruption, stops the threads after
-    the batch that they are at.
+    An error in a thread is raised here. Closing the iterator, or an interruption, stops each thread after its batch.
     """
     source, lock, stop = iter(streams), threading.Lock(), threading.Event()
-    found: queue.Queue[tuple[int, T] | BaseException | None] = queue.Queue(2 * WORKERS)
+    results: queue.Queue[tuple[int, T] | BaseException | None] = queue.Queue(2 * WORKERS)
 
     def offer(item: tuple[int, T] | BaseException | None) -> None:
         while not stop.is_set():
             with suppress(queue.Full):
-                found.put(item, timeout=_WAIT_S)
+                results.put(item, timeout=_WAIT_S)
                 return
 
     def run() -> None:
@@ -65,7 +62,7 @@ def each(
         try:
             for thread in threads:
                 thread.start()
-            yield from _results(found, len(threads), progress)
+            yield from _results(results, len(threads), progress)
         finally:
             stop.set()
             if hasattr(source, "cancel"):  # a thread may be waiting for a server
@@ -78,11 +75,11 @@ def each(
 
 
 def _results(
-    found: "queue.Queue[tuple[int, T] | BaseException | None]", running: int, progress: Progress | None
+    results: "queue.Queue[tuple[int, T] | BaseException | None]", running: int, progress: Progress | None
 ) -> Iterator[T]:
     while running:
         try:
-            item = found.get(timeout=LISTEN_S)
+            item = results.get(timeout=LISTEN_S)
         except queue.Empty:
             continue
         if item is None:
@@ -96,11 +93,8 @@ def _results(
             yield result
 
 
-def heard(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> T:
-    """Do what waits for a server; the main thread has another do it, so that ctrl-C is heard meanwhile.
-
-    Its result.
-    """
+def interruptible(task: Callable[[], T], cancel: Callable[[], object] | None = None) -> T:
+    """Run a task that waits for a server, in another thread if this is the main one, so that ctrl-C works meanwhile."""
     if threading.current_thread() is not threading.main_thread():
         return task()
     doing: Future[T] = Future()

@@ -97,7 +97,7 @@ class FileTable(Table):
 
     @abstractmethod
     def _read_header(self) -> list[tuple[str, str]]:
-        """Names and storage types, without reading a row."""
+        """Return names and storage types, without reading a row."""
 
     def unreadable(self, kind: str) -> DataMismatchError:
         """Return the error of a file that is not what its ending says.
@@ -164,10 +164,10 @@ class SQLiteTable(FileTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             with contextlib.closing(self._connect()) as connection:
-                found = connection.execute(
+                tables = connection.execute(
                     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
                 ).fetchall()
-                self._table = choose_table(self._table, sorted(row[0] for row in found))
+                self._table = choose_table(self._table, sorted(row[0] for row in tables))
                 info = connection.execute(f"PRAGMA table_info({quoted(self._table)})").fetchall()
         except sqlite3.Error:
             raise self.unreadable("SQLite") from None
@@ -184,32 +184,14 @@ class SQLiteTable(FileTable):
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
-def choose_table(wanted: str | None, names: list[str]) -> str:
-    """Return which table of a database is meant.
-
-    Parameters
-    ----------
-    wanted : str or None
-        What was asked for.
-    names : list of str
-        The tables there are.
-
-    Returns
-    -------
-    str
-        The one asked for, or the only one.
-
-    Raises
-    ------
-    InvalidParameterError
-        When there is none such.
-    """
-    if wanted is None and len(names) == 1:
+def choose_table(requested: str | None, names: list[str]) -> str:
+    """Return the requested table of a database, or its only one; refuse the choice where there is neither."""
+    if requested is None and len(names) == 1:
         return names[0]
-    if wanted in names:
-        return str(wanted)
-    found = ", ".join(repr(name[:60]) for name in names[:20]) or "none, so choose another file"
-    raise InvalidParameterError(f"One table of the database must be named with --table; it holds: {found}.")
+    if requested in names:
+        return str(requested)
+    listed = ", ".join(repr(name[:60]) for name in names[:20]) or "none, so choose another file"
+    raise InvalidParameterError(f"One table of the database must be named with --table; it holds: {listed}.")
 
 
 def _arrow_kind(kind: pa.DataType) -> str:

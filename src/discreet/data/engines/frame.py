@@ -1,4 +1,4 @@
-"""Frames in memory: pandas, polars, Arrow, and whatever narwhals knows."""
+"""Frames in memory: pandas, polars, Arrow, and all else that narwhals reads."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -81,13 +81,15 @@ class FrameTable(Table):
             )
 
     def _arrays(self, columns: Sequence[str]) -> list[Any]:
-        """Whole columns: numbers all at once, as there may be thousands."""
-        many = [name for name in columns if name in self._numeric] if len(columns) > MANY_COLUMNS else []
-        found: dict[str, Any] = {}
+        """Return whole columns: numbers all at once, as there may be thousands."""
+        numeric = [name for name in columns if name in self._numeric] if len(columns) > MANY_COLUMNS else []
+        converted: dict[str, Any] = {}
         with suppress(Exception):
-            found = dict(zip(many, self._frame.select(many).to_arrow().columns if many else (), strict=True))
+            converted = dict(
+                zip(numeric, self._frame.select(numeric).to_arrow().columns if numeric else (), strict=True)
+            )
         return [
-            found[name] if name in found else column_of(self._frame[name], self.metadata.is_number(name))
+            converted[name] if name in converted else column_of(self._frame[name], self.metadata.is_number(name))
             for name in columns
         ]
 
@@ -144,9 +146,9 @@ def column_of(values: Any, is_number: bool = False) -> Any:
             return pa.array(values.astype(np.float64))
     if isinstance(values, nw.Series) and not _is_untyped(values):
         with suppress(Exception):  # Arrow's complaint would show the cell
-            found = values.to_arrow()
-            if not pa.types.is_dictionary(found.type) or pa.types.is_string(found.type.value_type):
-                return found
+            array = values.to_arrow()
+            if not pa.types.is_dictionary(array.type) or pa.types.is_string(array.type.value_type):
+                return array
     cells = values.to_list() if isinstance(values, nw.Series) else values
     return pa.array([_text(cell, is_number) for cell in cells], pa.string())
 

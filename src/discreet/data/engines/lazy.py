@@ -1,4 +1,4 @@
-"""Lazy expressions handed over from Python: polars' lazy frames, DuckDB's relations, ibis' tables of warehouses."""
+"""Lazy expressions from Python: polars' lazy frames, DuckDB's relations, ibis' tables of warehouses."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -36,7 +36,7 @@ def is_lazy(source: Any) -> bool:
     Parameters
     ----------
     source : object
-        What was handed over.
+        What the caller passes.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def is_lazy(source: Any) -> bool:
 
 
 class LazyTable(Table):
-    """The table that a lazy expression computes, streamed each time it is asked.
+    """The table that a lazy expression computes, streamed each time it is read.
 
     Parameters
     ----------

@@ -11,9 +11,7 @@ from discreet.data.batch_sizes import BATCH_ROWS
 
 
 def own_frame(frame: "nw.DataFrame[Any]") -> "nw.DataFrame[Any]":
-    """Return a frame of the same library and types in memory of its own.
-
-    What is written into the other's buffers later does not reach it.
+    """Return a copy of a frame, of the same library and types, that shares no memory with it.
 
     Polars and Arrow take a numpy array for a column as it is, and call their columns immutable: their own copies share
     the array. So these columns are written and read again, as bytes.
@@ -29,20 +27,14 @@ def own_frame(frame: "nw.DataFrame[Any]") -> "nw.DataFrame[Any]":
 
 
 def own_column(values: Any) -> Any:
-    """Return a column in memory of its own.
-
-    The same kind.
-    """
+    """Return a copy of a column, of the same kind, that shares no memory with it."""
     if isinstance(values, nw.Series):
         return own_frame(values.alias("cells").to_frame())["cells"]
     return values.copy()
 
 
 def own_arrow(table: pa.Table) -> pa.Table:
-    """Return a table of Arrow in memory of its own.
-
-    Its buffers lie in one that was written here.
-    """
+    """Return a copy of an Arrow table that shares no memory with it."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table, max_chunksize=BATCH_ROWS)

@@ -48,8 +48,8 @@ class _Part:
 
     @cached_property
     def fields(self) -> dict[str, pa.DataType]:
-        """Types as they are handed on; of a doubled name, of one of them."""
-        return {field.name: _handed_on(field.type) for field in self.schema} | dict.fromkeys(
+        """Types of the columns as batches hold them; a doubled name has the type of one of them."""
+        return {field.name: _batch_type(field.type) for field in self.schema} | dict.fromkeys(
             self.constants, pa.string()
         )
 
@@ -102,8 +102,8 @@ class ParquetTable(Table):
 
     @override
     def holds_file(self, path: Path) -> bool:
-        here = isinstance(self._files, pyarrow.fs.LocalFileSystem)
-        return here and any(os.path.samefile(path, part.path) for part in self._parts)
+        is_local = isinstance(self._files, pyarrow.fs.LocalFileSystem)
+        return is_local and any(os.path.samefile(path, part.path) for part in self._parts)
 
     @override
     def row_count(self) -> int | None:
@@ -144,7 +144,7 @@ class ParquetTable(Table):
 
     @cached_property
     def _as_text(self) -> frozenset[str]:
-        """Columns that are numbers in one file and text in another."""
+        """Return the columns that are numbers in one file and text in another."""
         return frozenset(
             name for name in self._parts[0].fields if len({_family(part.fields[name]) for part in self._parts}) > 1
         )
@@ -171,15 +171,15 @@ class ParquetTable(Table):
         with self._file(part) as file:
             for batch in file.iter_batches(size, row_groups=[group], columns=stored, use_threads=False):
                 batch = checked(batch)  # a damaged file must not end the process
-                found = dict(zip(batch.schema.names, batch.columns, strict=True))
-                yield self._completed(found, part, columns, len(batch))
+                arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+                yield self._completed(arrays, part, columns, len(batch))
 
     def _completed(
-        self, found: dict[str, pa.Array], part: _Part, columns: Sequence[str], n_rows: int
+        self, stored: dict[str, pa.Array], part: _Part, columns: Sequence[str], n_rows: int
     ) -> pa.RecordBatch:
-        """Columns in their order, those that the folders' names say among them, in types that all files share."""
+        """Return the columns in order, with those that folders' names set, in types that all files share."""
         arrays = [
-            _plain(found[name]) if name in found else pa.repeat(pa.scalar(part.constants[name], pa.string()), n_rows)
+            _plain(stored[name]) if name in stored else pa.repeat(pa.scalar(part.constants[name], pa.string()), n_rows)
             for name in columns
         ]
         cells = [unit_keys(cell) if name in self._as_text else cell for name, cell in zip(columns, arrays, strict=True)]
@@ -187,12 +187,12 @@ class ParquetTable(Table):
 
     @contextmanager
     def _file(self, part: _Part) -> Iterator[pq.ParquetFile]:
-        """An open file for one thread at a time; a few stay open, as of a wide table each takes long to open."""
+        """Open a file for one thread at a time; a few stay open, as opening a wide table takes long."""
         with self._lock:
-            known = next((place for place, (of, _) in enumerate(self._open) if of is part), None)
-            found = self._open.pop(known)[1] if known is not None else None
-        if found is None:
-            found = pq.ParquetFile(
+            open_place = next((place for place, (of, _) in enumerate(self._open) if of is part), None)
+            file = self._open.pop(open_place)[1] if open_place is not None else None
+        if file is None:
+            file = pq.ParquetFile(
                 self._files.open_input_file(part.path),
                 metadata=part.footer,
                 buffer_size=BUFFER_BYTES,
@@ -200,20 +200,20 @@ class ParquetTable(Table):
                 read_dictionary=self._categories(part),
             )
         try:
-            yield found
+            yield file
         finally:
             with self._lock:
-                self._open.append((part, found))
+                self._open.append((part, file))
                 del self._open[:-MOST_OPEN]
 
     def _categories(self, part: _Part) -> list[str]:
-        """Text that is declared as a category: a look at each entry of a dictionary serves all cells that share it."""
+        """Return the text columns declared as categories: as dictionaries, each of their entries is looked at once."""
         text = (name for name, kind in part.fields.items() if pa.types.is_string(kind) and name not in part.constants)
         return [name for name in text if isinstance(self.metadata.columns.get(name), CategoryColumn)]
 
 
 def _footer(file: pa.NativeFile) -> pa.BufferReader:
-    """The end of a file, which names its columns, and not the rows before it, as the library would read it."""
+    """Read the end of a file, which names its columns, and not the rows before it, as the library would."""
     size = file.size()
     end = file.read_at(TAIL, max(size - TAIL, 0))
     length = int.from_bytes(end[:4], "little") + TAIL
@@ -226,15 +226,15 @@ def _unreadable(path: str) -> DataMismatchError:
     )
 
 
-def _handed_on(kind: pa.DataType) -> pa.DataType:
-    """The type as which cells of a stored type are handed on."""
+def _batch_type(kind: pa.DataType) -> pa.DataType:
+    """The type of cells in batches, by their stored type."""
     if isinstance(kind, pa.BaseExtensionType):
-        return pa.string() if str(kind) == "extension<arrow.uuid>" else _handed_on(kind.storage_type)
-    return _handed_on(kind.value_type) if pa.types.is_dictionary(kind) else kind
+        return pa.string() if str(kind) == "extension<arrow.uuid>" else _batch_type(kind.storage_type)
+    return _batch_type(kind.value_type) if pa.types.is_dictionary(kind) else kind
 
 
 def _plain(cells: Any) -> pa.Array:
-    """Cells as numbers or text, without what an extension says of them."""
+    """Return cells as numbers or text, without the extension type's meaning."""
     if pa.types.is_dictionary(cells.type) and not pa.types.is_string(cells.type.value_type):
         return _plain(cells.dictionary_decode())
     if not isinstance(cells.type, pa.BaseExtensionType):
@@ -243,20 +243,22 @@ def _plain(cells: Any) -> pa.Array:
 
 
 def _uuid_text(cells: pa.Array) -> pa.Array:
-    """Sixteen bytes as people write them."""
-    given = cells.fill_null(bytes(16))
-    half = np.frombuffer(given.buffers()[1], dtype=np.uint8).reshape(-1, 16)[given.offset : given.offset + len(given)]
+    """Return sixteen bytes a cell as the text of a UUID."""
+    filled = cells.fill_null(bytes(16))
+    half = np.frombuffer(filled.buffers()[1], dtype=np.uint8).reshape(-1, 16)[
+        filled.offset : filled.offset + len(filled)
+    ]
     digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-    text = np.full((len(given), 36), ord("-"), dtype=np.uint8)
+    text = np.full((len(filled), 36), ord("-"), dtype=np.uint8)
     places = [place for place in range(36) if place not in (8, 13, 18, 23)]
     text[:, places[0::2]], text[:, places[1::2]] = digits[half >> 4], digits[half & 15]
-    found = pa.array(text.view("S36")[:, 0], pa.binary()).cast(pa.string())
-    return pc.if_else(cells.is_valid(), found, None)
+    uuids = pa.array(text.view("S36")[:, 0], pa.binary()).cast(pa.string())
+    return pc.if_else(cells.is_valid(), uuids, None)
 
 
 def _kind_of_all(types: Sequence[pa.DataType]) -> str:
-    """Storage type of a column, in the words of all engines: where files differ, text, or what cannot be read."""
-    kinds = dict.fromkeys(_kind(one) for one in types)
+    """Return a column's storage type in the words of all engines; where files differ, text, or the unreadable type."""
+    kinds = dict.fromkeys(_kind(arrow_type) for arrow_type in types)
     strange = [kind for kind in kinds if kind not in (*_NUMBERS.values(), "VARCHAR", "NULL")]
     return (strange or (list(kinds) if len(kinds) == 1 else ["VARCHAR"]))[0]
 
@@ -268,7 +270,7 @@ def _kind(kind: pa.DataType) -> str:
 
 
 def _family(kind: pa.DataType) -> str:
-    """Types of one family make the same identifiers, and the same numbers, of the same cells."""
+    """Return a type's family, within which the same cells are the same identifiers and numbers."""
     if is_whole(kind):
         return "whole"
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):

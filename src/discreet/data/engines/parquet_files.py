@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote
 import pyarrow as pa
 import pyarrow.fs
 
-from discreet.data.engines.each import heard
+from discreet.data.engines.each import interruptible
 from discreet.errors import InvalidParameterError
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -23,21 +23,17 @@ PATIENCE_S = 30
 
 
 def is_address(source: str) -> bool:
-    """Tell whether a source is in an object store.
-
-    True for an address.
-    """
+    """Tell whether a source is in an object store."""
     return source.partition("://")[0].lower() in OBJECT_STORES and "://" in source
 
 
 def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
-    """Return the files of a table; none is opened.
-
-    Returns (1) where they are; (2) path of the file or folder there; (3) paths of the files, sorted.
-    """
+    """Return the file system of a table, the path of its file or folder there, and its files, sorted; open none."""
     shown = str(place) if isinstance(place, Path) else public_address(place)
     try:
-        files, root, listed = _listed_here(place) if isinstance(place, Path) else heard(partial(_listed_afar, place))
+        files, root, listed = (
+            _listed_here(place) if isinstance(place, Path) else interruptible(partial(_listed_afar, place))
+        )
     except InvalidParameterError:
         raise
     except (pa.ArrowException, OSError, ValueError):  # the library's own text could show the keys in an address
@@ -60,30 +56,26 @@ def files_at(place: Path | str) -> tuple[Any, str, list[str]]:
 
 
 def below(root: Path) -> Iterator[tuple[Path, bool, tuple[int, int] | None]]:
-    """Return everything in a folder and in those below it; links are not followed.
-
-    Returns (1) where it is; (2) whether it is a folder, or a link to one; (3) what tells it from all others; None for
-    a link.
-    """
+    """Yield each path below a folder, whether it is a folder or a link to one, and its identity (None for a link)."""
     for folder, folders, files in os.walk(root):
         for is_folder, names in ((True, folders), (False, files)):
             for path in (Path(folder, name) for name in names):
-                found = path.lstat()
-                yield path, is_folder, None if stat.S_ISLNK(found.st_mode) else (found.st_dev, found.st_ino)
+                status = path.lstat()
+                yield path, is_folder, None if stat.S_ISLNK(status.st_mode) else (status.st_dev, status.st_ino)
 
 
 def _listed_here(place: Path) -> tuple[Any, str, list[str]]:
-    found, known = [str(place)] if place.is_file() else [], set()
+    paths, identities = [str(place)] if place.is_file() else [], set()
     for path, is_folder, identity in below(place):
-        if identity is None or identity in known:
+        if identity is None or identity in identities:
             link = "a folder in it" if is_folder else repr(path.name[:80])  # names of folders may hold a cell
             raise InvalidParameterError(
                 f"A folder of data must hold each file once, but {link} is a link. Name the folder "
                 "that holds the files themselves."
             )
-        known.add(identity)
-        found.append(str(path))
-    return pyarrow.fs.LocalFileSystem(), str(place), found
+        identities.add(identity)
+        paths.append(str(path))
+    return pyarrow.fs.LocalFileSystem(), str(place), paths
 
 
 def _listed_afar(address: str) -> tuple[Any, str, list[str]]:
@@ -133,10 +125,7 @@ def public_address(address: str) -> str:
 
 
 def constants_of(path: str, root: str) -> dict[str, str | None]:
-    """Return what the names of folders say of all rows of a file, as Hive and Spark write them.
-
-    Columns and their cell; None for a missing one.
-    """
+    """Return the columns that the names of a file's folders set, as Hive and Spark write them; None if missing."""
     named = [name for name in PurePosixPath(path).relative_to(root).parts[:-1] if "=" in name]
     pairs = (name.partition("=") for name in named)
     return {unquote(key): None if value == NO_VALUE else unquote(value) for key, _, value in pairs}

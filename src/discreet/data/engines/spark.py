@@ -13,8 +13,8 @@ from discreet.data.batch_sizes import WIDE_GROUP
 from discreet.data.design import RowMap
 from discreet.data.engine import Table
 from discreet.data.engines import spark_worker as worker
-from discreet.data.engines.each import Progress, heard
-from discreet.data.engines.spark_session import SCHEME, Jobs, asked, check_workers
+from discreet.data.engines.each import Progress, interruptible
+from discreet.data.engines.spark_session import SCHEME, Jobs, call_spark, check_workers
 from discreet.data.engines.spark_source import frame_at
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass
@@ -50,12 +50,12 @@ class SparkTable(Table):
 
     Notes
     -----
-    A DataFrame is a query: it must map rows to rows one by one, and give the same rows each time it is asked. One that
+    A DataFrame is a query: it must map rows to rows one by one, and give the same rows each time it is read. One that
     aggregates, joins, samples or draws at random breaks the guarantee; hand over a stored table then.
 
-    Cost: a pass is one job over the columns that are read. With a cut by unit the encoded rows are shuffled and sorted
-    by unit, on the disks of the cluster: 2 bytes a cell and about 30 a row. What comes back is 8 bytes an integer of
-    the sum, from each partition where that is little, else once.
+    Cost: a pass is one job over the columns that are read. With a contribution bound the encoded rows are
+    shuffled and sorted by unit, on the disks of the cluster: 2 bytes a cell and about 30 a row. What comes back is 8
+    bytes an integer of the sum, from each partition where that is little, else once.
     """
 
     def __init__(self, source: Any, metadata: Metadata) -> None:
@@ -91,7 +91,7 @@ class SparkTable(Table):
     @cached_property
     def _header(self) -> list[tuple[str, str]]:
         refusal = DataMismatchError("A DataFrame must have a schema, but Spark finds none. Check its query.")
-        fields = asked(lambda: self._frame.schema.fields, refusal)
+        fields = call_spark(lambda: self._frame.schema.fields, refusal)
         return [(field.name, _kind(field.dataType.typeName(), field.dataType.simpleString())) for field in fields]
 
     @override
@@ -104,7 +104,7 @@ class SparkTable(Table):
             "The table must have the n_rows that its metadata declares public, but Spark cannot count its rows. See "
             "Spark's own log."
         )
-        return int(asked(lambda: Jobs(self._spark).wait(self._frame.count), refusal))
+        return int(call_spark(lambda: Jobs(self._spark).wait(self._frame.count), refusal))
 
     @override
     def check(self, columns: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ class SparkTable(Table):
             return worker.joined(parts.toArrow().to_batches())
 
         totals, n_rows = Jobs(self._spark).wait(sums)
-        if progress is not None and row_pass.cut is None:
+        if progress is not None and row_pass.contribution_bound is None:
             progress(n_rows)
         return _whole(row_pass.start, totals)
 
@@ -146,28 +146,28 @@ class SparkTable(Table):
                 yield from reader
 
     def _streamed(self, row_pass: RowPass, steps: tuple[worker.Step, worker.Step]) -> Iterator[bytes]:
-        """Rows that come to the driver, of one partition after the other."""
+        """Yield rows that come to the driver, one partition after the other."""
         jobs = Jobs(self._spark)
-        found = jobs.wait(lambda: self._stepped(row_pass, steps, worker.CELLS).toLocalIterator())
+        rows = jobs.wait(lambda: self._stepped(row_pass, steps, worker.CELLS).toLocalIterator())
         try:
-            while (row := heard(partial(next, found, None), jobs.cancel)) is not None:
+            while (row := interruptible(partial(next, rows, None), jobs.cancel)) is not None:
                 yield bytes(row[0])
         finally:
             jobs.cancel()
 
     def _stepped(self, row_pass: RowPass, steps: tuple[worker.Step, worker.Step], schema: str) -> Any:
-        """The plan of a pass: the first step where there is no cut by unit, else the second, on whole units."""
+        """Return the plan of a pass: the first step without a contribution bound, else the second, on whole units."""
         sent, rows = _pickled(row_pass), self._chosen(row_pass.columns)
-        if row_pass.cut is None:
+        if row_pass.contribution_bound is None:
             return rows.mapInArrow(partial(worker.guarded, steps[0], sent), schema)
-        kind = self._frame.schema.fields[self._places[row_pass.cut.unit_id]].dataType.typeName()
+        kind = self._frame.schema.fields[self._places[row_pass.contribution_bound.unit_id]].dataType.typeName()
         key = "bigint" if kind in _WHOLE else "binary"
         owned = rows.mapInArrow(partial(worker.guarded, worker.rows_of_units, sent), f"key {key}, {worker.CELLS}")
         units = owned.repartition("key").sortWithinPartitions("key")
         return units.mapInArrow(partial(worker.guarded, steps[1], sent), schema)
 
     def _chosen(self, columns: Sequence[str]) -> Any:
-        """Columns by place: to Spark, names that differ in case alone are one name, and a dot parts a name."""
+        """Select columns by place: Spark takes names that differ in case alone as one, and parts names at dots."""
         places = [self._places[name] for name in columns]
         frame = self._frame.toDF(*(f"c{place}" for place in range(len(self._header))))
         return frame.select(*(f"c{place}" for place in places))
@@ -199,7 +199,7 @@ def _pickled(row_pass: RowPass) -> bytes:
 
 
 def _whole(start: Integers, totals: dict[int, ExactSum]) -> Integers:
-    """The sum from its pieces."""
+    """Return the sum from its pieces."""
     flat = start.reshape(-1).copy()
     for place, total in totals.items():
         at = place * worker.PIECE
@@ -208,7 +208,7 @@ def _whole(start: Integers, totals: dict[int, ExactSum]) -> Integers:
 
 
 def _kind(name: str, text: str) -> str:
-    """Storage type in the words that files use."""
+    """Return the storage type in the words that files use."""
     return _WORDS.get(name, text.upper()[:40])
 
 

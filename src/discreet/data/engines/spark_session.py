@@ -1,4 +1,4 @@
-"""The session of Spark that reads an address, and what its complaints become."""
+"""The session of Spark that reads an address, and what becomes of its errors."""
 
 import atexit
 import itertools
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from discreet.data.engines import spark_worker
-from discreet.data.engines.each import heard
+from discreet.data.engines.each import interruptible
 from discreet.errors import DiscreetError, InvalidParameterError
 
 T = TypeVar("T")
@@ -31,23 +31,17 @@ QUIET = {
 
 
 def is_spark(source: object) -> bool:
-    """Tell whether a source is Spark's, without loading Spark.
-
-    True for ``spark:...``, and for a DataFrame of a classic session or of Spark Connect.
-    """
+    """Tell whether a source is ``spark:...``, or a DataFrame of Spark or of Spark Connect, without loading Spark."""
     if isinstance(source, str):
         return source.startswith(SCHEME)
     kind = type(source)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
-def asked(question: Callable[[], T], refusal: Exception) -> T:
-    """Ask Spark; whatever it complains of, in the words of this house: its own may show paths and values.
-
-    The answer.
-    """
+def call_spark(call: Callable[[], T], refusal: Exception) -> T:
+    """Call Spark, and raise the refusal in place of its errors, which may show paths and values."""
     try:
-        return question()
+        return call()
     except DiscreetError:
         raise
     except Exception as error:
@@ -76,10 +70,7 @@ class Jobs:
         self._interrupt = spark.interruptTag if context is None else context.cancelJobsWithTag
 
     def wait(self, task: Callable[[], T]) -> T:
-        """Run jobs to their end; an interruption ends them at once.
-
-        Its result.
-        """
+        """Run jobs to their end, and return their result; an interruption ends them at once."""
 
         def tagged() -> T:
             self._add(self._tag)  # of this thread
@@ -89,7 +80,7 @@ class Jobs:
             finally:
                 self._remove(self._tag)
 
-        return heard(tagged, self.cancel)
+        return interruptible(tagged, self.cancel)
 
     def cancel(self) -> None:
         """End those that run."""
@@ -98,20 +89,14 @@ class Jobs:
 
 
 def is_interruption(error: BaseException | None) -> bool:
-    """Tell whether ctrl-C began what ended in an error: Spark then tells of a job that was cancelled.
-
-    True where an interruption led to it.
-    """
+    """Tell whether ctrl-C led to an error: Spark then raises that a job was cancelled."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def session() -> Any:
-    """Return the active session, or start one as the environment says, silent and stopped at the end.
-
-    The session.
-    """
+    """Return the active session, or start one as the environment says, silent and stopped at the end."""
     try:
         with unwarned():
             from pyspark.sql import SparkSession
@@ -126,42 +111,42 @@ def session() -> Any:
         "tells more."
     )
     with unwarned():
-        active = asked(SparkSession.getActiveSession, refusal)
-        return active if active is not None else asked(_started, refusal)
+        active = call_spark(SparkSession.getActiveSession, refusal)
+        return active if active is not None else call_spark(_started, refusal)
 
 
 def _started() -> Any:
-    """A session of our own."""
+    """Start a session."""
     from pyspark.sql import SparkSession
 
     if "SPARK_REMOTE" in os.environ or os.environ.get("SPARK_API_MODE") == "connect":
         with _no_terminal():
-            found = SparkSession.builder.getOrCreate()
+            new_session = SparkSession.builder.getOrCreate()
     else:
         _start_java()
-        found = SparkSession.builder.getOrCreate()
-    atexit.register(found.stop)
-    return found
+        new_session = SparkSession.builder.getOrCreate()
+    atexit.register(new_session.stop)
+    return new_session
 
 
 @contextmanager
 def _no_terminal() -> Iterator[None]:
-    """A server that Spark Connect starts on this machine would write to our terminal to its end."""
-    kept = [os.dup(number) for number in (1, 2)]
+    """Keep a server that Spark Connect starts on this machine from writing to the terminal."""
+    copies = [os.dup(number) for number in (1, 2)]
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         for number in (1, 2):
             os.dup2(nowhere, number)
         yield
     finally:
-        for number, copy in zip((1, 2), kept, strict=True):
+        for number, copy in zip((1, 2), copies, strict=True):
             os.dup2(copy, number)
-        for number in (nowhere, *kept):
+        for number in (nowhere, *copies):
             os.close(number)
 
 
 def _start_java() -> None:
-    """Start Spark's process without a terminal: it and its workers have nothing to say that may be shown."""
+    """Start Spark's process without a terminal: its output and its workers' may show private values."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -171,8 +156,8 @@ def _start_java() -> None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     places = {"spark.sql.warehouse.dir": f"file:{folder}"}
     settings = SparkConf(loadDefaults=False).setAll(list((QUIET | places).items()))
-    away = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    context = SparkContext(gateway=launch_gateway(settings, popen_kwargs=away))
+    no_output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    context = SparkContext(gateway=launch_gateway(settings, popen_kwargs=no_output))
     if context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable  # workers of this machine are as we are
 
@@ -202,8 +187,8 @@ def check_workers(spark: Any) -> None:
     def trial() -> pa.Table:
         return spark.range(64).mapInArrow(spark_worker.versions, "versions string").toArrow()
 
-    found = asked(lambda: Jobs(spark).wait(trial), refusal)
-    others = sorted(set(found.column(0).to_pylist()) - {own})
+    reported = call_spark(lambda: Jobs(spark).wait(trial), refusal)
+    others = sorted(set(reported.column(0).to_pylist()) - {own})
     if others:
         raise InvalidParameterError(
             f"Spark's workers must have {own}, as here, but some have {others[0][:200]}. Install the same version."
@@ -212,6 +197,6 @@ def check_workers(spark: Any) -> None:
 
 
 def _key_of(spark: Any) -> str:
-    """What tells the sessions of this process apart."""
+    """Return what identifies a session within this process."""
     context = getattr(spark, "_sc", None)
     return str(context.applicationId) if context is not None else str(getattr(spark, "session_id", id(spark)))

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from discreet.data.engines.parquet_files import PARQUET_SUFFIXES, below
-from discreet.data.engines.spark_session import SCHEME, asked, session, unwarned
+from discreet.data.engines.spark_session import SCHEME, call_spark, session, unwarned
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 BASE_TABLES = ("EXTERNAL", "MANAGED")
@@ -33,9 +33,7 @@ _HALF_HIDDEN = re.compile(r"(.*/)?_(metadata|common_metadata|[^/]*=)[^/]*/.*", r
 
 
 def frame_at(address: str) -> tuple[Any, str]:
-    """Return what an address names; schemas and footers are read, no row is.
-
-    Returns (1) the table; (2) its full address.
+    """Return the table of an address, and its full address; read schemas and footers, but no row.
 
     Cost: of a folder, its list, and a small job of Spark for the footer of each file.
     """
@@ -64,52 +62,52 @@ def _files(path: str) -> tuple[Any, str]:
         f"spark:{path[:300]} must be Parquet that Spark can read, in files that end in .parquet or .pq, of names that "
         "differ not by case alone, but its header cannot be read. Check the path and what Spark may see."
     )
-    asked(lambda: _check_folder(spark, path), refusal)  # first: Spark would follow a link to its own folder
+    call_spark(lambda: _check_folder(spark, path), refusal)  # first: Spark would follow a link to its own folder
     # Without the first, names of folders, which are cells, would decide how other cells are read.
     options = {"recursiveFileLookup": "true", "mergeSchema": "false", "pathGlobFilter": DATA_FILES}
     reader = spark.read.options(**options)
     with unwarned():
-        frame = asked(lambda: reader.parquet(path), refusal)
-        _check_schemas(reader, frame, asked(frame.inputFiles, refusal))
+        frame = call_spark(lambda: reader.parquet(path), refusal)
+        _check_schemas(reader, frame, call_spark(frame.inputFiles, refusal))
     return frame, SCHEME + path
 
 
 def _check_folder(spark: Any, path: str) -> None:
     """Refuse a folder in which Spark would find a row twice, or one that is no longer in the table."""
-    here = _on_this_machine(spark, path)
-    if here is None and not _has_java(spark):
+    local_path = _on_this_machine(spark, path)
+    if local_path is None and not _has_java(spark):
         return  # a server's own storage, which cannot be listed from here
-    found = _below_here(here) if here is not None else _below_elsewhere(spark, path)
-    n_files, seen = 0, set()
-    for name, identity in found:
+    entries = _below_here(local_path) if local_path is not None else _below_elsewhere(spark, path)
+    n_files, identities = 0, set()
+    for name, identity in entries:
         if _MARK.fullmatch(name):
             raise _other_format()
-        if identity is None or identity in seen:
+        if identity is None or identity in identities:
             raise InvalidParameterError(
                 "A folder after spark: must be without links, of which Spark would count the rows again, but it holds "
                 "some. Take them out, or name the files' own folder."  # names of folders may hold cells
             )
-        seen.add(identity)
+        identities.add(identity)
         n_files += _is_data(name)
         _check_number(n_files)
-    if n_files and (_marked(here) if here is not None else _marked_elsewhere(spark, path)):
+    if n_files and (_marked(local_path) if local_path is not None else _marked_elsewhere(spark, path)):
         raise _other_format()
 
 
 def _on_this_machine(spark: Any, path: str) -> str | None:
-    """The path for this process; nothing where it is in another store."""
+    """Return the path for this process, or None where it is in another store."""
     scheme = _STORE.match(path)
     if scheme is not None:
         is_here = scheme[1].lower() == "file"
     else:
         is_here = not _has_java(spark) or _hadoop(spark).get("fs.defaultFS").startswith("file:")
-    here = path[scheme.end() :] if scheme else path
-    here = "/" + here.lstrip("/")
-    return here if is_here and (_has_java(spark) or os.path.exists(here)) else None
+    local_path = path[scheme.end() :] if scheme else path
+    local_path = "/" + local_path.lstrip("/")
+    return local_path if is_here and (_has_java(spark) or os.path.exists(local_path)) else None
 
 
 def _has_java(spark: Any) -> bool:
-    """Whether this process speaks with Spark's own, which Spark Connect does not."""
+    """Tell whether this process shares a JVM with Spark, as it does not with Spark Connect."""
     return hasattr(spark, "_jsparkSession")
 
 
@@ -118,27 +116,27 @@ def _hadoop(spark: Any) -> Any:
 
 
 def _below_here(root: str) -> Iterator[tuple[str, Any]]:
-    """Everything in a folder, by its path there, with what tells files apart; of a link, nothing does."""
+    """Yield the relative path of everything in a folder with its identity, None for a link."""
     for path, _, identity in below(Path(root)):
         yield os.path.relpath(path, root), identity
 
 
 def _below_elsewhere(spark: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Files of a folder in another store, which has no links."""
+    """Yield the files of a folder in another store, which has no links."""
     root = spark._jvm.org.apache.hadoop.fs.Path(path)
     store = root.getFileSystem(_hadoop(spark))
     whole = store.makeQualified(root).toString() + "/"
     files = store.listFiles(root, True)
     while files.hasNext():
-        found = files.next().getPath().toString()
-        if found.startswith(whole):  # else the path itself is a file
-            yield found.removeprefix(whole), found
+        file_path = files.next().getPath().toString()
+        if file_path.startswith(whole):  # else the path itself is a file
+            yield file_path.removeprefix(whole), file_path
 
 
 def _marked(root: str) -> bool:
-    """Whether a folder is in that of a table of another format, such as its folder of data."""
+    """Tell whether a folder is within a table of another format, such as its folder of data."""
     above = PurePosixPath(os.path.realpath(root)).parents
-    return any(glob.glob(f"{glob.escape(str(one))}/{mark}") for one in above for mark in MARKS)
+    return any(glob.glob(f"{glob.escape(str(folder))}/{mark}") for folder in above for mark in MARKS)
 
 
 def _marked_elsewhere(spark: Any, path: str) -> bool:
@@ -161,7 +159,7 @@ def _other_format() -> InvalidParameterError:
 
 
 def _is_data(name: str) -> bool:
-    """Whether a file is data; refuse one that is data to Spark alone."""
+    """Tell whether a file is data; refuse one that is data to Spark alone."""
     path = PurePosixPath(name)
     if path.suffix.lower() not in PARQUET_SUFFIXES or path.name.startswith(("_", ".")):
         return False
@@ -182,7 +180,7 @@ def _check_number(n_files: int) -> None:
 
 
 def _check_schemas(reader: Any, frame: Any, files: list[str]) -> None:
-    """Compare what the footers say: Spark would refuse other types in mid-pass, and fill up other columns."""
+    """Compare the footers' schemas: Spark would refuse other types in mid-pass, and fill up other columns."""
     _check_number(len(files))
     if len(files) < 2:
         return
@@ -193,8 +191,8 @@ def _check_schemas(reader: Any, frame: Any, files: list[str]) -> None:
         )
     expected = _types(frame)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for path, found in zip(paths, pool.map(lambda path: _types_of(reader, path), paths), strict=True):
-            if found != expected:
+        for path, types in zip(paths, pool.map(lambda path: _types_of(reader, path), paths), strict=True):
+            if types != expected:
                 raise DataMismatchError(
                     "Every file of a folder must have the same columns of the same types, but "
                     f"{PurePosixPath(path).name[:80]!r} differs from others. Take it out, or write it anew."
@@ -205,7 +203,7 @@ def _types_of(reader: Any, path: str) -> dict[str, str]:
     refusal = DataMismatchError(
         f"{PurePosixPath(path).name[:80]!r} must be a readable Parquet file, but its header is not."
     )
-    return asked(lambda: _types(reader.parquet(path)), refusal)
+    return call_spark(lambda: _types(reader.parquet(path)), refusal)
 
 
 def _types(frame: Any) -> dict[str, str]:
@@ -214,21 +212,21 @@ def _types(frame: Any) -> dict[str, str]:
 
 def _catalog_table(name: str) -> tuple[Any, str]:
     spark = session()
-    found = asked(
+    table = call_spark(
         lambda: spark.catalog.getTable(name),
         InvalidParameterError(
             f"A table of Spark's catalog must be named, such as spark:catalog.schema.table, but {name[:200]!r} is none "
             "there. Check the name, and that Spark is configured for this catalog."
         ),
     )
-    if found.isTemporary or found.tableType not in BASE_TABLES:
+    if table.isTemporary or table.tableType not in BASE_TABLES:
         raise InvalidParameterError(
             f"{name[:200]!r} must be a table, but it is a view, in which one row could change others. "
             "Name the table itself."
         )
-    parts = (*((found.catalog,) if found.catalog else ()), *(found.namespace or ()), found.name)
+    parts = (*((table.catalog,) if table.catalog else ()), *(table.namespace or ()), table.name)
     whole = ".".join(part if _BARE.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in parts)
-    frame = asked(
+    frame = call_spark(
         lambda: spark.table(whole),
         DataMismatchError(f"{name[:200]!r} must be a readable table, but its header is not. Check what Spark may see."),
     )

@@ -33,15 +33,12 @@ CELLS = "cells binary"
 """What encoded rows travel as: those of a block, side by side."""
 
 
-def guarded(step: Step, sent: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Run a step on a partition; of whatever goes wrong, one constant text leaves the worker.
-
-    What the step returns.
-    """
+def guarded(step: Step, pickled: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run a step on a partition; of any error, one constant text leaves the worker."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning in a log would tell of rows
-            yield from step(_received(sent) if sent else None, batches)
+            yield from step(_unpickled(pickled) if pickled else None, batches)
     except GeneratorExit:
         raise
     except BaseException:
@@ -53,19 +50,16 @@ def guarded(step: Step, sent: bytes, batches: Iterator[pa.RecordBatch]) -> Itera
 
 
 @lru_cache(maxsize=2)
-def _received(sent: bytes) -> RowPass:
-    """The pass, once for all partitions of a worker: what it learns of public points serves the next."""
+def _unpickled(pickled: bytes) -> RowPass:
+    """Return the pass, once for all partitions of a worker: what it caches of public points serves the next."""
     from pyspark import cloudpickle
 
-    found: RowPass = cloudpickle.loads(sent)
-    return found
+    row_pass: RowPass = cloudpickle.loads(pickled)
+    return row_pass
 
 
 def sums(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add up a partition of a table without a cut by unit.
-
-    The sum in pieces, as `SUMS`; nothing for no rows.
-    """
+    """Add up a partition without a contribution bound: pieces as `SUMS`, none for no rows."""
     total, n_rows = ExactSum(row_pass.start), 0
     for batch in _named(batches, row_pass.columns):
         total.add(row_pass.of_batch(batch))
@@ -75,10 +69,7 @@ def sums(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
 
 
 def rows_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Encode rows, beside each its owner; rows of nobody are left out.
-
-    A key, whole numbers or bytes of text, and the row's integers as bytes.
-    """
+    """Encode rows beside their owners (a key, integers or bytes of text); leave out rows of nobody."""
     width = 2 * row_pass.design.n_columns
     size = max(1, ROW_BYTES // width)
     for batch in _named(batches, row_pass.columns):
@@ -93,23 +84,17 @@ def rows_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
 
 
 def sums_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add up the rows of whole units, each cut to what may remain of it.
-
-    The sum in pieces, as `SUMS`; nothing for no rows.
-    """
-    total, found = ExactSum(row_pass.start), False
+    """Add up the rows of whole units within the contribution bound: pieces as `SUMS`, none for no rows."""
+    total, has_rows = ExactSum(row_pass.start), False
     for rows in _whole_units(row_pass.design.n_columns, batches):
         total.add(row_pass.of_units(rows))
-        found = True
-    if found:
+        has_rows = True
+    if has_rows:
         yield from pieces(total.value(), 0)
 
 
 def encoded(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Encode rows of a table without a cut by unit.
-
-    Blocks of rows, as `CELLS`.
-    """
+    """Encode rows without a contribution bound: blocks of rows as `CELLS`."""
     size = max(1, ROW_BYTES // (2 * row_pass.design.n_columns))
     for batch in _named(batches, row_pass.columns):
         for start in range(0, batch.num_rows, size):
@@ -117,21 +102,15 @@ def encoded(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 
 def encoded_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the encoded rows that remain of whole units.
-
-    Blocks of rows, as `CELLS`.
-    """
-    most = 0 if row_pass.cut is None else row_pass.cut.most
+    """Encode the rows of whole units within the contribution bound: blocks of rows as `CELLS`."""
+    most = 0 if row_pass.contribution_bound is None else row_pass.contribution_bound.most
     for rows in _whole_units(row_pass.design.n_columns, batches):
-        for cells in rows.kept(most, BLOCK_ROWS):
+        for cells in rows.bounded_blocks(most, BLOCK_ROWS):
             yield _block(cells)
 
 
 def as_they_are(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return rows of the storage's own types.
-
-    Batches as Arrow streams, as `CELLS`.
-    """
+    """Return rows in the storage's own types: batches as Arrow streams in `CELLS`."""
     for batch in _named(batches, row_pass.columns):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -140,10 +119,7 @@ def as_they_are(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Iterato
 
 
 def added(_: object, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add up pieces of sums that have the same place.
-
-    As `SUMS`, each place once.
-    """
+    """Add up pieces of sums that have the same place: `SUMS`, each place once."""
     totals, n_rows = joined(batches)
     for place, total in totals.items():
         yield _piece(place, total.value(), n_rows)
@@ -151,10 +127,7 @@ def added(_: object, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def joined(batches: Batches) -> tuple[dict[int, ExactSum], int]:
-    """Add up pieces of sums that have the same place.
-
-    Returns (1) the sum of each place; (2) number of rows.
-    """
+    """Add up pieces of sums that have the same place: return the sum of each place, and the number of rows."""
     totals: dict[int, ExactSum] = {}
     n_rows = 0
     for batch in batches:
@@ -168,10 +141,7 @@ def joined(batches: Batches) -> tuple[dict[int, ExactSum], int]:
 
 
 def pieces(total: Integers, n_rows: int) -> Iterator[pa.RecordBatch]:
-    """Cut a sum into pieces.
-
-    As `SUMS`.
-    """
+    """Split a sum into pieces, as `SUMS`."""
     flat = total.reshape(-1)
     for place, start in enumerate(range(0, len(flat), PIECE)):
         yield _piece(place, flat[start : start + PIECE], n_rows)
@@ -189,13 +159,13 @@ def _block(cells: Cells) -> pa.RecordBatch:
 
 
 def _named(batches: Batches, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The same rows under the table's own names: on the way they had others, which no storage takes amiss."""
+    """Return the same rows under the table's own names; on the way they have names that every storage accepts."""
     for batch in batches:
         yield pa.RecordBatch.from_arrays(batch.columns, names=list(names))
 
 
 def _whole_units(n_columns: int, batches: Batches) -> Iterator[UnitRows]:
-    """Rows of some units after the other, as many as may be held; all of a unit at once."""
+    """Yield rows of some units after the other, as many as fit in memory, all of a unit at once."""
     rows, size, last = UnitRows(n_columns), 0, None
     for batch in batches:
         keys, cells = _narrow(batch.column(0)), _cells_of(batch.column(1), n_columns)
@@ -216,14 +186,14 @@ def _whole_units(n_columns: int, batches: Batches) -> Iterator[UnitRows]:
 
 
 def _check_order(keys: pa.Array, last: pa.Scalar | None) -> None:
-    """Whoever is seen again after others would keep more rows than allowed: a plan that lost its sort is refused."""
+    """Refuse a plan that lost its sort: a unit in two places would keep more rows than its contribution bound."""
     is_sorted = pc.all(pc.less_equal(keys.slice(0, len(keys) - 1), keys.slice(1))).as_py()
     if is_sorted is False or (last is not None and pc.less(keys[0], last).as_py()):
         raise ValueError(FAILED)
 
 
 def _cells_of(rows: pa.Array, n_columns: int) -> Cells:
-    """Rows from their bytes, which lie side by side."""
+    """Return rows from their bytes, which lie side by side."""
     rows = _narrow(rows)
     ends = np.frombuffer(rows.buffers()[1], dtype=np.int32)[rows.offset : rows.offset + len(rows) + 1]
     cells = np.frombuffer(rows.buffers()[2], dtype=np.int16, count=(ends[-1] - ends[0]) // 2, offset=int(ends[0]))
@@ -231,21 +201,15 @@ def _cells_of(rows: pa.Array, n_columns: int) -> Cells:
 
 
 def _narrow(cells: pa.Array) -> pa.Array:
-    """Bytes with ends of 32 bits, as they were sent: a session may hand them on with ends of 64."""
+    """Return bytes with offsets of 32 bits, as they were sent: a session may return them with offsets of 64."""
     return cells if pa.types.is_integer(cells.type) else cells.cast(pa.binary())
 
 
 def versions(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Tell what a worker runs; no table is read.
-
-    Versions of Discreet and Python, in one text.
-    """
+    """Return the worker's versions of Discreet and Python, in one text; read no table."""
     yield pa.RecordBatch.from_arrays([pa.array([own_versions()])], names=["versions"])
 
 
 def own_versions() -> str:
-    """Return what this process runs.
-
-    Versions, of what must be the same everywhere for a pass to run and to give the same integers.
-    """
+    """Return this process's versions of what must be the same everywhere for a pass to give the same integers."""
     return f"discreet {version('discreet')}, Python {sys.version_info.major}.{sys.version_info.minor}"

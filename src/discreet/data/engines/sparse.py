@@ -102,12 +102,12 @@ class SparseTable(Table):
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         place = {name: i for i, name in enumerate(self._names)}
-        wanted = [name for name in columns if name != self._target]
-        chosen = self._matrix.tocsc()[:, [place[name] for name in wanted]].tocsr()
+        features = [name for name in columns if name != self._target]
+        chosen = self._matrix.tocsc()[:, [place[name] for name in features]].tocsr()
         size = rows_a_batch(BATCH_ROWS, len(columns))
         for start in range(0, self._matrix.shape[0], size):
             block = chosen[start : start + size].toarray()
-            part: dict[str, Any] = {name: column_of(block[:, i]) for i, name in enumerate(wanted)}
+            part: dict[str, Any] = {name: column_of(block[:, i]) for i, name in enumerate(features)}
             response = self._response.slice(start, size)
             part[self._target] = response.combine_chunks() if isinstance(response, pa.ChunkedArray) else response
             yield pa.RecordBatch.from_arrays([part[name] for name in columns], names=list(columns))
@@ -121,8 +121,8 @@ class SparseTable(Table):
         places = self._places(design.features)
         for row, column, value in _stored(self._matrix):
             feature = column if places is None else places[column]
-            kept = slice(None) if places is None else feature >= 0
-            row, feature, value = row[kept], feature[kept], value[kept]
+            in_design = slice(None) if places is None else feature >= 0
+            row, feature, value = row[in_design], feature[in_design], value[in_design]
             cell = scales.at(feature).cells(value).astype(np.int64)
             # Sums of 64 bits wrap around, so that what passes 2^63 on the way comes back: the score itself is below.
             np.add.at(total, feature, (cell - zero[feature]) * response[row])
@@ -139,7 +139,7 @@ class SparseTable(Table):
         return design.responses(self._response).astype(np.int64)
 
     def _places(self, features: Sequence[str]) -> Integers | None:
-        """Place of each of X's columns among the features, -1 for none; None where they are the same."""
+        """Return the place of each of X's columns among the features, -1 for none; None where they are the same."""
         if features is self._names or features == self._names:
             return None
         place = {name: i for i, name in enumerate(features)}
@@ -147,7 +147,7 @@ class SparseTable(Table):
 
 
 def _stored(matrix: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
-    """Row, column and value of a block of stored cells after the other."""
+    """Yield row, column and value of the stored cells, a block after the other."""
     by_row = matrix.format == "csr"
     for start in range(0, len(matrix.data), BLOCK_VALUES):
         stop = min(start + BLOCK_VALUES, len(matrix.data))
@@ -162,24 +162,26 @@ def _stored(matrix: Any) -> Iterator[tuple[Integers, Integers, Floats]]:
 
 
 def _canonical(X: Any) -> Any:
-    """A copy of rows or columns with each cell once: what X says of itself may be out of date."""
-    given = X if X.format in ("csr", "csc") else X.tocsr()
-    found = type(given)((given.data, given.indices, given.indptr), shape=given.shape, copy=True)
+    """Return a copy of rows or columns with each cell once: the flags that X holds may be out of date."""
+    compressed = X if X.format in ("csr", "csc") else X.tocsr()
+    canonical = type(compressed)(
+        (compressed.data, compressed.indices, compressed.indptr), shape=compressed.shape, copy=True
+    )
     with np.errstate(over="ignore", invalid="ignore"):
-        found.sum_duplicates()
-    return found
+        canonical.sum_duplicates()
+    return canonical
 
 
 def _one_a_row(y: Any) -> Any:
-    found = np.array(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
-    if found.ndim != 1:
+    values = np.array(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
+    if values.ndim != 1:
         raise InvalidParameterError("y must have one dimension, a cell for each row. Reshape it.")
-    return found
+    return values
 
 
 def _only_target(metadata: Metadata, names: Sequence[str] | None) -> str:
-    taken = set(names or ())
-    rest = [name for name in metadata.columns if name not in taken]
-    if len(rest) != 1:
+    in_x = set(names or ())
+    remaining = [name for name in metadata.columns if name not in in_x]
+    if len(remaining) != 1:
         raise MetadataError("The target must be a declared column that X does not have. Name it with target=NAME.")
-    return rest[0]
+    return remaining[0]

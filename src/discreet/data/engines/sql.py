@@ -1,4 +1,4 @@
-"""Tables in PostgreSQL: one base table, streamed from a read-only session; only the asked columns leave the server."""
+"""Tables in PostgreSQL: one base table; only the requested columns leave the server, by a read-only session."""
 
 from collections.abc import Generator, Iterator, Sequence
 
@@ -58,8 +58,8 @@ class PostgresTable(Table):
     @property
     @override
     def locator(self) -> str | None:
-        found = self._relation
-        return f"postgresql://{self._address.place}/{found.database}#{found.schema}.{found.name}"
+        table = self._relation
+        return f"postgresql://{self._address.place}/{table.database}#{table.schema}.{table.name}"
 
     @override
     def header(self) -> list[tuple[str, str]]:
@@ -101,8 +101,8 @@ class PostgresTable(Table):
     def _settle(self, opened: Session) -> None:
         """Lock the table against changes of its columns, and make sure that it is what was opened."""
         opened.rows(f"SELECT 1 FROM {self._relation.quoted} LIMIT 0")
-        found = relation(opened, f"{self._relation.schema}.{self._relation.name}")
-        if found.columns != self._relation.columns:
+        current = relation(opened, f"{self._relation.schema}.{self._relation.name}")
+        if current.columns != self._relation.columns:
             raise DataMismatchError(
                 "The table's columns must be those that it had when it was opened, but they are not. Open it again."
             )

@@ -108,14 +108,11 @@ class Relation:
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
 
-def relation(session: Session, wanted: str | None) -> Relation:
-    """Find a table in the catalog; no row is read.
-
-    The table.
-    """
-    found = session.rows(_CANDIDATES, (wanted or "",))
+def relation(session: Session, requested: str | None) -> Relation:
+    """Find a table in the catalog, without reading a row."""
+    candidates = session.rows(_CANDIDATES, (requested or "",))
     session.rows("SET LOCAL search_path = pg_catalog")
-    schema, name, oid = _chosen(wanted, [(str(s), str(n), str(k), int(o)) for s, n, k, o in found])
+    schema, name, oid = _chosen(requested, [(str(s), str(n), str(k), int(o)) for s, n, k, o in candidates])
     [(are_tables, is_filtered, about_rows, database, encoding)] = session.rows(_FAMILY, (oid,))
     if not are_tables:
         raise InvalidParameterError(
@@ -134,18 +131,18 @@ def relation(session: Session, wanted: str | None) -> Relation:
     return Relation(str(database), schema, name, columns, int(about_rows))
 
 
-def _chosen(wanted: str | None, found: list[tuple[str, str, str, int]]) -> tuple[str, str, int]:
-    tables = [(schema, name, oid) for schema, name, kind, oid in found if kind in _TABLES]
+def _chosen(requested: str | None, candidates: list[tuple[str, str, str, int]]) -> tuple[str, str, int]:
+    tables = [(schema, name, oid) for schema, name, kind, oid in candidates if kind in _TABLES]
     if len(tables) == 1:
         return tables[0]
-    if wanted is not None and found and not tables:
+    if requested is not None and candidates and not tables:
         raise InvalidParameterError(
             "What is read must be a table, but --table names a view or a foreign table, which may compute: one row "
             "could change another. Name the table itself, or have its owner write the view's rows into one."
         )
-    if wanted is not None and not tables:
+    if requested is not None and not tables:
         raise InvalidParameterError(
-            f"The table must be one that this role may read, but {wanted[:120]!r} is none. Name it as schema.table, "
+            f"The table must be one that this role may read, but {requested[:120]!r} is none. Name it as schema.table, "
             "as stored and without quotes, and check the role's privileges."
         )
     listed = ", ".join(repr(f"{schema}.{name}"[:120]) for schema, name, _ in tables[:20])
@@ -156,7 +153,7 @@ def _chosen(wanted: str | None, found: list[tuple[str, str, str, int]]) -> tuple
 
 
 def _column(name: str, typtype: str, typname: str, is_builtin: bool, shown: str) -> Column:
-    """A column as it is read: every cell means what it would mean in a file, and nobody's function is called."""
+    """Return how a column is read: cells mean the same as in a file, and no function of a user is called."""
     place = quoted(name)
     if typtype == "e":  # its owner may have made a cast to text, and a domain must become the type itself
         return Column(name, "ENUM", _as_text(f"pg_catalog.enum_out({place}::{shown})"))

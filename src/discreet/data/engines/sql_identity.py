@@ -1,4 +1,4 @@
-"""Which PostgreSQL database an address leads to, and which of its tables share rows: asked of the server itself."""
+"""Which PostgreSQL database an address leads to, and which of its tables share rows: from the server itself."""
 
 from discreet.data.engines.sql_session import Address, session
 
@@ -21,18 +21,12 @@ JOIN pg_class c ON c.oid = id JOIN pg_namespace n ON n.oid = c.relnamespace
 
 
 def database_server(url: str) -> str:
-    """Return what tells a database from all others, whatever its server is called; no row of a table is read.
-
-    The same for all names of the server, and for its replicas.
-    """
+    """Return what identifies a database, for all names of its server and its replicas, without reading a row."""
     return _rows(url, _SERVER)[0]
 
 
 def database_relatives(url: str, table: str) -> frozenset[str]:
-    """Return the tables that share rows with one: itself, its partitions, and what it is a partition of.
-
-    As stored; empty where there is no such table.
-    """
+    """Return the tables that share rows with one: itself, its partitions, its parents; none for no such table."""
     return frozenset(_rows(url, _RELATIVES, table))
 
 

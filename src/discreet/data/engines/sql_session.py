@@ -1,4 +1,4 @@
-"""A session on a PostgreSQL server: read-only, cancelled when asked, and silent about what it reads."""
+"""A session on a PostgreSQL server: read-only, cancelled on request, and silent about what it reads."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import pyarrow as pa
 from typing_extensions import override
 
-from discreet.data.engines.each import heard
+from discreet.data.engines.each import interruptible
 from discreet.errors import DataMismatchError, InvalidParameterError
 
 SCHEMES = ("postgresql", "postgres", "postgresql+psycopg")
@@ -60,42 +60,42 @@ class Address:
     @property
     def libpq(self) -> str:
         """What the library opens."""
-        behind = self._behind
-        given = {name for name, _ in self._options()}
-        more = {name: value for name, value in DEFAULTS.items() if name not in given}
+        after_user = self._after_user
+        option_names = {name for name, _ in self._options()}
+        defaults = {name: value for name, value in DEFAULTS.items() if name not in option_names}
         if os.environ.get("PGCONNECT_TIMEOUT"):
-            more.pop("connect_timeout", None)
-        between = "?" if "?" not in behind else "" if behind.endswith(("?", "&")) else "&"
-        return f"postgresql://{self._user}{behind}{between}{urlencode(more)}"
+            defaults.pop("connect_timeout", None)
+        separator = "?" if "?" not in after_user else "" if after_user.endswith(("?", "&")) else "&"
+        return f"postgresql://{self._user}{after_user}{separator}{urlencode(defaults)}"
 
     @property
     def place(self) -> str:
         """Host and port, without user and password."""
-        hosts = unquote(re.split(r"[/?]", self._behind, maxsplit=1)[0]).lower()
+        hosts = unquote(re.split(r"[/?]", self._after_user, maxsplit=1)[0]).lower()
         options = dict(self._options())
-        found = options.get("host") or options.get("hostaddr") or hosts
+        host = options.get("host") or options.get("hostaddr") or hosts
         port = options.get("port")
         service = options.get("service") or os.environ.get("PGSERVICE")
-        if not found and service:
+        if not host and service:
             return f"service={service}"
-        found = found or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or "localhost"
-        if re.search(r":[0-9]+$", found) and port is None:
-            return found
-        return f"{found}:{port or os.environ.get('PGPORT') or '5432'}"
+        host = host or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or "localhost"
+        if re.search(r":[0-9]+$", host) and port is None:
+            return host
+        return f"{host}:{port or os.environ.get('PGPORT') or '5432'}"
 
     @property
     def _user(self) -> str:
-        """User and password, as the library splits them off: up to the first @, if no slash stands before it."""
-        found = re.match(r"[^@/]*@", self.url.partition("://")[2])
-        return found[0] if found else ""
+        """Return user and password, as the library splits them off: up to the first @, if no slash precedes it."""
+        match = re.match(r"[^@/]*@", self.url.partition("://")[2])
+        return match[0] if match else ""
 
     @property
-    def _behind(self) -> str:
-        """Host, port, database and options."""
+    def _after_user(self) -> str:
+        """Return host, port, database and options."""
         return self.url.partition("://")[2].removeprefix(self._user)
 
     def _options(self) -> list[tuple[str, str]]:
-        return parse_qsl(self._behind.partition("?")[2])
+        return parse_qsl(self._after_user.partition("?")[2])
 
 
 class Session:
@@ -112,11 +112,8 @@ class Session:
         self._is_open, self._ending = True, threading.Lock()
 
     def rows(self, statement: str, values: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement.
-
-        All rows of the result.
-        """
-        return heard(partial(self._rows, statement, tuple(values) or None), self.cancel)
+        """Run a statement, and return all rows of its result."""
+        return interruptible(partial(self._rows, statement, tuple(values) or None), self.cancel)
 
     def _rows(self, statement: str, values: tuple[str | int, ...] | None) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:
@@ -124,14 +121,11 @@ class Session:
             return list(cursor.fetchall()) if cursor.description else []
 
     def stream(self, statement: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
-        """Run a statement, and read its result as it comes.
-
-        The next rows.
-        """
+        """Run a statement, and yield its result in batches as they come."""
         with self._connection.cursor(adbc_stmt_kwargs={_BATCH_BYTES: str(batch_bytes)}) as cursor:
-            heard(partial(cursor.execute, statement), self.cancel)
+            interruptible(partial(cursor.execute, statement), self.cancel)
             reader = iter(cursor.fetch_record_batch())
-            while (batch := heard(partial(next, reader, None), self.cancel)) is not None:
+            while (batch := interruptible(partial(next, reader, None), self.cancel)) is not None:
                 yield batch
 
     def cancel(self) -> None:
@@ -149,23 +143,20 @@ class Session:
 
 @contextmanager
 def session(address: Address) -> Iterator[Session]:
-    """Connect, and begin a read-only transaction that no policy filters.
-
-    Closed at the end of the block, whatever it was doing.
-    """
+    """Connect, and begin a read-only transaction that no policy filters; close it at the end of the block."""
     library = _library()
-    found = Session(_connected(library, address))
+    opened = Session(_connected(library, address))
     try:
         for statement in _BEGIN:
-            found.rows(statement)
-        yield found
+            opened.rows(statement)
+        yield opened
     except (library.Error, OSError, pa.ArrowException):  # their texts could show a cell
         raise DataMismatchError(
             "PostgreSQL must answer to the end, but it refused a statement or the connection was lost. Check that the "
             "table is still there, that this role may read it, and the server's log."
         ) from None
     finally:
-        found.close()
+        opened.close()
 
 
 def _library() -> Any:
@@ -188,10 +179,10 @@ def _connected(library: Any, address: Address) -> Any:
     raise InvalidParameterError(f"PostgreSQL must let this role into the database, but {reason}")
 
 
-def _reason(said: str) -> str:
-    """Tell a known cause by the library's words, which are not shown."""
+def _reason(message: str) -> str:
+    """Return the cause of the library's error, whose text is not shown."""
     for words, reason in _REASONS.items():
-        if re.search(words, said):
+        if re.search(words, message):
             return reason
     return "no connection could be made. Check host, port, database, user and password of the address."
 

@@ -15,10 +15,7 @@ _MOST_DIGITS = {pa.Decimal32Type: 9, pa.Decimal64Type: 18, pa.Decimal128Type: 38
 
 
 def text_or_none(cell: bytes) -> str | None:
-    """Return what bytes say in UTF-8.
-
-    None where they are no text.
-    """
+    """Return bytes as UTF-8 text, or None where they are not."""
     try:
         return cell.decode()
     except UnicodeDecodeError:
@@ -26,7 +23,7 @@ def text_or_none(cell: bytes) -> str | None:
 
 
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch from a file with its impossible cells made missing: text that is not UTF-8, too long decimals.
+    """Return a batch whose impossible cells are missing: text that is not UTF-8, decimals that are too long.
 
     Cost: a look at every byte; where a cell is impossible, its column's cells are read one by one.
     """
@@ -65,7 +62,7 @@ def _declared_digits(cells: Any) -> Any:
 
 
 def _with_digits(kind: Any, digits: int) -> Any:
-    """The decimal type of the same storage and scale."""
+    """Return the decimal type of the same storage and scale."""
     make = {32: pa.decimal32, 64: pa.decimal64, 128: pa.decimal128, 256: pa.decimal256}[kind.bit_width]
     return make(digits, kind.scale)
 

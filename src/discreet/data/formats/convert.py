@@ -20,15 +20,12 @@ Format = Literal["discreet", "csvw", "smartnoise"]
 
 
 def read_any(path: str | Path, *, table: str | None = None, **overrides: Unpack[Overrides]) -> Converted:
-    """Read metadata from a file of any known format.
-
-    The metadata, with the findings of the conversion.
-    """
+    """Read metadata from a file of any known format, with the findings of the conversion."""
     value = parse_text(read_text(path, "metadata"), str(path))
     kind = detect(value)
     if kind != "discreet":
         return (from_csvw if kind == "csvw" else from_smartnoise)(value, table=table, **overrides)
-    if table is not None or any(given is not None for given in overrides.values()):
+    if table is not None or any(override is not None for override in overrides.values()):
         raise InvalidParameterError(
             f"Metadata of the schema {SCHEMA} are read as they are, but other values were given for {path}. "
             "Edit the file instead."

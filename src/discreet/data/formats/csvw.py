@@ -104,15 +104,15 @@ def _get(draft: Draft, name: str, *places: dict[str, Any]) -> Any:
     """Return the value under a name, whatever its prefix, from the first place that has it."""
     for place in places:
         keys = [key for key in place if local_name(key) == name and not key.startswith(OURS)]
-        found = [place[key] for key in keys if place[key] is not None]
-        if any(value != found[0] for value in found):
+        values = [place[key] for key in keys if place[key] is not None]
+        if any(value != values[0] for value in values):
             raise draft.refusal(repr(name), "be given once")
-        if found:
-            return found[0]
+        if values:
+            return values[0]
     return None
 
 
-def _table(draft: Draft, document: dict[str, Any], wanted: str | None) -> dict[str, Any]:
+def _table(draft: Draft, document: dict[str, Any], requested: str | None) -> dict[str, Any]:
     tables = _get(draft, "tables", document)
     if tables is None:
         return document
@@ -125,7 +125,7 @@ def _table(draft: Draft, document: dict[str, Any], wanted: str | None) -> dict[s
         named[str(name)] = table
     if len(named) < len(tables):
         raise draft.refusal("tables", "differ in their `url`")
-    return named[choose(draft, list(named), wanted)]
+    return named[choose(draft, list(named), requested)]
 
 
 def _name(draft: Draft, column: dict[str, Any], position: int) -> str:
@@ -154,8 +154,8 @@ def _column(draft: Draft, name: str, column: dict[str, Any]) -> Declared | None:
     else:
         declared = draft.numeric(name, "integer" if kind in _INTEGERS else "real", lower, upper)
     if draft.ours:
-        kept = {key.removeprefix(OURS): value for key, value in column.items() if key.startswith(OURS)}
-        declared = {**declared, "source": None, **kept}
+        own_fields = {key.removeprefix(OURS): value for key, value in column.items() if key.startswith(OURS)}
+        declared = {**declared, "source": None, **own_fields}
     return declared
 
 

@@ -74,20 +74,14 @@ class Draft:
         """Add a warning."""
         self.findings.append(Finding("warning", place, message))
 
-    def refusal(self, what: str, must: str) -> MetadataError:
-        """Return the error for a shape that is not the format's.
+    def refusal(self, subject: str, must: str) -> MetadataError:
+        """Return the error for a shape that is not the format's."""
+        return MetadataError(f"{self.origin} metadata: {subject} must {must}. Correct the file.")
 
-        To be raised.
-        """
-        return MetadataError(f"{self.origin} metadata: {what} must {must}. Correct the file.")
-
-    def mapping(self, value: Any, what: str) -> dict[str, Any]:
-        """Return a value that must be a mapping with text as keys.
-
-        The value.
-        """
+    def mapping(self, value: Any, subject: str) -> dict[str, Any]:
+        """Return a value, or refuse it where it is no mapping with text as keys."""
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-            raise self.refusal(what, "be a mapping with text as keys")
+            raise self.refusal(subject, "be a mapping with text as keys")
         return value
 
     def add(self, name: str, declared: Declared | None, *, is_id: bool = False) -> None:
@@ -102,10 +96,7 @@ class Draft:
             self.columns[name] = without_none(declared)
 
     def number(self, name: str, value: Any) -> Any:
-        """Return a bound of a column, which must be a number, also as text.
-
-        The bound.
-        """
+        """Return a bound of a column, which must be a number, also as text."""
         if isinstance(value, str):
             try:
                 return float(value)
@@ -116,10 +107,7 @@ class Draft:
         return value
 
     def numeric(self, name: str, kind: str, lower: Any, upper: Any) -> Declared:
-        """Return the declaration of a numeric column; bounds that cannot be used are left out.
-
-        The declaration.
-        """
+        """Return the declaration of a numeric column; leave out bounds that cannot be used."""
         lower, upper = self.number(name, lower), self.number(name, upper)
         if lower is not None and upper is not None and not lower < upper:
             self.warn(column_place(name), "Bounds must differ, the lower being less. Both were left out.")
@@ -128,21 +116,18 @@ class Draft:
         return {"type": kind, "lower": lower, "upper": upper, "source": source}
 
     def category(self, name: str, levels: Any) -> Declared:
-        """Return the declaration of a category; levels that cannot be used are left out.
-
-        The declaration.
-        """
+        """Return the declaration of a category; leave out levels that cannot be used."""
         if levels is None:
             return {"type": "category"}
         if not isinstance(levels, list) or any(isinstance(level, dict | list) for level in levels):
             raise self.refusal(f"the values of column {printable(name)!r}", "be a list of numbers or texts")
-        known = [level for level in levels if level is not None]
-        if len(known) < len(levels):
+        present = [level for level in levels if level is not None]
+        if len(present) < len(levels):
             self.warn(column_place(name), "A level must be a value, but a missing one is listed. It was left out.")
-        if not 2 <= len(known) <= MAX_LEVELS:
+        if not 2 <= len(present) <= MAX_LEVELS:
             self.warn(column_place(name), f"Levels must be 2 to {MAX_LEVELS}, but these are not. All were left out.")
             return {"type": "category"}
-        return {"type": "category", "levels": known, "source": self.source}
+        return {"type": "category", "levels": present, "source": self.source}
 
     def leave_out(self, name: str, kind: Any) -> None:
         """Warn of a column whose type is not supported."""
@@ -160,10 +145,7 @@ class Draft:
         neighboring: NeighboringRelation | str | None = None,
         n_rows: int | None = None,
     ) -> Converted:
-        """Settle what the file leaves open, and let the schema judge the whole.
-
-        The metadata, with the findings.
-        """
+        """Settle what the file leaves open, and check the whole against the schema."""
         if not self.columns:
             raise self.refusal("the table", "have a column of numbers or of categories")
         self._settle_unit(unit)
@@ -228,31 +210,22 @@ class Draft:
 
 
 def boolean() -> Declared:
-    """Return the declaration of a boolean column.
-
-    A category, whose levels the type itself makes public.
-    """
+    """Return the declaration of a boolean column: a category, whose levels its type makes public."""
     return {"type": "category", "levels": [False, True], "source": "the two values of a boolean"}
 
 
 def without_none(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a dictionary without its empty entries.
-
-    A copy.
-    """
+    """Return a copy of a dictionary without its empty entries."""
     return {key: entry for key, entry in value.items() if entry is not None}
 
 
-def choose(draft: Draft, names: list[str], wanted: str | None) -> str:
-    """Return the table to read.
-
-    One of the names.
-    """
-    found = [name for name in names if wanted in (None, name, name.rpartition(".")[2])]
-    if len(found) != 1:
+def choose(draft: Draft, names: list[str], requested: str | None) -> str:
+    """Return the name of the table to read."""
+    matches = [name for name in names if requested in (None, name, name.rpartition(".")[2])]
+    if len(matches) != 1:
         shown = ", ".join(repr(printable(name)) for name in names[:20]) or "none"
         raise MetadataError(
-            f"{draft.origin} metadata: one table must be chosen, but {len(found)} fit; there are: {shown}. "
+            f"{draft.origin} metadata: one table must be chosen, but {len(matches)} fit; there are: {shown}. "
             "Give the name of one as `table`."
         )
-    return found[0]
+    return matches[0]

@@ -5,10 +5,7 @@ from discreet.errors import MetadataError
 
 
 def plain_number(column: NumericColumn, value: float | None) -> float | int | None:
-    """Return a number of an integer column as an integer, where that is exact.
-
-    The same number.
-    """
+    """Return a number of an integer column as an integer, where that is exact."""
     if value is not None and column.type == "integer" and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value

@@ -28,10 +28,7 @@ class _Table(NamedTuple):
 
 
 def from_smartnoise(value: Any, *, table: str | None = None, **overrides: Unpack[Overrides]) -> Converted:
-    """Return the metadata that a SmartNoise SQL dictionary holds.
-
-    The metadata. An imported source says that it was not checked.
-    """
+    """Return the metadata of a SmartNoise SQL dictionary; an imported source says that it was not checked."""
     draft = Draft("SmartNoise")
     tables = _tables(value)
     chosen = tables[choose(draft, list(tables), table)]
@@ -67,10 +64,7 @@ def to_smartnoise(metadata: Metadata) -> dict[str, Any]:
 
 
 def is_smartnoise(value: Any) -> bool:
-    """Tell whether a value has the shape of SmartNoise metadata.
-
-    True when there is at least one table.
-    """
+    """Tell whether a value has the shape of SmartNoise metadata, with at least one table."""
     try:
         return bool(_tables(value))
     except MetadataError:
@@ -89,15 +83,15 @@ def _tables(value: Any) -> dict[str, _Table]:
     tables = {}
     for schema, entries in draft.mapping(databases[0], "the database").items():
         for name, entry in draft.mapping(entries, f"schema {printable(schema)!r}").items():
-            what = f"table {printable(name)!r}"
-            options = draft.mapping(entry, what)
+            subject = f"table {printable(name)!r}"
+            options = draft.mapping(entry, subject)
             columns = {key: part for key, part in options.items() if key not in _OPTIONS or isinstance(part, dict)}
-            tables[f"{schema}.{name}" if schema else name] = _Table(name, options, _columns(draft, columns, what))
+            tables[f"{schema}.{name}" if schema else name] = _Table(name, options, _columns(draft, columns, subject))
     return tables
 
 
-def _columns(draft: Draft, columns: Any, what: str) -> dict[str, dict[str, Any]]:
-    for name, column in draft.mapping(columns, what).items():
+def _columns(draft: Draft, columns: Any, subject: str) -> dict[str, dict[str, Any]]:
+    for name, column in draft.mapping(columns, subject).items():
         if "type" not in draft.mapping(column, f"column {printable(name)!r}"):
             raise draft.refusal(f"column {printable(name)!r}", "have a type")
     return dict(columns)

@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from discreet.data.design import Design
-from discreet.data.engines.each import WORKERS, each, heard
+from discreet.data.engines.each import WORKERS, each, interruptible
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.kernels.moments.exact_sums import ExactSum
@@ -129,9 +129,9 @@ def _no_thread(_: threading.Thread) -> None:
 
 def test_what_waits_for_a_server_gives_its_result_or_its_error() -> None:
     """From a thread aside, in which ctrl-C is not heard."""
-    assert heard(lambda: 7) == 7
+    assert interruptible(lambda: 7) == 7
     with pytest.raises(OSError, match="gone"):
-        heard(lambda: (_ for _ in ()).throw(OSError("gone")))
+        interruptible(lambda: (_ for _ in ()).throw(OSError("gone")))
 
 
 def test_two_passes_at_once_leave_linear_algebra_as_it_was() -> None:

@@ -80,7 +80,7 @@ def _create_head() -> None:
 
 
 def _guards(dialect: str) -> list[str]:
-    """Return what keeps rows from being changed by mistake; who can drop a trigger is found by the chain."""
+    """Return the triggers that keep rows from being changed by mistake; the chain shows who drops one."""
     refused = [(name, deed) for name in ("entries", "releases") for deed in ("UPDATE", "DELETE")]
     refused += [("accounts", "DELETE"), ("head", "DELETE")]
     if dialect == "sqlite":

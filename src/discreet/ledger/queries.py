@@ -1,4 +1,4 @@
-"""Reading the ledger's tables: rows to values."""
+"""Queries of the ledger's tables: rows to values."""
 
 import json
 from collections.abc import Collection
@@ -17,19 +17,13 @@ from discreet.ledger.schema import accounts, allotments, entries, releases
 
 
 def find_account(connection: Connection, dataset: str) -> Account | None:
-    """Return a data set's account, or None when it has none.
-
-    As it stands.
-    """
+    """Return a data set's account, or None when it has none."""
     row = connection.execute(_accounts().where(accounts.c.dataset == dataset)).mappings().one_or_none()
     return None if row is None else _account(row)
 
 
 def alike(connection: Connection, dataset: str) -> str | None:
-    """Return the name of an account that differs from another name in case alone.
-
-    None where there is none; the name itself does not count.
-    """
+    """Return the name of an account that differs from another name in case alone, or None."""
     # Names are ASCII, so that there is nothing else in which two could be alike.
     is_alike = func.lower(accounts.c.dataset) == dataset.lower()
     query = select(accounts.c.dataset).where(is_alike, accounts.c.dataset != dataset)
@@ -37,37 +31,25 @@ def alike(connection: Connection, dataset: str) -> str | None:
 
 
 def all_accounts(connection: Connection) -> list[Account]:
-    """Return every account.
-
-    By the name of the data set.
-    """
+    """Return every account, by the name of the data set."""
     return [_account(row) for row in connection.execute(_accounts().order_by(accounts.c.dataset)).mappings()]
 
 
 def find_allotment(connection: Connection, dataset: str, project: str) -> Allotment | None:
-    """Return what a project is allotted of a data set's cap, or None when it is nothing.
-
-    As it stands.
-    """
+    """Return a project's allotment of a data set's cap, or None."""
     where = allotments.c.dataset == dataset, allotments.c.project == project
     row = connection.execute(select(allotments).where(*where)).mappings().one_or_none()
     return None if row is None else _allotment(row)
 
 
 def all_allotments(connection: Connection, dataset: str) -> list[Allotment]:
-    """Return what projects are allotted of a data set's cap.
-
-    By the name of the project.
-    """
+    """Return the projects' allotments of a data set's cap, by the name of the project."""
     query = select(allotments).where(allotments.c.dataset == dataset).order_by(allotments.c.project)
     return [_allotment(row) for row in connection.execute(query).mappings()]
 
 
 def all_entries(connection: Connection, dataset: str | None) -> list[Entry]:
-    """Return the entries in order.
-
-    From the first to the last.
-    """
+    """Return the entries in order."""
     query = select(entries).order_by(entries.c.seq)
     if dataset is not None:
         query = query.where(entries.c.dataset == dataset)
@@ -80,10 +62,7 @@ def all_entries(connection: Connection, dataset: str | None) -> list[Entry]:
 
 
 def find_reservation(connection: Connection, entry: int) -> tuple[RowMapping, str]:
-    """Return a reserve entry and the kind of its latest step.
-
-    The row, and the kind of the newest entry that belongs to it.
-    """
+    """Return a reserve entry, and the kind of the newest entry that belongs to it."""
     query = select(entries).where(or_(entries.c.seq == entry, entries.c.reservation == entry))
     rows = connection.execute(query.order_by(entries.c.seq)).mappings().all()
     if not rows or rows[0]["kind"] != "reserve":
@@ -95,53 +74,40 @@ def find_reservation(connection: Connection, entry: int) -> tuple[RowMapping, st
 
 
 def charge_states(connection: Connection) -> dict[str, str]:
-    """Return what has become of every charge.
-
-    By the hash of its reserve entry the state; "reconciled" for a lost one that was charged again.
-    """
+    """Return the state of every charge by the hash of its reserve entry; "reconciled" for one charged again."""
     rows = connection.execute(select(entries).order_by(entries.c.seq)).mappings().all()
     hashes, states = {row["seq"]: row["hash"] for row in rows}, {}
     for row in rows:
         if row["kind"] in STATES:
             states[hashes[row["reservation"] or row["seq"]]] = STATES[row["kind"]]
-    again = (lost_hashes(row["facts"]) for row in rows if row["kind"] == "reconcile" and row["request"] is not None)
-    return states | {digest: "reconciled" for (digest,) in again}
+    reconciled = (
+        lost_hashes(row["facts"]) for row in rows if row["kind"] == "reconcile" and row["request"] is not None
+    )
+    return states | {digest: "reconciled" for (digest,) in reconciled}
 
 
 def known_hashes(connection: Connection) -> set[str]:
-    """Return the hashes of all entries, and of lost ones that were reconciled.
-
-    64 hexadecimal digits each.
-    """
-    found = set(connection.execute(select(entries.c.hash)).scalars())
+    """Return the hashes of all entries, and of lost ones that were reconciled."""
+    hashes = set(connection.execute(select(entries.c.hash)).scalars())
     for facts in connection.execute(select(entries.c.facts).where(entries.c.kind == "reconcile")).scalars():
-        found.update(lost_hashes(facts))
-    return found
+        hashes.update(lost_hashes(facts))
+    return hashes
 
 
 def unknown_hashes(connection: Connection, hashes: Collection[str]) -> set[str]:
-    """Return the hashes that are of no entry.
-
-    Also those that a reconcile entry stands for.
-    """
+    """Return the hashes that belong to no entry, nor to a lost one that was reconciled."""
     return set(hashes).difference(
         connection.execute(select(entries.c.hash).where(entries.c.hash.in_(hashes))).scalars()
     )
 
 
 def newest_release(connection: Connection, request: str) -> str | None:
-    """Return the text of a request's newest release, checked against its entry.
-
-    None when it has none.
-    """
+    """Return the text of a request's newest release, checked against its entry, or None."""
     return _newest(connection, releases.c.request == request, entries.c.request == request)
 
 
 def release_of(connection: Connection, entry: int) -> str | None:
-    """Return the text of the release that a reservation ended with, checked against its entry.
-
-    None when it has none.
-    """
+    """Return the text of the release that a reservation ended with, checked against its entry, or None."""
     return _newest(connection, entries.c.reservation == entry)
 
 

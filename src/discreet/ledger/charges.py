@@ -1,4 +1,4 @@
-"""Charges that somebody outside the ledger remembers: its witness, or a release."""
+"""Charges as a witness or a release shows them: those that a restored ledger lacks are charged again."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from discreet.release import Release
 
 @dataclass(frozen=True)
 class Charge:
-    """A reserve entry that somebody outside the ledger remembers.
+    """A reserve entry as a witness or a release shows it.
 
     Parameters
     ----------
@@ -39,22 +39,16 @@ class Charge:
 
 
 def charges_of(lines: Iterable[Line]) -> list[Charge]:
-    """Return the charges that a witness remembers.
-
-    In the order in which they were made.
-    """
-    kinds: dict[str, dict[str, Line]] = {}
+    """Return the charges that a witness recorded, in the order in which they were made."""
+    steps_by_charge: dict[str, dict[str, Line]] = {}
     for line in lines:
         if line.charge is not None:
-            kinds.setdefault(line.charge, {})[line.kind] = line
-    return [_charge(found) for found in kinds.values()]
+            steps_by_charge.setdefault(line.charge, {})[line.kind] = line
+    return [_charge(steps) for steps in steps_by_charge.values()]
 
 
 def charge_of(release: Release) -> Charge:
-    """Return the charge that a release shows.
-
-    In the numbers that the release shows, which may differ from the ledger's by less than a grain.
-    """
+    """Return the charge that a release shows; its numbers may differ from the ledger's by less than a grain."""
     shown, promised = release.provenance.ledger, release.guarantee
     if shown is None or promised is None:
         raise InvalidParameterError(
@@ -74,21 +68,21 @@ def charge_of(release: Release) -> Charge:
     return Charge(shown.entry, shown.head, values, is_touched=True, is_cancelled=False)
 
 
-def _charge(kinds: Mapping[str, Line]) -> Charge:
-    made = kinds.get("reserve") or kinds.get("reconcile")
-    if made is None or made.charge is None or made.charge_seq is None:
+def _charge(steps: Mapping[str, Line]) -> Charge:
+    line = steps.get("reserve") or steps.get("reconcile")
+    if line is None or line.charge is None or line.charge_seq is None:
         raise VerificationError(
-            f"A witness must hold each charge whose steps it holds, but not {next(iter(kinds.values())).charge}. "
+            f"A witness must hold each charge whose steps it holds, but not {next(iter(steps.values())).charge}. "
             "Put the file back as it was, or reconcile from releases."
         )
     columns = ("dataset", "project", "request", "unit", "neighboring", *AMOUNTS)
-    is_touched = not kinds.keys().isdisjoint(("touch", "release", "lost"))
-    values = {name: getattr(made, name) for name in columns}
-    return Charge(made.charge_seq, made.charge, values, is_touched, "cancel" in kinds and not is_touched)
+    is_touched = not steps.keys().isdisjoint(("touch", "release", "lost"))
+    values = {name: getattr(line, name) for name in columns}
+    return Charge(line.charge_seq, line.charge, values, is_touched, "cancel" in steps and not is_touched)
 
 
 def _failure(event: dict[str, Any]) -> Fraction:
-    """Probability of failure in an event as a release shows it."""
+    """Return the probability of failure of an event, as a release shows it."""
     if event.get("type") == "FailureEvent":
         return exact(event["delta"], "delta")
     return sum((_failure(part) for part in event.get("events", ())), Fraction(0))

@@ -1,4 +1,4 @@
-"""What a ledger tells: reading alone."""
+"""The side of a ledger that reads alone."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Self
 from sqlalchemy import Connection
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.ledger import audit, books, chain, refusals, terms
+from discreet.ledger import audit, chain, queries, refusals, terms
 from discreet.ledger.records import Account, Allotment, Entry, Verification
 from discreet.ledger.store import Store
 from discreet.ledger.witnesses import Witnesses
@@ -62,73 +62,46 @@ class Reader:
             return chain.read_head(connection)[1]
 
     def stored(self, request: str) -> str | None:
-        """Return the newest release of a request; asking again is free.
-
-        The text that was stored; None when there is none.
-        """
+        """Return the stored text of a request's newest release, or None; repeating a request is free."""
         with self._store.read() as connection:
-            return books.newest_release(connection, terms.check_request(request))
+            return queries.newest_release(connection, terms.check_request(request))
 
     def state(self, entry: int) -> str:
-        """Return where a reservation stands.
-
-        "reserved", "touched", "released", "lost" or "cancelled".
-        """
+        """Return a reservation's state: "reserved", "touched", "released", "lost" or "cancelled"."""
         with self._store.read() as connection:
-            return chain.STATES[books.find_reservation(connection, entry)[1]]
+            return chain.STATES[queries.find_reservation(connection, entry)[1]]
 
     def last_entry(self, connection: Connection) -> int:
-        """Return the place of the last entry: inside `within`, of the one that was just made.
-
-        Its place, from 1.
-        """
+        """Return the place of the last entry, from 1; inside `within`, of the one that was just made."""
         return chain.read_head(connection)[0]
 
     def recorded(self, entry: int) -> str | None:
-        """Return the release that a reservation ended with.
-
-        The text that was stored; None when there is none.
-        """
+        """Return the stored text of the release that a reservation ended with, or None."""
         with self._store.read() as connection:
-            return books.release_of(connection, entry)
+            return queries.release_of(connection, entry)
 
     def account(self, dataset: str) -> Account:
-        """Return the account of one data set.
-
-        As it stands.
-        """
+        """Return the account of one data set."""
         with self._store.read() as connection:
             return self._account(connection, terms.check_dataset(dataset))
 
     def accounts(self) -> list[Account]:
-        """Return the accounts of all data sets.
-
-        By name.
-        """
+        """Return the accounts of all data sets, by name."""
         with self._store.read() as connection:
-            return books.all_accounts(connection)
+            return queries.all_accounts(connection)
 
     def allotments(self, dataset: str) -> list[Allotment]:
-        """Return what projects are allotted of a data set's cap.
-
-        By the name of the project.
-        """
+        """Return the projects' allotments of a data set's cap, by the name of the project."""
         with self._store.read() as connection:
-            return books.all_allotments(connection, terms.check_dataset(dataset))
+            return queries.all_allotments(connection, terms.check_dataset(dataset))
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """Return the entries in the order in which they were made.
-
-        From the first to the last.
-        """
+        """Return the entries in the order in which they were made."""
         with self._store.read() as connection:
-            return books.all_entries(connection, None if dataset is None else terms.check_dataset(dataset))
+            return queries.all_entries(connection, None if dataset is None else terms.check_dataset(dataset))
 
     def verify(self, heads: Iterable[str] = ()) -> Verification:
-        """Recompute the chain, the accounts and the releases' digests, and compare.
-
-        What was checked.
-        """
+        """Recompute the chain, the accounts and the releases' digests, and compare."""
         with self._store.read() as connection:
             return audit.audit(connection, heads)
 
@@ -137,7 +110,7 @@ class Reader:
         self._witnesses.check(witness)
 
     def _account(self, connection: Connection, dataset: str, guarantee: Guarantee | None = None) -> Account:
-        account = books.find_account(connection, dataset)
+        account = queries.find_account(connection, dataset)
         if account is None:
-            refusals.check_alone(dataset, books.alike(connection, dataset))
+            refusals.check_alone(dataset, queries.alike(connection, dataset))
         return refusals.check_granted(self._store, account, dataset, guarantee)
