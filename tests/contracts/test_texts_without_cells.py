@@ -75,7 +75,7 @@ ONE_BY_ONE = {
     "methods/select_then_fit.py": "first fitting found shown: names and values of parameters",
     "methods/screening/sis.py": "value: a parameter",
     "methods/subset_selection/subset_regression.py": "shown value: parameters",
-    "methods/moments/sufficient_statistics.py": "stated: declared moments",
+    "methods/moments/moments_selection.py": "stated: declared moments",
     "methods/subset_selection/tuning.py": "named total: shares of epsilon",
     "workflow/delivery.py": "error: for the log that the owner of the rows asked for, and nobody else",
 }

@@ -196,7 +196,7 @@ def half_fields(function: Any, **of: float) -> Any:
     return found
 
 
-def half_purchases(self: NoisySums, shares: Any, whole: Any = NoisySums.purchases) -> Any:
+def half_purchases(self: NoisySums, shares: Any, whole: Any = NoisySums.estimates) -> Any:
     return tuple(replace(one, l1=one.l1 / 2, l2=one.l2 / 4) for one in whole(self, shares))
 
 

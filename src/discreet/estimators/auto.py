@@ -93,10 +93,10 @@ class AutoSelection(SubsetSelector):
 
     @override
     def _chosen(
-        self, table: Table, name: str, among: Sequence[str] | None, charged: bool
+        self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
         self._source()  # a seed that cannot be is refused before the plan
         epsilon, delta, n0 = (plain(value) for value in (self.epsilon, self.delta, self.n0))
-        asked: dict[str, Any] = {"supposed": self.supposed, "private": table, "charged": charged}
-        method, self.chosen_ = auto_method(table.metadata, name, among, epsilon, delta, n0, **asked)
+        options: dict[str, Any] = {"supposed": self.supposed, "private": table, "charged": charged}
+        method, self.chosen_ = auto_method(table.metadata, name, columns, epsilon, delta, n0, **options)
         return method, self.chosen_

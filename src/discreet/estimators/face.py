@@ -50,9 +50,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             earlier = from_release if isinstance(from_release, Release) else Release.read(from_release)
             selected_for, selected = selection_of(earlier)
             target, candidates = target or selected_for, selected if candidates is None else candidates
-        table, name, among = self._table(X, y, target, candidates, ledger is not None, observed_bound)
-        method, chosen = self._chosen(table, name, among, ledger is not None)
-        return self._released(method, table, name, among, ledger, isinstance(X, Table), chosen)
+        table, name, columns = self._table(X, y, target, candidates, ledger is not None, observed_bound)
+        method, chosen = self._chosen(table, name, columns, ledger is not None)
+        return self._released(method, table, name, columns, ledger, isinstance(X, Table), chosen)
 
     def _forget(self) -> None:
         """Drop what an earlier fit learned, so that one that raises leaves no release of another."""
@@ -60,26 +60,26 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             delattr(self, name)
 
     def _chosen(
-        self, table: Table, name: str, among: Sequence[str] | None, charged: bool
+        self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
         """The method that is run, and how it was chosen where nobody named it: from public facts alone."""
-        del table, name, among, charged
-        return self._asked(), None
+        del table, name, columns, charged
+        return self._checked_method(), None
 
     def _released(
         self,
         method: Method,
         table: Table,
         name: str,
-        among: Sequence[str] | None,
+        columns: Sequence[str] | None,
         ledger: Ledger | str | Path | None,
         has_names: bool,
         chosen: dict[str, Any] | None = None,
     ) -> Release:
         with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
-            release = answer(method, table, name, among, ledger=book, rng=self._source(), chosen=chosen).release
+            release = answer(method, table, name, columns, ledger=book, rng=self._source(), chosen=chosen).release
         recorded = release.request["candidates"]  # the names, or how many they are
-        self._candidates = list(recorded if isinstance(recorded, list) else among or features_in(table, name))
+        self._candidates = list(recorded if isinstance(recorded, list) else columns or features_in(table, name))
         if has_names:
             self.feature_names_in_ = np.array(self._candidates, dtype=object)
         self.n_features_in_ = len(self._candidates)
@@ -87,7 +87,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self.release_ = release
         return release
 
-    def _asked(self, **fixed: Any) -> Method:
+    def _checked_method(self, **fixed: Any) -> Method:
         """The method, its parameters checked."""
         return method_of(self._method, **self._stated(), **fixed)
 
@@ -132,10 +132,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _predictor(self, X: Any, fit: FitRecord) -> Floats:
         """The linear predictor of rows, their cells clipped as in the fit."""
         columns = feature_columns(self, X, self._candidates)
-        found = np.zeros(len(next(iter(columns.values()))) if columns else 0)
+        predictor = np.zeros(len(next(iter(columns.values()))) if columns else 0)
         for term in fit.coefficients:
-            found = found + term.estimate * (1.0 if term.column is None else self._cells(columns, term))
-        return found
+            predictor = predictor + term.estimate * (1.0 if term.column is None else self._cells(columns, term))
+        return predictor
 
     def _cells(self, columns: dict[str, Any], term: Any) -> Floats:
         column = self._metadata.declared(term.column)
@@ -145,9 +145,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             dummy: Floats = (level_codes(values, column) == place).astype(np.float64)
             return dummy
         middle, half = half_width(column)
-        known = numbers(values)
-        found: Floats = np.clip(np.where(np.isnan(known), middle, known), middle - half, middle + half)
-        return found
+        finite = numbers(values)
+        clipped: Floats = np.clip(np.where(np.isnan(finite), middle, finite), middle - half, middle + half)
+        return clipped
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -110,7 +110,7 @@ class PublicSubset(WeightedPublic):
     >>> found = PublicSubset(public, epsilon=1.0).fit(X, 0.5 * X[:, 0])
     >>> found.coef_.round(1), found.public_only_coef_.round(1) + 0.0
     (array([0.5]), array([0.]))
-    >>> sorted({one.n_points for one in found.candidates_})
+    >>> sorted({candidate.n_points for candidate in found.candidates_})
     [0, 2, 4, 8]
     """
 

@@ -82,10 +82,10 @@ class _Regression(PrivateEstimator):
 
     def _fitted(self) -> FitRecord:
         check_is_fitted(self, "release_")
-        found = self.release_.fit
-        if found is None:
+        fit = self.release_.fit
+        if fit is None:
             raise ValueError("The release holds no coefficients.")
-        return found
+        return fit
 
 
 class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[misc]

@@ -135,16 +135,16 @@ class DPSIS(SubsetSelector):
 
     @override
     def _chosen(
-        self, table: Table, name: str, among: Sequence[str] | None, charged: bool
+        self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
         if self.score_func is not None and charged:
             raise PolicyError(
                 "A ledger must hold proved costs alone, but the sensitivity of a score of your own is not checked. "
                 "Leave out ledger, or leave out score_func."
             )
-        return super()._chosen(table, name, among, charged)
+        return super()._chosen(table, name, columns, charged)
 
-    def _asked(self, **fixed: Any) -> Method:
+    def _checked_method(self, **fixed: Any) -> Method:
         stated = {key: value for key, value in (self._stated() | fixed).items() if value is not None}
         if self.score_func is None and self.sensitivity is None:
             return method_of(self._method, **stated)
@@ -153,9 +153,9 @@ class DPSIS(SubsetSelector):
                 "score_func and sensitivity must be given together: the second is how far one unit can move a score. "
                 "Add it."
             )
-        given = sorted(stated.keys() & _NOT_OWN)
-        if given:
+        misplaced = sorted(stated.keys() & _NOT_OWN)
+        if misplaced:
             raise InvalidParameterError(
-                f"A score of your own must come without {given[0]}: it gets the target as it is. Leave that out."
+                f"A score of your own must come without {misplaced[0]}: it gets the target as it is. Leave that out."
             )
         return OwnScore.of(**stated)

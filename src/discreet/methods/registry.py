@@ -9,7 +9,7 @@ from discreet.methods.base.method import Method
 _HOMES = {
     "pcls": ("discreet.methods.subset_selection.pcls", "PenalizedLeastSquares"),
     "pcpl": ("discreet.methods.subset_selection.pcpl", "ProfileLikelihood"),
-    "moments": ("discreet.methods.moments.sufficient_statistics", "SufficientStatistics"),
+    "moments": ("discreet.methods.moments.moments_selection", "NoisyMoments"),
     "sis": ("discreet.methods.screening.sis", "IndependenceScreening"),
     "two-stage": ("discreet.methods.screening.two_stage", "TwoStageVotes"),
     "linear": ("discreet.methods.regression.linear", "LinearModel"),

@@ -87,20 +87,20 @@ class SelectThenFit(Method):
             When the parts cost more than the whole, or a step's parameters do not fit.
         """
         self._check_keys()
-        asked = _Asked(self, metadata, target, _parts(self.epsilon, self._stated()))
+        steps = _Steps(self, metadata, target, _parts(self.epsilon, self._stated()))
         if self.screen is None:
-            return asked.selected(candidates, ())
-        screen = asked.screening(candidates)
-        asked.check_columns(screen.candidates)
+            return steps.selected(candidates, ())
+        screen = steps.screening(candidates)
+        steps.check_columns(screen.candidates)
         # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise,
         # and none of them is refused once the rows are open: each was checked above.
         most = screen.candidates[: int(screen.parameters["n_features_to_select"])]
-        words = {"epsilon": self.epsilon, "delta": self.delta, "screen": _told(self.screen, screen)}
+        words = {"epsilon": self.epsilon, "delta": self.delta, "screen": _step_parameters(self.screen, screen)}
 
         def then(columns: Sequence[str]) -> Preparation:
             if self.select is None:
-                return asked.fitted(columns, columns, screen)
-            return asked.selected(columns, (_event(screen),))
+                return steps.fitted(columns, columns, screen)
+            return steps.selected(columns, (_event(screen),))
 
         return PreparedSteps(screen, "screening", then, most, exact_delta(self.delta), words, self.family)
 
@@ -138,20 +138,20 @@ class SelectThenFit(Method):
             ("fit", self.fit, {"name", "delta", "fit_intercept", *(NAMING if self.screen is not None else ())}),
         )
         for step, keys, forbidden in steps:
-            found = sorted(forbidden & set(keys))
-            if found and found[0] in NAMING:
+            misplaced = sorted(forbidden & set(keys))
+            if misplaced and misplaced[0] in NAMING:
                 raise InvalidParameterError(
-                    f"A plan's {step} step cannot have {found[0]} after a screening: nobody knows which columns will "
-                    "be left. Leave it out."
+                    f"A plan's {step} step cannot have {misplaced[0]} after a screening: nobody knows which columns "
+                    "will be left. Leave it out."
                 )
-            if found:
+            if misplaced:
                 raise InvalidParameterError(
-                    f"A plan's {step} step cannot have {found[0]}: leave it out. Delta belongs to the plan, "
+                    f"A plan's {step} step cannot have {misplaced[0]}: leave it out. Delta belongs to the plan, "
                     "confidence to fit, and a model here always has an intercept."
                 )
 
 
-class _Asked:
+class _Steps:
     """The steps of a plan, as far as they are asked for; `parts` are their epsilons."""
 
     def __init__(self, plan: SelectThenFit, metadata: Metadata, target: str, parts: list[Fraction]) -> None:
@@ -170,10 +170,10 @@ class _Asked:
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Refuse a column that a later step could not take: which of them a screening leaves, nobody knows yet."""
-        some = columns[:1] if are_alike(self.metadata, columns) else columns
+        checked = columns[:1] if are_alike(self.metadata, columns) else columns
         for step in self._later():
             if isinstance(step, Fitter):
-                step.check_columns(self.metadata, self.target, some)
+                step.check_columns(self.metadata, self.target, checked)
 
     def _later(self) -> list[Method]:
         """The steps after a screening; where the fit comes from a selection's moments, they are one."""
@@ -216,7 +216,11 @@ class _Asked:
                 "Raise it, or give the selection a smaller one."
             )
         then = self._fit_within(fitter, prepared.candidates, (*before, _event(prepared)))
-        words = {"epsilon": plan.epsilon, "delta": plan.delta, "select": _told({"method": plan.how}, prepared)}
+        words = {
+            "epsilon": plan.epsilon,
+            "delta": plan.delta,
+            "select": _step_parameters({"method": plan.how}, prepared),
+        }
         return PreparedSteps(prepared, "selection", then, prepared.candidates, self.delta, words, plan.family)
 
     def fitted(self, columns: Sequence[str], most: Sequence[str], screen: Preparation) -> Preparation:
@@ -224,10 +228,10 @@ class _Asked:
         return self._fit_within(self._fitter(), most, (_event(screen),))(columns)
 
     def _fitter(self) -> Fitter:
-        found = method_of(self.plan.family, epsilon=float(self.last), delta=self.plan.delta, **self.fitting)
-        if not isinstance(found, Fitter):
+        fitter = method_of(self.plan.family, epsilon=float(self.last), delta=self.plan.delta, **self.fitting)
+        if not isinstance(fitter, Fitter):
             raise InvalidParameterError("A plan must give a guarantee.")
-        return found
+        return fitter
 
     def _fit_within(self, fitter: Fitter, most: Sequence[str], before: tuple[Event, ...]) -> Then:
         size = fitter.size(self.metadata, self.target, most)
@@ -257,16 +261,16 @@ def _parts(epsilon: float, steps: list[dict[str, Any]]) -> list[Fraction]:
     """Epsilon of each step; those that do not say share alike what the others leave."""
     total = exact_epsilon(epsilon)
     stated = [step.get("epsilon") for step in steps]
-    asked = [None if value is None else exact_epsilon(value) for value in stated]
-    left = total - sum((value for value in asked if value is not None), Fraction(0))
-    open_ = sum(value is None for value in asked)
+    epsilons = [None if value is None else exact_epsilon(value) for value in stated]
+    left = total - sum((value for value in epsilons if value is not None), Fraction(0))
+    open_ = sum(value is None for value in epsilons)
     if left < 0 or (open_ and left <= 0):
-        shown = " + ".join("the rest" if value is None else f"{float(value):g}" for value in asked)
+        shown = " + ".join("the rest" if value is None else f"{float(value):g}" for value in epsilons)
         raise InvalidParameterError(
             f"The parts of a plan must cost at most the whole, but {shown} does not fit in epsilon="
             f"{epsilon:g}. Lower a part, or raise epsilon."
         )
-    return [value if value is not None else left / open_ for value in asked]
+    return [value if value is not None else left / open_ for value in epsilons]
 
 
 def _event(prepared: Preparation) -> Event:
@@ -275,7 +279,7 @@ def _event(prepared: Preparation) -> Event:
     return prepared.event
 
 
-def _told(step: dict[str, Any], prepared: Preparation) -> dict[str, Any]:
+def _step_parameters(step: dict[str, Any], prepared: Preparation) -> dict[str, Any]:
     return {"method": step.get("method", "sis"), **prepared.parameters}
 
 
@@ -314,9 +318,13 @@ class PreparedSteps(Preparation):
         self.columns, self.target, self.candidates = first.columns, first.target, first.candidates
         self.widest = then(most)
         self.event = ComposedEvent((_event(first), _event(self.widest)))
-        given = self.widest.parameters
-        self._selects = "select" in given
-        inner = {name: given[name] for name in ("select", "fit")} if self._selects else {"family": family, **given}
+        parameters = self.widest.parameters
+        self._selects = "select" in parameters
+        inner = (
+            {name: parameters[name] for name in ("select", "fit")}
+            if self._selects
+            else {"family": family, **parameters}
+        )
         self.parameters = {**words, **(inner if self._selects else {"fit": inner})}
         self.noise = self.widest.noise if self._selects else first.noise
         self.steps = (*self._first_steps(first.steps), *self.widest.steps)

@@ -11,9 +11,9 @@ from discreet.kernels.sufficient_statistics.selection import Penalty, best_model
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.moments.noisy_moments import PreparedMoments
-from discreet.methods.moments.sufficient_statistics import SufficientStatistics
-from discreet.methods.subset_selection.tuning import buy
+from discreet.methods.subset_selection.tuning import estimate_privately
 from discreet.typing import Floats
 
 MOST_UNITS = 10
@@ -24,7 +24,7 @@ MOST_WORK = 1e6
 
 
 class RememberedMoments(PreparedMoments):
-    """A request of `SufficientStatistics` that tells the selected columns and nothing else.
+    """A request of `NoisyMoments` that tells the selected columns and nothing else.
 
     Notes
     -----
@@ -34,12 +34,12 @@ class RememberedMoments(PreparedMoments):
 
     @override
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        tuned = buy(self.tuning, table, rng)
+        tuned = estimate_privately(self.tuning, table, rng)
         sums = replace(self.sums, design=tuned.setting.design)
-        record = sums.draw(tuned.moments, self.purchases, self.budget, rng)
+        record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
         method = self.method
         answers = _Selection(record, MOST_WORK)
-        if not isinstance(method, SufficientStatistics):  # never: see `cached_moments`
+        if not isinstance(method, NoisyMoments):  # never: see `cached_moments`
             return Outcome(noise=self.noise, **method.outcome(record, self.sums.design.candidates))
         selected = answers.selected(method.model_penalty) if len(answers.candidates) <= MOST_UNITS else None
         if selected is None:
@@ -53,33 +53,33 @@ class _Selection(MomentAnswers):
     def searched(self, penalty: Penalty) -> tuple[str, ...]:
         """Columns of the best model that a search comes to, without what is said of the other sizes."""
         units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
-        prices = unit_penalties(penalty, units, self._clean.n_rows)
-        best = best_models(self._weighted, units, self._owned((None,)), prices, None, self.most_work)
+        penalties = unit_penalties(penalty, units, self._clean.n_rows)
+        best = best_models(self._weighted, units, self._owned((None,)), penalties, None, self.most_work)
         return tuple(name for j, name in enumerate(self.candidates) if best.mask >> j & 1)
 
     def selected(self, penalty: Penalty) -> tuple[str, ...] | None:
         """Columns of the best model; None where the moments are too close to singular for plain elimination."""
         units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
         always = self._owned((None,))
-        prices = unit_penalties(penalty, units, self._clean.n_rows)
+        penalties = unit_penalties(penalty, units, self._clean.n_rows)
         bits = (np.arange(2 ** len(units))[:, None] >> np.arange(len(units))) & 1
-        kept = (bits @ units.astype(np.int64) > 0) | always
-        sums = _residuals(self._weighted.gram, self._weighted.xty, self._weighted.yty, kept)
+        models = (bits @ units.astype(np.int64) > 0) | always
+        sums = _residuals(self._weighted.gram, self._weighted.xty, self._weighted.yty, models)
         if sums is None:
             return None
-        best = int((np.maximum(sums, 0.0) / self._weighted.residual_variance + bits @ prices).argmin())
+        best = int((np.maximum(sums, 0.0) / self._weighted.residual_variance + bits @ penalties).argmin())
         return tuple(name for name, inside in zip(self.candidates, bits[best], strict=True) if inside)
 
 
-def _residuals(gram: Floats, xty: Floats, yty: float, kept: npt.NDArray[np.bool_]) -> Floats | None:
+def _residuals(gram: Floats, xty: Floats, yty: float, models: npt.NDArray[np.bool_]) -> Floats | None:
     """Residual sums of squares of models; None where one of them cannot be had exactly."""
     size = np.sqrt(np.maximum(gram.diagonal(), 1e-300))
     scaled = gram / size[:, None] / size[None, :]
     if float(np.linalg.eigvalsh(scaled)[0]) < 1e-9:
         return None
     side = xty / size
-    grams = np.where(kept[:, :, None] & kept[:, None, :], scaled, np.eye(len(xty)))
-    sides = np.where(kept, side, 0.0)
+    grams = np.where(models[:, :, None] & models[:, None, :], scaled, np.eye(len(xty)))
+    sides = np.where(models, side, 0.0)
     coef = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
     return np.asarray(yty - (sides * coef).sum(axis=1), dtype=np.float64)
 
@@ -90,7 +90,7 @@ def cached_moments(prepared: PreparedMoments) -> PreparedMoments:
     Itself for all but plain selections.
     """
     method = prepared.method
-    if type(prepared) is not PreparedMoments or not isinstance(method, SufficientStatistics):
+    if type(prepared) is not PreparedMoments or not isinstance(method, NoisyMoments):
         return prepared
     plain = not (method.forced or method.groups or method.fit) and method.max_size is None
     if not plain:

@@ -11,7 +11,7 @@ from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.moments.noisy_moments import PreparedMoments
 from discreet.methods.subset_selection.pcls import PreparedLeastSquares
 from discreet.methods.subset_selection.setting import Setting
-from discreet.methods.subset_selection.tuning import Tuned, buy
+from discreet.methods.subset_selection.tuning import Tuned, estimate_privately
 from discreet.simulation.cached_moments import cached_moments
 from discreet.simulation.simulated_table import SimulatedTable, design_key
 from discreet.typing import Floats, Masks
@@ -36,7 +36,7 @@ class RememberedLeastSquares(PreparedLeastSquares):
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         if not isinstance(table, SimulatedTable):
             return super().run(table, rng, progress)
-        tuned = buy(self.tuning, table, rng)
+        tuned = estimate_privately(self.tuning, table, rng)
         calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
         masks = table.remembered(("masks", self.candidates), self.space.masks)
         counted = table.remembered(("counted", self.candidates), lambda: tuned.setting.counted(masks))
@@ -49,7 +49,7 @@ class RememberedLeastSquares(PreparedLeastSquares):
         setting: Setting = tuned.setting
         masks = table.remembered(("masks", self.candidates), self.space.masks)
 
-        def found() -> Floats:
+        def computed() -> Floats:
             sums = _inside(setting.problem(tuned.moments, tolerance), masks)
             left = np.isnan(sums)
             if left.any():
@@ -57,7 +57,7 @@ class RememberedLeastSquares(PreparedLeastSquares):
             return sums
 
         key = ("scores", *design_key(setting.design), setting.ratio, setting.intercept)
-        sums: Floats = table.remembered(key, found)
+        sums: Floats = table.remembered(key, computed)
         return sums
 
 
@@ -68,9 +68,9 @@ def _inside(problem: SubsetProblem, masks: Masks) -> Floats:
     if len(masks) * p * p > MOST_CELLS:
         return none
     bits = (masks[:, None] >> np.arange(len(units), dtype=np.uint64)) & np.uint64(1)
-    kept = (bits.astype(np.int64) @ units.astype(np.int64) > 0) | always
-    grams = np.where(kept[:, :, None] & kept[:, None, :], gram, np.eye(p) * max(float(np.trace(gram)) / p, 1.0))
-    sides = np.where(kept, xty, 0.0)
+    columns = (bits.astype(np.int64) @ units.astype(np.int64) > 0) | always
+    grams = np.where(columns[:, :, None] & columns[:, None, :], gram, np.eye(p) * max(float(np.trace(gram)) / p, 1.0))
+    sides = np.where(columns, xty, 0.0)
     try:
         coef = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:  # such as a constant beside all levels of a category

@@ -75,23 +75,23 @@ def best_selection(
     names = Design.plan(metadata, target, candidates).candidates
     stated = Supposition.of(supposed)
     numbers = [k for k in TRUE_COLUMNS if k <= len(names)] if stated.leaves_columns_open else [None]
-    scenarios = [one for k in numbers for one in stated.scenarios(metadata, target, names, n_rows, k)]
+    scenarios = [scenario for k in numbers for scenario in stated.scenarios(metadata, target, names, n_rows, k)]
     if stated.is_empty:
         hard = [k for k in HARD_COLUMNS if k <= len(names)]
-        scenarios += [one for k in hard for one in HARD.scenarios(metadata, target, names, n_rows, k)]
+        scenarios += [scenario for k in hard for scenario in HARD.scenarios(metadata, target, names, n_rows, k)]
     left = rivals(metadata, target, names, delta, scenarios[0].n_rows)
     n_rivals, means = len(left), dict[str, tuple[float, ...]]()
     for n_all, n_draws, n_kept in ROUNDS:
         n_tables = math.ceil(n_all / len(scenarios))
         means = _means(scenarios, left, epsilon, n_tables, n_draws, progress)
-        left = sorted((one for one in left if one.name in means), key=lambda one: means[one.name])[-n_kept:]
+        left = sorted((rival for rival in left if rival.name in means), key=lambda rival: means[rival.name])[-n_kept:]
     overlap, right, explained = means[left[-1].name]
     return Choice(left[-1], right, overlap, explained, n_rivals, stated.record(scenarios))
 
 
 def _means(
     scenarios: Sequence[Scenario],
-    among: Sequence[Rival],
+    compared: Sequence[Rival],
     epsilon: float,
     n_tables: int,
     n_draws: int,
@@ -100,6 +100,6 @@ def _means(
     """Overlap, right and explained of each selection that is possible, over the scenarios."""
     ratings: dict[str, list[tuple[float, float, float]]] = {}
     for scenario in scenarios:
-        for one in expected(scenario, among, [epsilon], n_tables=n_tables, n_draws=n_draws, progress=progress):
-            ratings.setdefault(one.rival, []).append((one.overlap, one.right, one.explained))
-    return {name: tuple(float(value) for value in np.mean(found, axis=0)) for name, found in ratings.items()}
+        for result in expected(scenario, compared, [epsilon], n_tables=n_tables, n_draws=n_draws, progress=progress):
+            ratings.setdefault(result.rival, []).append((result.overlap, result.right, result.explained))
+    return {name: tuple(float(value) for value in np.mean(rated, axis=0)) for name, rated in ratings.items()}

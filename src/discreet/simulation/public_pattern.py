@@ -92,8 +92,8 @@ class PublicPattern:
         """
         ends = np.cumsum(self.records)
         places = np.searchsorted(ends, uniforms * ends[-1], side="right")
-        found: Floats = self.scores[np.minimum(places, len(ends) - 1)]
-        return found
+        drawn: Floats = self.scores[np.minimum(places, len(ends) - 1)]
+        return drawn
 
     def mean(self, values: Floats) -> float:
         """Return the mean over the records.
@@ -184,8 +184,8 @@ def level_places(scores: Floats, n_levels: int) -> npt.NDArray[np.int64]:
 
     From 0.
     """
-    found: npt.NDArray[np.int64] = np.rint(scores * (n_levels - 1)).astype(np.int64)
-    return found
+    places: npt.NDArray[np.int64] = np.rint(scores * (n_levels - 1)).astype(np.int64)
+    return places
 
 
 def signal(scores: Floats, names: Sequence[str], effects: Mapping[str, float], levels: Any) -> Floats:
@@ -216,7 +216,7 @@ def _regressors(
     pattern: PublicPattern, metadata: Metadata, candidates: Sequence[str]
 ) -> tuple[Floats, tuple[str, ...]]:
     """Columns of the regression and whose they are: a number has one, a category one a level but the first."""
-    found, owned = list[Floats](), list[str]()
+    regressors, owned = list[Floats](), list[str]()
     for j, name in enumerate(candidates):
         column = metadata.declared(name)
         if isinstance(column, NumericColumn):
@@ -225,9 +225,9 @@ def _regressors(
             n_levels = len(column.levels or ())
             places = level_places(pattern.scores[:, j], n_levels)
             own = [(places == level).astype(np.float64) for level in range(1, n_levels)]
-        found += own
+        regressors += own
         owned += [name] * len(own)
-    return np.column_stack(found), tuple(owned)
+    return np.column_stack(regressors), tuple(owned)
 
 
 def _best_by_bic(gram: Floats, xty: Floats, yty: float, units: npt.NDArray[np.bool_], n: int) -> list[int]:

@@ -135,15 +135,15 @@ class Scenario:
             n_true = max(1, min(N_TRUE, len(names) // 2))
         if effects is None and not 1 <= n_true <= len(names):
             raise InvalidParameterError(f"n_true must be 1 .. {len(names)}, the candidates, but n_true={n_true}.")
-        known = dict(effects) if effects is not None else dict.fromkeys(names[:n_true], 1.0)
-        explained = cls(metadata, target, names, known, 1.0, rows, correlation).explained_variance
+        column_effects = dict(effects) if effects is not None else dict.fromkeys(names[:n_true], 1.0)
+        explained = cls(metadata, target, names, column_effects, 1.0, rows, correlation).explained_variance
         if effects is None:
-            wanted = r_squared * (SPREAD * half) ** 2
-            known = dict.fromkeys(known, math.sqrt(wanted / max(explained, 1e-300)))
-            explained = wanted
+            variance = r_squared * (SPREAD * half) ** 2
+            column_effects = dict.fromkeys(column_effects, math.sqrt(variance / max(explained, 1e-300)))
+            explained = variance
         sd = left_sd(explained, r_squared, SPREAD * half) if noise_sd is None else noise_sd
         check_noise(sd, half)
-        return cls(metadata, target, names, known, sd, rows, correlation)
+        return cls(metadata, target, names, column_effects, sd, rows, correlation)
 
     @classmethod
     def like(
@@ -206,19 +206,19 @@ class Scenario:
         check_effects(effects, names, half)
         pattern = PublicPattern.of(metadata, target, names, public_table)
         if effects is None:
-            known, levels, intercept, sd = public_effects(pattern, metadata, names)
+            column_effects, levels, intercept, sd = public_effects(pattern, metadata, names)
         else:
-            known, levels = dict(effects), {}
-            rest = pattern.target - signal(pattern.scores, names, known, levels)
+            column_effects, levels = dict(effects), {}
+            rest = pattern.target - signal(pattern.scores, names, column_effects, levels)
             intercept, sd = pattern.mean(rest), math.sqrt(pattern.variance(rest))
-        found = cls(metadata, target, names, known, sd, rows, 0.0, 1.0, pattern, levels, intercept)
+        scenario = cls(metadata, target, names, column_effects, sd, rows, 0.0, 1.0, pattern, levels, intercept)
         if r_squared is not None:
-            sd = left_sd(found.explained_variance, r_squared, sd)
+            sd = left_sd(scenario.explained_variance, r_squared, sd)
         sd = sd if noise_sd is None else noise_sd
         if not sd > 0.0:
             raise InvalidParameterError("The effects must leave something unexplained, but they leave nothing.")
         check_noise(sd, half)
-        return replace(found, noise_sd=sd)
+        return replace(scenario, noise_sd=sd)
 
     def multiplied(self, times: float) -> "Scenario":
         """Return the scenario with larger or smaller effects; the noise and the target's mean stay.
@@ -337,8 +337,8 @@ class Scenario:
             return 0.0
         design = self._design
         units = dict(zip(design.candidates, design.units(), strict=True))
-        kept = np.flatnonzero(np.any([units[name] for name in names], axis=0))
-        places = np.concatenate([[0], kept[kept > 0]])
+        columns = np.flatnonzero(np.any([units[name] for name in names], axis=0))
+        places = np.concatenate([[0], columns[columns > 0]])
         moments = table.moments(design).astype(np.float64)
         gram, xty, yty = moments[np.ix_(places, places)], moments[places, -1], moments[-1, -1]
         residual = yty - xty @ np.linalg.lstsq(gram, xty, rcond=1e-10)[0]

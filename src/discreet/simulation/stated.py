@@ -57,7 +57,7 @@ def distinct(name: str, value: Any) -> tuple[float, ...]:
     listed = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(listed, list | tuple):
         listed = [listed]
-    return tuple(dict.fromkeys(number(name, one) for one in listed))
+    return tuple(dict.fromkeys(number(name, entry) for entry in listed))
 
 
 def whole(name: str, value: Any) -> int:
@@ -77,9 +77,9 @@ def sizes(value: Any) -> dict[str, float]:
     A copy.
     """
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        found = "a name that is no text" if isinstance(value, Mapping) else _kind(value)
+        description = "a name that is no text" if isinstance(value, Mapping) else _kind(value)
         raise InvalidParameterError(
-            f'effects must be numbers by column, but found {found}. Give a dict, such as {{"age": 2.5}}.'
+            f'effects must be numbers by column, but found {description}. Give a dict, such as {{"age": 2.5}}.'
         )
     return {str(name): number(f"effects[{str(name)[:60]!r}]", size) for name, size in value.items()}
 
@@ -98,8 +98,8 @@ def names_and_rows(
     names = Design.plan(metadata, target, candidates).candidates
     rows = metadata.n_rows if n_rows is None else n_rows
     if rows is None or rows < 1:
-        found = "it is private and none is given" if rows is None else f"n_rows={rows}"
-        raise InvalidParameterError(f"A scenario needs a number of rows, but {found}. Give n_rows, at least 1.")
+        description = "it is private and none is given" if rows is None else f"n_rows={rows}"
+        raise InvalidParameterError(f"A scenario needs a number of rows, but {description}. Give n_rows, at least 1.")
     if rows * (len(names) + 1) > MOST_CELLS:
         raise InvalidParameterError(
             f"A simulated table must have at most {MOST_CELLS:,} cells, but {rows:,} rows of {len(names) + 1} "

@@ -80,22 +80,22 @@ class Supposition:
         """
         if isinstance(stated, cls):
             return stated
-        given = {name: value for name, value in named(stated).items() if value is not None}
-        unknown = [name for name in given if name not in cls.__dataclass_fields__]
+        fields = {name: value for name, value in named(stated).items() if value is not None}
+        unknown = [name for name in fields if name not in cls.__dataclass_fields__]
         if unknown:
             raise InvalidParameterError(
                 f"What is supposed must be some of {', '.join(cls.__dataclass_fields__)}, but found {unknown[0]!r:.60}."
             )
         for name in ("r_squared", "correlation", "times"):
-            if name in given:
-                given[name] = distinct(name, given[name])
-        if "effects" in given:
-            given["effects"] = sizes(given["effects"])
-        if "n_true" in given:
-            given["n_true"] = whole("n_true", given["n_true"])
-        if "noise_sd" in given:
-            given["noise_sd"] = number("noise_sd", given["noise_sd"])
-        return cls(**given)
+            if name in fields:
+                fields[name] = distinct(name, fields[name])
+        if "effects" in fields:
+            fields["effects"] = sizes(fields["effects"])
+        if "n_true" in fields:
+            fields["n_true"] = whole("n_true", fields["n_true"])
+        if "noise_sd" in fields:
+            fields["noise_sd"] = number("noise_sd", fields["noise_sd"])
+        return cls(**fields)
 
     @property
     def is_empty(self) -> bool:
@@ -126,18 +126,18 @@ class Supposition:
         At least one.
         """
         stated: dict[str, Any] = {"effects": self.effects, "noise_sd": self.noise_sd, "n_rows": n_rows}
-        found = list[Scenario]()
+        scenarios = list[Scenario]()
         public = self._public(metadata)
         for correlation, r_squared in product(self.correlation or (0.0,), self.r_squared or (None,)):
             if public is not None:
-                one = Scenario.like(metadata, target, public, candidates, r_squared=r_squared, **stated)
+                scenario = Scenario.like(metadata, target, public, candidates, r_squared=r_squared, **stated)
             else:
                 share = R_SQUARED if r_squared is None else r_squared
-                many = n_true if self.leaves_columns_open else self.n_true
-                own: dict[str, Any] = {"n_true": many, "r_squared": share, "correlation": correlation}
-                one = Scenario.of(metadata, target, candidates, **stated, **own)
-            found += [one.multiplied(times) for times in self.times or (1.0,)]
-        return found
+                n_effects = n_true if self.leaves_columns_open else self.n_true
+                own: dict[str, Any] = {"n_true": n_effects, "r_squared": share, "correlation": correlation}
+                scenario = Scenario.of(metadata, target, candidates, **stated, **own)
+            scenarios += [scenario.multiplied(times) for times in self.times or (1.0,)]
+        return scenarios
 
     def _public(self, metadata: Metadata) -> PublicRecords | None:
         """The public table, opened once: the file that the metadata declare public, and no other."""
@@ -157,14 +157,14 @@ class Supposition:
 
         Empty where nothing was stated.
         """
-        found: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         for name in ("effects", "n_true", "noise_sd", "r_squared", "correlation", "times"):
             value = getattr(self, name)
             if value is not None and value != ():
-                found[name] = dict(value) if isinstance(value, Mapping) else value
+                facts[name] = dict(value) if isinstance(value, Mapping) else value
         if scenarios and scenarios[0].pattern is not None:
-            found["like"] = pattern_record(scenarios[0])
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+            facts["like"] = pattern_record(scenarios[0])
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
 
 def pattern_record(scenario: Scenario) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ class Condition:
         "penalty", "R", "rows" or "epsilon of the sum of squares".
     relation : {">=", "<="}
         Between what is found and what is needed.
-    needed, found : float
+    needed, actual : float
         Of that quantity; what is needed may be infinite: no number would do.
     purpose : str
         What it ensures, in words.
@@ -35,13 +35,13 @@ class Condition:
     quantity: str
     relation: str
     needed: float
-    found: float
+    actual: float
     purpose: str
 
     @property
     def holds(self) -> bool:
         """Whether it is met."""
-        return self.found >= self.needed if self.relation == ">=" else self.found <= self.needed
+        return self.actual >= self.needed if self.relation == ">=" else self.actual <= self.needed
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it.
@@ -49,7 +49,7 @@ class Condition:
         Its fields, what is needed None where no number would do, and whether it holds.
         """
         needed = self.needed if math.isfinite(self.needed) else None
-        own = {"quantity": self.quantity, "relation": self.relation, "needed": needed, "found": self.found}
+        own = {"quantity": self.quantity, "relation": self.relation, "needed": needed, "found": self.actual}
         return {**own, "purpose": self.purpose, "holds": self.holds}
 
 
@@ -92,14 +92,14 @@ def conditions(scenario: Scenario, rivals: Sequence[Rival], epsilon: float) -> l
     must also outweigh the noise, phi >= 4 alpha (r + R)^2 log(n) / epsilon, or the bound of theorem 1 is no bound. By
     the same step theorem 2 asks for phi >= 64 alpha (r + R)^2 log(n) / (epsilon sigma^2).
     """
-    found = []
+    theorems = []
     for method in ("pcls", "pcpl"):
-        for rival in (one for one in rivals if one.method == method):
-            told = _theorem(scenario, rival, epsilon)
-            if told is not None:
-                found.append(told)
+        for rival in (candidate for candidate in rivals if candidate.method == method):
+            theorem = _theorem(scenario, rival, epsilon)
+            if theorem is not None:
+                theorems.append(theorem)
                 break
-    return found
+    return theorems
 
 
 def _theorem(scenario: Scenario, rival: Rival, epsilon: float) -> dict[str, Any] | None:
@@ -126,8 +126,8 @@ def _theorem(scenario: Scenario, rival: Rival, epsilon: float) -> dict[str, Any]
         "rival": rival.name,
         "epsilon": epsilon,
         "model_penalty": float(penalty),
-        "holds": all(one.holds for one in all_of),
-        "conditions": [one.record() for one in all_of],
+        "holds": all(condition.holds for condition in all_of),
+        "conditions": [condition.record() for condition in all_of],
     }
 
 
@@ -176,11 +176,11 @@ def _of_likelihood(facts: _Facts, penalty: float, prepared: PreparedProfileLikel
     ]
 
 
-def _penalty(found: float, sampling: float, noise: float, most: float) -> list[Condition]:
+def _penalty(penalty: float, sampling: float, noise: float, most: float) -> list[Condition]:
     return [
-        Condition("penalty", ">=", sampling, found, "sampling error lets in no column without effect"),
-        Condition("penalty", ">=", noise, found, "the noise for privacy lets in none either"),
-        Condition("penalty", "<=", most, found, "no column with an effect is left out"),
+        Condition("penalty", ">=", sampling, penalty, "sampling error lets in no column without effect"),
+        Condition("penalty", ">=", noise, penalty, "the noise for privacy lets in none either"),
+        Condition("penalty", "<=", most, penalty, "no column with an effect is left out"),
     ]
 
 

@@ -86,10 +86,10 @@ def features_in(table: Table, target: str) -> Sequence[str]:
 
     The features and the other numeric columns; categories are left out. Not copied where there are none.
     """
-    found, metadata = table.feature_names(target), table.metadata
+    features, metadata = table.feature_names(target), table.metadata
     if all(metadata.is_number(name) for name in metadata.columns if name != target):
-        return found
-    return [name for name in found if metadata.is_number(name)]
+        return features
+    return [name for name in features if metadata.is_number(name)]
 
 
 def columns_read(design: ScoreDesign) -> Sequence[str]:
@@ -147,20 +147,20 @@ def public_candidates(metadata: Metadata, target: str, names: Sequence[str]) -> 
 
     The candidates, the target, and the unit's column where there is one.
     """
-    found = [_public(metadata, name, name, "candidate") for name in names] if len(names) <= MOST_LISTED else []
-    if not found:
-        found = list(_families(metadata, names))
-    found.append(_public(metadata, target, target, "target"))
+    entries = [_public(metadata, name, name, "candidate") for name in names] if len(names) <= MOST_LISTED else []
+    if not entries:
+        entries = list(_families(metadata, names))
+    entries.append(_public(metadata, target, target, "target"))
     if metadata.unit_id is not None:
         source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
-        found.append(PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source))
-    return tuple(found)
+        entries.append(PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source))
+    return tuple(entries)
 
 
 def _families(metadata: Metadata, names: Sequence[str]) -> Iterator[PublicColumn]:
     """One entry for all listed columns with the same bounds and source, and one for the features."""
     alike: dict[PublicColumn, int] = {}
-    own = _among(names, metadata.columns)
+    own = _own_candidates(names, metadata.columns)
     for name in metadata.columns:
         if name in own:
             entry = _public(metadata, name, "", "candidate")
@@ -171,19 +171,19 @@ def _families(metadata: Metadata, names: Sequence[str]) -> Iterator[PublicColumn
         yield _public_of(metadata.features, f"{len(names) - len(own):,} features", "candidate")
 
 
-def _among(names: Sequence[str], some: Collection[str]) -> set[str]:
+def _own_candidates(names: Sequence[str], columns: Collection[str]) -> set[str]:
     """Those of some names that are candidates; many candidates are looked through once."""
-    if len(some) < 10:
-        return {name for name in some if name in names}
-    return set(some).intersection(names)
+    if len(columns) < 10:
+        return {name for name in columns if name in names}
+    return set(columns).intersection(names)
 
 
 def _public(metadata: Metadata, name: str, shown: str, role: Any) -> PublicColumn:
     column = metadata.column(name)
     if column is None:
         return PublicColumn(name=shown, role=role, type="undeclared", source="not stated")
-    found = _public_of(column, shown, role)
-    return found.model_copy(update={"source": SOURCE}) if metadata.buys_bounds(name) else found
+    entry = _public_of(column, shown, role)
+    return entry.model_copy(update={"source": SOURCE}) if metadata.buys_bounds(name) else entry
 
 
 def _public_of(column: NumericColumn | CategoryColumn, shown: str, role: Any) -> PublicColumn:

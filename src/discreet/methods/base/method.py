@@ -115,14 +115,15 @@ class Method(BaseModel, ABC):
             name = str(first["loc"][0]) if first["loc"] else "parameters"
             message = first["msg"].removeprefix("Value error, ")
             if first["type"] == "extra_forbidden":
-                known = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
+                parameter_names = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
                 raise InvalidParameterError(
-                    f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are {known}."
+                    f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are "
+                    f"{parameter_names}."
                 ) from None
             if message.startswith(f"{name} must"):
                 raise InvalidParameterError(message) from None
-            found = repr(first.get("input"))[:60]
-            raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={found}.") from None
+            value = repr(first.get("input"))[:60]
+            raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={value}.") from None
 
 
 class Fitter(Method):

@@ -69,7 +69,7 @@ class NoiseBudget:
 
 
 @dataclass(frozen=True)
-class Purchase:
+class PrivateEstimate:
     """One vector of integer sums, and the noise it is released with.
 
     Parameters

@@ -35,13 +35,13 @@ def sides_of(metadata: Metadata, columns: Sequence[str]) -> tuple[Side, ...]:
     tuple of (str, str)
         Column and side; a side that is declared is not bought.
     """
-    found: list[Side] = []
+    sides: list[Side] = []
     for name in columns:
         column = metadata.column(name)
         if metadata.buys_bounds(name) and isinstance(column, NumericColumn):
-            found += [(name, "lower")] if column.lower is None else []
-            found += [(name, "upper")] if column.upper is None else []
-    return tuple(found)
+            sides += [(name, "lower")] if column.lower is None else []
+            sides += [(name, "upper")] if column.upper is None else []
+    return tuple(sides)
 
 
 def widest(metadata: Metadata) -> Metadata:
@@ -62,7 +62,7 @@ def widest(metadata: Metadata) -> Metadata:
     return metadata.with_bounds({name: _beside(metadata, name, *pair) for name, pair in ends.items()}, SOURCE)
 
 
-def buy_bounds(
+def estimate_bounds(
     table: Table,
     metadata: Metadata,
     sides: Sequence[Side],
@@ -104,19 +104,19 @@ def buy_bounds(
     grid = bound_grid()
     rows = BoundMap(metadata, tuple(dict.fromkeys(name for name, _ in sides)))
     counts = table.map_reduce(rows, rows.count, rows.nothing)
-    found: dict[str, float] = {}
+    estimates: dict[str, float] = {}
     pairs: dict[str, dict[str, float]] = {}
     for name, side in sides:
         place = 2 * rows.columns.index(name) + (side == "upper")
         quantile = tail if side == "lower" else 1 - tail
         law = (metadata.neighboring, metadata.rows_per_unit, epsilon, rng, noise)
         point = float(grid[noisy_quantile(counts[place], quantile, *law)])
-        found[f"{side} bound of {name}"] = point
+        estimates[f"{side} bound of {name}"] = point
         pairs.setdefault(name, {})[side] = point
     bounds = {
         name: _beside(metadata, name, pair.get("lower", 0.0), pair.get("upper", 0.0)) for name, pair in pairs.items()
     }
-    return metadata.with_bounds(bounds, SOURCE), found
+    return metadata.with_bounds(bounds, SOURCE), estimates
 
 
 def _beside(metadata: Metadata, name: str, lower: float, upper: float) -> tuple[float, float]:

@@ -43,12 +43,12 @@ LEAST_RATIO, MOST_RATIO = 1e-60, 1e60
 """Of one unit to another: powers of them, times the most rows, are finite and normal floats."""
 
 
-def check_ratio(what: str, size: float, other_what: str, other: float) -> None:
+def check_ratio(name: str, size: float, reference_name: str, reference: float) -> None:
     """Refuse two sizes that no float can hold side by side."""
-    if not LEAST_RATIO <= size / other <= MOST_RATIO:
+    if not LEAST_RATIO <= size / reference <= MOST_RATIO:
         raise InvalidParameterError(
-            f"{what} must be within a factor of {MOST_RATIO:g} of {other_what}, but they are {size:.3g} and "
-            f"{other:.3g}. "
+            f"{name} must be within a factor of {MOST_RATIO:g} of {reference_name}, but they are {size:.3g} and "
+            f"{reference:.3g}. "
             "Declare one of them in another unit."
         )
 

@@ -78,7 +78,7 @@ class MomentAnswers:
         return tuple(self.record.owners[j] for j in self._places)
 
     @cached_property
-    def _kept(self) -> NoisyGram:
+    def _model_moments(self) -> NoisyGram:
         cut = np.ix_(self._places, self._places)
         moments = self._moments
         return moments._replace(
@@ -97,7 +97,7 @@ class MomentAnswers:
 
     @cached_property
     def _weighted(self) -> WeightedMoments:
-        return weighted(self._kept, self._clean)
+        return weighted(self._model_moments, self._clean)
 
     def select(
         self,
@@ -118,7 +118,7 @@ class MomentAnswers:
         penalties = unit_penalties(model_penalty, units, self._clean.n_rows)
         best = best_models(self._weighted, units, always, penalties, space.max_size, self.most_work)
         models = [self._owned(space.names(mask)) | always for mask in best.masks]
-        values, errors = r_squared(self._kept, self._clean, self._weighted, models, always)
+        values, errors = r_squared(self._model_moments, self._clean, self._weighted, models, always)
         z = NormalDist().inv_cdf(0.975)
         by_size = tuple(
             SizeRecord(
@@ -163,7 +163,7 @@ class MomentAnswers:
             record.y_center,
             constant,
         )
-        found = coefficients(
+        estimates = coefficients(
             self._moments,
             at,
             confidence,
@@ -172,18 +172,18 @@ class MomentAnswers:
             constant=self._constant,
             dummies=self._dummies,
         )
-        sampling, privacy = np.diagonal(found.covariance_sampling), np.diagonal(found.covariance_privacy)
+        sampling, privacy = np.diagonal(estimates.covariance_sampling), np.diagonal(estimates.covariance_privacy)
         listed = tuple(
             CoefficientRecord(
                 name=record.labels[j],
                 column=record.owners[j],
                 level=record.labels[j].removeprefix(f"{record.owners[j]}=") if self._is_dummy(j) else None,
-                estimate=float(found.coef[k]),
-                low=float(found.low[k]),
-                high=float(found.high[k]),
+                estimate=float(estimates.coef[k]),
+                low=float(estimates.low[k]),
+                high=float(estimates.high[k]),
                 sampling_variance=max(float(sampling[k]), 0.0),
                 privacy_variance=max(float(privacy[k]), 0.0),
-                uninformative=bool(found.uninformative[k]),
+                uninformative=bool(estimates.uninformative[k]),
             )
             for k, j in enumerate(at)
         )
@@ -191,7 +191,7 @@ class MomentAnswers:
             family="linear",
             confidence=confidence,
             coefficients=listed,
-            residual_sd=float((found.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
+            residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
             r_squared=self._r_squared(at),
         )
 
@@ -233,4 +233,4 @@ class MomentAnswers:
 
     def _r_squared(self, at: Sequence[int]) -> float:
         model = np.isin(self._places, list(at))
-        return float(r_squared(self._kept, self._clean, self._weighted, [model], self._owned((None,)))[0][0])
+        return float(r_squared(self._model_moments, self._clean, self._weighted, [model], self._owned((None,)))[0][0])

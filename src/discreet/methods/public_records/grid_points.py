@@ -51,17 +51,17 @@ class GridPoints:
         whole = {name: _whole(design, name) for name in design.numeric}
         n_rows = metadata.n_rows or n0 or FIRST_GUESS
         along = bins or _rule(n_rows * float(epsilon) / (ROWS_A_CELL * metadata.rows_per_unit) / levels, whole)
-        found = {name: min(along, size) if size else along for name, size in whole.items()}
-        n_cells = levels * prod(found.values())
+        bins_by_column = {name: min(along, size) if size else along for name, size in whole.items()}
+        n_cells = levels * prod(bins_by_column.values())
         if n_cells > MOST_CELLS:
             raise InvalidParameterError(
                 f"A histogram must have at most {MOST_CELLS:,} cells, but these columns need {n_cells:,}. Take fewer "
                 "columns or bins, or weight public records."
             )
-        axes = [_middles(found[name], found[name] == whole[name]) for name in design.numeric]
+        axes = [_middles(bins_by_column[name], bins_by_column[name] == whole[name]) for name in design.numeric]
         axes += [np.arange(len(_levels(design, name)), dtype=np.int16) for name in design.categories]
         mesh = np.meshgrid(*axes, indexing="ij")
-        return cls(np.stack([axis.ravel() for axis in mesh], axis=1).astype(np.int16), found)
+        return cls(np.stack([axis.ravel() for axis in mesh], axis=1).astype(np.int16), bins_by_column)
 
 
 def _levels(design: HybridDesign, name: str) -> tuple[str, ...]:

@@ -93,10 +93,14 @@ class PreparedHistogram(Preparation):
         self.objective = method.objective(design, grid.cells, np.ones(len(grid.cells)))
         part = self.counts.part("counts", "rows")
         self.event, self.noise = part.event, part.noise
-        said: dict[str, Any] = {**method.said(), "bins": dict(grid.bins), "n_cells": len(grid.cells)}
+        parameters: dict[str, Any] = {
+            **method.release_parameters(),
+            "bins": dict(grid.bins),
+            "n_cells": len(grid.cells),
+        }
         if self.objective.name != "own":
-            said["contrast"] = self.objective.name
-        self.parameters = said
+            parameters["contrast"] = self.objective.name
+        self.parameters = parameters
         self.public: tuple[PublicColumn, ...] = public_candidates(metadata, design.target, design.candidates)
         self.not_protected = not_protected(metadata)
 

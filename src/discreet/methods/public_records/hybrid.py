@@ -130,7 +130,7 @@ class PreparedPoints(Preparation):
         candidates: Sequence[str] | None,
         epsilon: Fraction,
     ) -> None:
-        self.asked, self.metadata = method, metadata
+        self.points_method, self.metadata = method, metadata
         self.points: PublicPoints = method.public.points(metadata, target, candidates)
         design = self.points.design
         self.columns, self.target, self.candidates = design.columns, target, design.candidates
@@ -143,8 +143,10 @@ class PreparedPoints(Preparation):
             "counts" if counted else "margins", "rows" if counted else "products of scaled columns"
         )
         self.parameters: dict[str, Any] = {
-            **method.said(),
-            "contrast": self.objective.name if self.objective.name != "own" else method.said()["contrast"],
+            **method.release_parameters(),
+            "contrast": self.objective.name
+            if self.objective.name != "own"
+            else method.release_parameters()["contrast"],
             "measure": "counts" if counted else "margins",
             "n_points": len(self.places),
             "public": {"name": method.public.name, "sha256": self.points.sha256, "file": method.public.file_sha256},
@@ -165,7 +167,7 @@ class PreparedPoints(Preparation):
         charged : bool
             Whether a ledger is to be charged.
         """
-        self.asked.public.check_beside(table, charged)
+        self.points_method.public.check_beside(table, charged)
 
     @property
     def is_proved(self) -> bool:  # type: ignore[override]
@@ -174,7 +176,7 @@ class PreparedPoints(Preparation):
 
     def _public_theta(self) -> Floats:
         """The contrast's minimum on the public records alone: free."""
-        return self.objective.minimize(self.X, self.y, self.points.records.astype(np.float64), self.asked.ridge)
+        return self.objective.minimize(self.X, self.y, self.points.records.astype(np.float64), self.points_method.ridge)
 
     def twins(self, progress: Progress | None = None) -> tuple[TwinRecord, ...]:
         """Return what errors to expect, by simulation on the public records.
@@ -189,18 +191,20 @@ class PreparedPoints(Preparation):
         tuple of TwinRecord
             None where no twins are asked for, or a contrast of one's own makes no predictions.
         """
-        if not self.asked.twins or not self.objective.predicts:
+        if not self.points_method.twins or not self.objective.predicts:
             return ()
-        return twin_errors(self.asked, self.metadata, self.target, self.candidates, self.asked.twins, progress)
+        return twin_errors(
+            self.points_method, self.metadata, self.target, self.candidates, self.points_method.twins, progress
+        )
 
-    def weighted(self, noisy: Any, kept: Integers, weights: Floats) -> PointsRecord:
+    def weighted(self, noisy: Any, places: Integers, weights: Floats) -> PointsRecord:
         """Return weighted public points as they stand in a release.
 
         Parameters
         ----------
         noisy : ndarray
             What the measure bought.
-        kept : ndarray of int64
+        places : ndarray of int64
             Places of the points that have a weight.
         weights : ndarray of float
             One each.
@@ -211,7 +215,7 @@ class PreparedPoints(Preparation):
             All public, or drawn.
         """
         return PointsRecord(
-            public=self.asked.public.name,
+            public=self.points_method.public.name,
             sha256=self.points.sha256,
             n_records=int(self.points.records.sum()),
             n_points=len(self.points),
@@ -219,7 +223,7 @@ class PreparedPoints(Preparation):
             measure="counts" if isinstance(self.measure, Counts) else "margins",
             measured=tuple(self.places.tolist()),
             noisy=tuple(float(value) for value in noisy),
-            kept=tuple(kept.tolist()),
+            kept=tuple(places.tolist()),
             weights=tuple(float(f"{value:.9g}") for value in weights),
         )
 
@@ -281,7 +285,7 @@ class PreparedHybrid(PreparedPoints):
         noisy = self.measure.draw(table, rng, progress)
         weights = self.measure.weights(noisy)
         X, y = self.X[self.places], self.y[self.places]
-        theta = self.objective.minimize(X, y, weights, self.asked.ridge)
+        theta = self.objective.minimize(X, y, weights, self.points_method.ridge)
         return Outcome(
             selected=tuple(self.candidates),
             noise=self.noise,
@@ -337,11 +341,11 @@ def measured(
             "Margins are sums of the target times columns, for regressions; a mean or a quantile needs counts. Leave "
             "out measure."
         )
-    many = len(points.design.columns) + 1 > np.log2(max(k, 2))
+    has_many_columns = len(points.design.columns) + 1 > np.log2(max(k, 2))
     if len(points.design.columns) > FEW_COLUMNS:
         k = min(2 * k, len(points), MOST_POINTS)
     if method.measure == "margins" or (
-        method.measure == "auto" and method.n_points == "auto" and is_regression and many
+        method.measure == "auto" and method.n_points == "auto" and is_regression and has_many_columns
     ):
         return np.arange(len(points)), Margins(metadata, epsilon, points)
     if isinstance(method.n_points, int):

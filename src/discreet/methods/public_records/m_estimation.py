@@ -54,7 +54,7 @@ class MEstimation(Method):
 
     @field_validator("contrast")
     @classmethod
-    def _known(cls, value: Any) -> Any:
+    def _name_or_contrast(cls, value: Any) -> Any:
         names = ("auto", *get_args(ContrastName))
         if isinstance(value, str):
             if value not in names:
@@ -108,18 +108,18 @@ class MEstimation(Method):
             "quantile": lambda: Quantile(self.quantile),
             "own": lambda: self.contrast,
         }
-        found: Contrast = contrasts[name]()
-        return found
+        contrast: Contrast = contrasts[name]()
+        return contrast
 
-    def said(self) -> dict[str, Any]:
+    def release_parameters(self) -> dict[str, Any]:
         """Return the parameters for a release; those of other contrasts are left out.
 
         JSON values.
         """
-        found = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public", "twins"})
+        parameters = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public", "twins"})
         if self.contrast != "quantile":
-            found.pop("quantile", None)
-        return {**found, "contrast": self.contrast if isinstance(self.contrast, str) else _named(self.contrast)}
+            parameters.pop("quantile", None)
+        return {**parameters, "contrast": self.contrast if isinstance(self.contrast, str) else _named(self.contrast)}
 
 
 def _named(contrast: Any) -> str:

@@ -144,8 +144,8 @@ class Counts(Measure):
             return np.bincount(nearest.nearest(cells), minlength=size).astype(np.int64)
 
         start = np.zeros(len(self.cells), dtype=np.int64)
-        found = table.map_reduce(self.design, work, start, rows_progress(progress, table))
-        return np.array(discrete_laplace(found.tolist(), self.scale, rng), dtype=np.int64)
+        counts = table.map_reduce(self.design, work, start, rows_progress(progress, table))
+        return np.array(discrete_laplace(counts.tolist(), self.scale, rng), dtype=np.int64)
 
     def weights(self, noisy: Any) -> Floats:
         """Return nonnegative weights of the points.
@@ -195,8 +195,8 @@ class Margins(Measure):
         low = np.array([*(-1.0 if owner is None else 0.0 for owner in self._levels), -1.0])
         furthest = np.maximum(1.0 - center, center - low)
         reach = np.where(sd > 1e-9, np.minimum(CLIP_SDS * sd, furthest), furthest)
-        many = np.array([owner is not None and owner > 2 for owner in self._levels] + [False])
-        center, reach = np.where(many, 0.0, center), np.where(many, 1.0, reach)
+        has_many_levels = np.array([owner is not None and owner > 2 for owner in self._levels] + [False])
+        center, reach = np.where(has_many_levels, 0.0, center), np.where(has_many_levels, 1.0, reach)
         if len(np.unique(self._targets(self.points.cells))) == 2:
             reach[-1] = furthest[-1]
         return center, reach
@@ -204,12 +204,12 @@ class Margins(Measure):
     @cached_property
     def _levels(self) -> list[int | None]:
         """For each term but the constant, the number of levels of its category."""
-        design, found = self.points.design, list[int | None]()
+        design, n_levels = self.points.design, list[int | None]()
         for name in design.candidates:
             column = design.metadata.declared(name)
             levels = len(column.levels or ()) if isinstance(column, CategoryColumn) else None
-            found += [levels] * (1 if levels is None else levels - 1)
-        return found
+            n_levels += [levels] * (1 if levels is None else levels - 1)
+        return n_levels
 
     def _targets(self, cells: Cells) -> Cells:
         return np.asarray(cells[:, self.points.design.target_place], dtype=np.int16)
@@ -234,8 +234,8 @@ class Margins(Measure):
             return np.append(sums, len(cells) * GRID**2) if counted else sums
 
         start = np.zeros(len(self._levels) + 1 + counted, dtype=np.int64)
-        found = table.map_reduce(self.points.design, work, start, rows_progress(progress, table))
-        return np.array([float(value) for value in discrete_laplace(found.tolist(), self.scale, rng)])
+        totals = table.map_reduce(self.points.design, work, start, rows_progress(progress, table))
+        return np.array([float(value) for value in discrete_laplace(totals.tolist(), self.scale, rng)])
 
     def weights(self, noisy: Any, doubt: float = 1.0) -> Floats:
         """Return positive weights of all public points.

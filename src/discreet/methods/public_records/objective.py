@@ -137,10 +137,10 @@ class Objective:
 
         Zeros, but that a Poisson constant is the logarithm of the middle.
         """
-        found = np.zeros(1 if self.is_location else len(self.center) + self.fit_intercept)
+        theta = np.zeros(1 if self.is_location else len(self.center) + self.fit_intercept)
         if self.name == "poisson" and self.fit_intercept:
-            found[0] = np.log(max(self._target[0], 1e-9))
-        return found
+            theta[0] = np.log(max(self._target[0], 1e-9))
+        return theta
 
     def per_half_range(self, theta: Floats) -> Floats:
         """Return parameters as coefficients of the constant and of the columns, per half range around the middle.
@@ -149,14 +149,14 @@ class Objective:
 
         Returns shape (1 + p,).
         """
-        found = np.zeros(1 + len(self.center))
+        coefficients = np.zeros(1 + len(self.center))
         if self.is_location:
-            found[0] = theta[0]
-            return np.clip(found, -BOX, BOX)
-        found[1:] = np.clip(theta[-len(self.center) :] / self.spread, -BOX, BOX)
+            coefficients[0] = theta[0]
+            return np.clip(coefficients, -BOX, BOX)
+        coefficients[1:] = np.clip(theta[-len(self.center) :] / self.spread, -BOX, BOX)
         constant = theta[0] if self.fit_intercept else 0.0
-        found[0] = constant - self._target_shift + found[1:] @ (self.shift - self.center)
-        return found
+        coefficients[0] = constant - self._target_shift + coefficients[1:] @ (self.shift - self.center)
+        return coefficients
 
     def mean(self) -> Callable[[Floats], Floats]:
         """Return the map from linear predictors to predictions of the target on its scale from -1 to 1.
@@ -188,15 +188,17 @@ class Objective:
                 "own", [(f"theta[{j}]", None, None, float(value), np.inf) for j, value in enumerate(theta)]
             )
         middle, half = self._target
-        found = self.per_half_range(theta)
+        coefficients = self.per_half_range(theta)
         if self.is_location:
-            return _fit_record(self.name, [(self.design.target, None, None, middle + half * float(found[0]), half)])
+            return _fit_record(
+                self.name, [(self.design.target, None, None, middle + half * float(coefficients[0]), half)]
+            )
         terms = Terms(self.design.regression)
         middles, halves = terms.scales()
         unit = half if self._is_linear else 1.0
         with np.errstate(over="ignore", invalid="ignore"):  # units may be as far apart as floats are
-            own = np.clip(found * unit / halves, -LARGEST, LARGEST)
-            own[0] = found[0] * unit - own[1:] @ middles[1:] + (middle if self._is_linear else 0.0)
+            own = np.clip(coefficients * unit / halves, -LARGEST, LARGEST)
+            own[0] = coefficients[0] * unit - own[1:] @ middles[1:] + (middle if self._is_linear else 0.0)
             own = np.clip(np.nan_to_num(own), -LARGEST, LARGEST)
             reach = np.minimum(BOX * unit / halves, LARGEST)
         names = ["(intercept)" if o is None else o if level is None else f"{o}={level}" for o, level in terms.owners]

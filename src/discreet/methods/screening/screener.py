@@ -97,17 +97,17 @@ class Screening(Method):
             return self.mechanism, self.noise or by_delta
         if self.gamma is not None:
             return "canonical_lipschitz", self.noise or "exponential"
-        found = choose_mechanism(n_features, k, epsilon, sensitivity, expected)
-        if found == "canonical_lipschitz":
-            return found, self.noise or "exponential"
+        mechanism = choose_mechanism(n_features, k, epsilon, sensitivity, expected)
+        if mechanism == "canonical_lipschitz":
+            return mechanism, self.noise or "exponential"
         if self.noise == "exponential" or k > MOST_PEELED:
-            return found, "exponential"
+            return mechanism, "exponential"
         # Peeling has one-shot's scale at the same epsilon; with a delta its rounds together may have a larger one.
         gains = k > 1 and delta > 0 and concentrated_epsilon(k, epsilon, delta) > epsilon
         peels = self.noise == "gumbel" or gains
         return ("peeling", "gumbel") if peels else ("one_shot", "exponential")
 
-    def said(self) -> dict[str, Any]:
+    def release_parameters(self) -> dict[str, Any]:
         """Return the parameters as they were given, without those that are empty.
 
         What JSON can hold.

@@ -196,7 +196,7 @@ class Center:
         )
         return Part("y_center", LaplaceEvent(self.epsilon), box)
 
-    def buy(self, table: Table, rng: Source) -> float:
+    def estimate(self, table: Table, rng: Source) -> float:
         """Return the target's noisy mean, in its unit or that of its codes.
 
         Parameters
@@ -274,15 +274,15 @@ class PreparedScreening(Preparation):
         return StepRecord(name="screening", event=event_record(self.top_k.event), noise=self.noise)
 
     def _parameters(self) -> dict[str, Any]:
-        found = {**self.method.said(), **self.top_k.parameters}
+        parameters = {**self.method.release_parameters(), **self.top_k.parameters}
         if self.whole.codes is not None:
-            found["codes"] = dict(self.whole.codes)
+            parameters["codes"] = dict(self.whole.codes)
         if self.center is None:
             design = self._around(self._public_center)
-            found |= {"y_center": design.center, "y_bound": design.bound}
+            parameters |= {"y_center": design.center, "y_bound": design.bound}
         elif not self._has_two_values:
-            found["y_bound"] = self._around(self.whole.center).bound
-        return found
+            parameters["y_bound"] = self._around(self.whole.center).bound
+        return parameters
 
     @property
     def _public_center(self) -> float:
@@ -325,7 +325,7 @@ class PreparedScreening(Preparation):
         """
         center, steps = self._public_center, self.steps
         if self.center is not None:
-            center = self.center.buy(table, rng)
+            center = self.center.estimate(table, rng)
             steps = (self.center.part().record(center), self._screening())
         design = self._around(center)
         scores = table.products(design, columns_progress(progress, len(design.features)))

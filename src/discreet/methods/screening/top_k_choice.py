@@ -84,12 +84,12 @@ class TopK:
         """
         law = (self.k, self.epsilon, self.sensitivity, rng)
         if self.mechanism == "canonical_lipschitz":
-            found = canonical_lipschitz(scores, *law, gamma=self.gamma, noise=self.noise)
+            chosen = canonical_lipschitz(scores, *law, gamma=self.gamma, noise=self.noise)
         elif self.mechanism == "one_shot":
-            found = one_shot(scores, *law)
+            chosen = one_shot(scores, *law)
         else:
-            found = peeling(scores, *law, noise=self.noise)
-        return sorted(int(place) for place in found)
+            chosen = peeling(scores, *law, noise=self.noise)
+        return sorted(int(place) for place in chosen)
 
     @property
     def is_concentrated(self) -> bool:
@@ -99,8 +99,8 @@ class TopK:
     @property
     def parameters(self) -> dict[str, Any]:
         """What the rule decided, for a release."""
-        found: dict[str, Any] = {"mechanism": self.mechanism, "noise": self.noise}
-        return found | {"gamma": self.gamma} if self.mechanism == "canonical_lipschitz" else found
+        parameters: dict[str, Any] = {"mechanism": self.mechanism, "noise": self.noise}
+        return parameters | {"gamma": self.gamma} if self.mechanism == "canonical_lipschitz" else parameters
 
     @property
     def scale(self) -> Fraction:
@@ -147,8 +147,8 @@ def choose_mechanism(
     """
     if k == 1 or expected_score is None:
         return "one_shot"
-    heard = float(epsilon) / 2.0 * expected_score / sensitivity
-    return "canonical_lipschitz" if heard > LEAD * log_sets(n_features, k) else "one_shot"
+    strength = float(epsilon) / 2.0 * expected_score / sensitivity
+    return "canonical_lipschitz" if strength > LEAD * log_sets(n_features, k) else "one_shot"
 
 
 def log_sets(n_features: int, k: int) -> float:

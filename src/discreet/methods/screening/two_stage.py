@@ -148,8 +148,8 @@ class PreparedVotes(Preparation):
         self.not_protected = not_protected(metadata)
 
     def _parameters(self) -> dict[str, Any]:
-        found = {**self.method.said(), **self.top_k.parameters, "n_blocks": self.n_blocks}
-        return found | ({} if self.design.codes is None else {"codes": dict(self.design.codes)})
+        parameters = {**self.method.release_parameters(), **self.top_k.parameters, "n_blocks": self.n_blocks}
+        return parameters | ({} if self.design.codes is None else {"codes": dict(self.design.codes)})
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Throw the rows into blocks, let each vote, choose the k most voted for after noise.

@@ -46,11 +46,11 @@ class ModelSpace:
         At most 2^20 models where they are scored one by one, else subsets of at most 128 units.
         """
         grouped = [name for group in groups for name in group]
-        for what, names in (("forced", forced), ("groups", grouped)):
+        for field, names in (("forced", forced), ("groups", grouped)):
             unknown = [name for name in names if name not in candidates]
             if unknown or len(set(names)) < len(names):
                 shown = repr(unknown[0][:60]) if unknown else "a name twice"
-                raise InvalidParameterError(f"{what} must name candidates, each once, but it holds {shown}.")
+                raise InvalidParameterError(f"{field} must name candidates, each once, but it holds {shown}.")
         if set(grouped) & set(forced):
             raise InvalidParameterError("A forced column cannot be in a group. Force the whole group, or drop it.")
         alone = [(n,) for n in candidates if n not in grouped and n not in forced]

@@ -35,7 +35,7 @@ from discreet.methods.subset_selection.subset_regression import (
     events_of,
     largest_target,
 )
-from discreet.methods.subset_selection.tuning import Tuned, Tuning, buy
+from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers, Masks
 
@@ -127,15 +127,15 @@ class PenalizedLeastSquares(SubsetSelection):
             )
         setting = self.setting(metadata, target, candidates)
         tuning = self.tuning(metadata, setting)
-        if not self.as_published and self._buys_variance(setting, tuning):
+        if not self.as_published and self._estimates_variance(setting, tuning):
             tuning = self.tuning(metadata, setting, variance=True)
         return PreparedLeastSquares(self, setting, tuning)
 
-    def _buys_variance(self, setting: Setting, tuning: Tuning) -> bool:
+    def _estimates_variance(self, setting: Setting, tuning: Tuning) -> bool:
         """Whether sampling can matter beside the noise: sigma^2 is hardly above r^2 / 4 (a public rule)."""
         if self.model_penalty != "auto" or tuning.n_public is None:
             return self.model_penalty in ("aic", "bic")
-        scale = Sensitivity.of(setting.design, setting.ratio).range / tuning.left
+        scale = Sensitivity.of(setting.design, setting.ratio).range / tuning.remaining
         return math.log(tuning.n_public) / 4.0 >= 0.5 * float(noise_penalty(scale, setting.n_units))
 
     def penalty(self, setting: Setting, scale: Fraction, sigma2: float | None, n_rows: int) -> Fraction:
@@ -223,7 +223,7 @@ class PreparedLeastSquares(PreparedSelection):
         """
         if self.method.as_published:
             return self._run_as_published(table, rng)
-        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
+        tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
         law = (calibration.gamma + calibration.inflation, calibration.epsilon, rng, calibration.noise)
         if self.space.listed is not None:
@@ -233,10 +233,10 @@ class PreparedLeastSquares(PreparedSelection):
         else:
             if progress is not None and self.space.n_models > ENUMERATED:
                 progress("Searching models", 0, None)  # its length depends on the rows
-            told = models_progress(progress, self.space.n_models)
+            report_models = models_progress(progress, self.space.n_models)
             problem = tuned.setting.problem(tuned.moments, float(calibration.tolerance))
             penalties = float(calibration.penalty) * tuned.setting.sizes()
-            chosen = noisy_min_subset(problem, penalties, self.space.max_size, *law, told)
+            chosen = noisy_min_subset(problem, penalties, self.space.max_size, *law, report_models)
         noise = self._noise(tuned.setting, calibration)
         steps = (*tuned.steps, self.selection_record(noise)) if tuned.steps else ()
         return Outcome(self.space.names(chosen), noise, steps)
@@ -283,9 +283,9 @@ class PreparedLeastSquares(PreparedSelection):
     def _scores(
         self, setting: Setting, calibration: Calibration, moments: Integers, masks: Masks, progress: Progress | None
     ) -> npt.NDArray[np.float64]:
-        told = models_progress(progress, len(masks))
-        found = setting.scores(moments, masks, float(calibration.tolerance), told)
-        return found + float(calibration.penalty) * setting.counted(masks)
+        report_models = models_progress(progress, len(masks))
+        sums = setting.scores(moments, masks, float(calibration.tolerance), report_models)
+        return sums + float(calibration.penalty) * setting.counted(masks)
 
     def _problem(self, moments: Integers) -> SubsetProblem:
         """The models' least squares in units of the target's bound."""
@@ -297,7 +297,7 @@ class PreparedLeastSquares(PreparedSelection):
     def _calibrated(self, setting: Setting, sigma2: float | None, n_rows: int) -> Calibration:
         """The noise of the choice, from public facts and from what was released before it."""
         sensitivity = Sensitivity.of(setting.design, setting.ratio)
-        epsilon = self.tuning.left if not self.method.as_published else exact_epsilon(self.method.epsilon)
+        epsilon = self.tuning.remaining if not self.method.as_published else exact_epsilon(self.method.epsilon)
         penalty = self.method.penalty(setting, sensitivity.range / epsilon, sigma2, n_rows)
         if self.tuning.budget:  # a penalty is no reason to refuse once something was bought; above this it is infinite
             penalty = min(penalty, Fraction(MAX_PENALTY))

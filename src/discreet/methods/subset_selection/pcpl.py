@@ -32,7 +32,7 @@ from discreet.methods.subset_selection.subset_regression import (
     events_of,
 )
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
-from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, buy
+from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, estimate_privately
 from discreet.release import NoiseRecord, StepRecord
 
 SQUARES = "residual_sum_of_squares"
@@ -173,18 +173,18 @@ class ProfileLikelihood(SubsetSelection):
     def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> Split:
         """Epsilon of the sum of squares and of the choice, and delta (privacy specification 2.4 and 11)."""
         if self.variance_floor is not None:
-            return Split(Fraction(0), tuning.left, Fraction(0), n_rows)
+            return Split(Fraction(0), tuning.remaining, Fraction(0), n_rows)
         if self.as_published:
             epsilon = exact_epsilon(self.epsilon)
             return Split(epsilon, epsilon, self._delta(n_rows), n_rows)
-        delta, epsilon = self._delta(n_rows), tuning.left
-        asked = (self.shares or {}).get(SQUARES)
-        if asked is not None:
-            first = exact_epsilon(self.epsilon) * exact(asked, f"shares[{SQUARES!r}]")
+        delta, epsilon = self._delta(n_rows), tuning.remaining
+        squares_share = (self.shares or {}).get(SQUARES)
+        if squares_share is not None:
+            first = exact_epsilon(self.epsilon) * exact(squares_share, f"shares[{SQUARES!r}]")
             if first >= epsilon:
                 raise InvalidParameterError(
-                    f"shares must leave something for the selection, but with {SQUARES} {asked:g} nothing is left. "
-                    "Lower it."
+                    f"shares must leave something for the selection, but with {SQUARES} {squares_share:g} nothing is "
+                    "left. Lower it."
                 )
         elif self.rss_guess is not None:
             size = float(Sensitivity.of(setting.design, setting.ratio).size) * setting.design.bound**2
@@ -224,13 +224,13 @@ class ProfileLikelihood(SubsetSelection):
             At least 0.
         """
         if isinstance(self.model_penalty, float):
-            found = exact(self.model_penalty, "model_penalty")
+            penalty = exact(self.model_penalty, "model_penalty")
         elif self.model_penalty == "auto":
             likely = float(min(scale, Fraction(10**12)))
-            found = Fraction(covering_penalty(1.0, likely, n_units, n_rows))
+            penalty = Fraction(covering_penalty(1.0, likely, n_units, n_rows))
         else:
-            found = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
-        return min(found, Fraction(MAX_PENALTY))
+            penalty = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
+        return min(penalty, Fraction(MAX_PENALTY))
 
 
 class PreparedProfileLikelihood(PreparedSelection):
@@ -297,11 +297,11 @@ class PreparedProfileLikelihood(PreparedSelection):
         -----
         Claim: ``pcpl.privacy.md``. Cost: one pass over the rows, and those of ``tuning.py``; then every model's score.
         """
-        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
+        tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         setting, masks = tuned.setting, self.space.masks()
         sensitivity = Sensitivity.of(setting.design, setting.ratio)
-        told = models_progress(progress, len(masks))
-        sums = setting.scores(tuned.moments, masks, float(sensitivity.tolerance), told)
+        report_models = models_progress(progress, len(masks))
+        sums = setting.scores(tuned.moments, masks, float(sensitivity.tolerance), report_models)
         counted = setting.counted(masks)
         if self.method.as_published:
             return self._run_as_published(table, sums, counted, masks, rng)

@@ -28,8 +28,8 @@ def published_scores(sums: Floats, penalties: Floats, n_rows: int) -> Floats:
 
     Shapes: sums (n_models,), penalties (n_models,).
     """
-    found: Floats = -0.5 * n_rows * np.log(np.maximum(sums, 1e-300) / n_rows) + penalties
-    return found
+    scores: Floats = -0.5 * n_rows * np.log(np.maximum(sums, 1e-300) / n_rows) + penalties
+    return scores
 
 
 def published_noise(

@@ -95,10 +95,10 @@ class Setting:
 
         Shapes: moments (n_columns, n_columns), masks (n_models,); returns (n_models,).
         """
-        found, gaps = constrained_scores(self.problem(moments, tolerance), masks, progress)
+        sums, gaps = constrained_scores(self.problem(moments, tolerance), masks, progress)
         if not (gaps <= tolerance).all():
             raise ArithmeticError("a score has no certificate")
-        return found
+        return sums
 
     def counted(self, masks: Masks) -> Floats:
         """Return how many columns each model pays for.
@@ -108,8 +108,8 @@ class Setting:
         Shapes: masks (n_models,); returns (n_models,).
         """
         bits = (masks[:, None] >> np.arange(self.n_units, dtype=np.uint64)) & np.uint64(1)
-        found: Floats = bits @ self.sizes()
-        return found
+        counts: Floats = bits @ self.sizes()
+        return counts
 
     def full_score(self, moments: Integers, ratio: Fraction, tolerance: float) -> float:
         """Return the constrained residual sum of squares with all candidates. Not releasable.

@@ -71,7 +71,7 @@ class SubsetSelection(Method):
     @classmethod
     def _lists_of_names(cls, value: Any, info: ValidationInfo) -> Any:
         nested = isinstance(value, (list, tuple)) and all(
-            isinstance(one, (list, tuple)) and all(isinstance(name, str) for name in one) for one in value
+            isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names) for names in value
         )
         if value is not None and not (nested and (value or info.field_name == "groups")):
             raise ValueError(f'{info.field_name} must be a list of lists of columns, such as [["a"], ["a", "b"]].')
@@ -152,7 +152,7 @@ class SubsetSelection(Method):
         Prices and noise.
         """
         n_public = self.number_of_rows(metadata)
-        wanted = {
+        is_private = {
             "bounds": bool(sides_of(metadata, setting.design.columns)),
             "y_bound": self.y_bound == "private",
             "n_rows": variance and n_public is None,
@@ -160,7 +160,7 @@ class SubsetSelection(Method):
             "sigma2": variance,
         }
         epsilon = exact_epsilon(self.epsilon)
-        budget = split(epsilon, [name for name in SHARES if wanted[name]], self.shares)
+        budget = split(epsilon, [name for name in SHARES if is_private[name]], self.shares)
         return Tuning(
             metadata,
             setting,
@@ -207,15 +207,15 @@ class PreparedSelection(Preparation):
 
     def _common_parameters(self, penalty: float | str) -> dict[str, Any]:
         """All parameters, defaults filled in; what is bought stays named by the word that asked for it."""
-        budget, bought = self.tuning.budget, bool(sides_of(self.tuning.metadata, (self.target,)))
-        follows = "y_bound" in budget or bought  # r is bought, or follows from bounds that are
+        budget, private_bounds = self.tuning.budget, bool(sides_of(self.tuning.metadata, (self.target,)))
+        follows = "y_bound" in budget or private_bounds  # r is bought, or follows from bounds that are
         center = self._stated.get("y_center", self.design.center)
         return {
             **self._stated,
             "l1_radius": self._stated.get("l1_radius", "2 r" if follows else self.radius),
             "model_penalty": penalty,
-            "y_bound": self._stated.get("y_bound", "private" if bought else self.design.bound),
-            "y_center": "private" if bought and "y_center" not in self._stated else center,
+            "y_bound": self._stated.get("y_bound", "private" if private_bounds else self.design.bound),
+            "y_center": "private" if private_bounds and "y_center" not in self._stated else center,
             "fit_intercept": self.setting.intercept,
             "n_candidates": self.space.n_models,
         }

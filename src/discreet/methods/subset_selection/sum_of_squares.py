@@ -78,7 +78,7 @@ def noisy_squares(value: float, sensitivity: Sensitivity, epsilon: Fraction, rng
     return discrete_laplace([whole], squares_scale(sensitivity, epsilon), rng)[0] * step
 
 
-def squares_part(name: str, setting: Setting, epsilon: Fraction, what: str) -> Part:
+def squares_part(name: str, setting: Setting, epsilon: Fraction, description: str) -> Part:
     """Return the purchase of a residual sum of squares.
 
     Parameters
@@ -89,7 +89,7 @@ def squares_part(name: str, setting: Setting, epsilon: Fraction, what: str) -> P
         Whose bounds set the noise.
     epsilon : Fraction
         Its price.
-    what : str
+    description : str
         The sum, in words.
 
     Returns
@@ -112,7 +112,7 @@ def squares_part(name: str, setting: Setting, epsilon: Fraction, what: str) -> P
         sensitivity=float(sensitivity.size) * unit,
         inflation=float(sensitivity.error + step) * unit,
         scale=float(squares_scale(sensitivity, epsilon) * step) * unit,
-        formula=(f"{rows} rows x " if rows > 1 else "") + f"(r + R)^2; {what}",
+        formula=(f"{rows} rows x " if rows > 1 else "") + f"(r + R)^2; {description}",
         numerics="exact draw on a grid; score errors counted in the inflation",
         claim="methods/subset_selection/sum_of_squares.privacy.md",
     )

@@ -26,7 +26,7 @@ from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import Noise, noisy_min
 from discreet.methods.base.part import Part
-from discreet.methods.base.private_bounds import buy_bounds, sides_of, with_design
+from discreet.methods.base.private_bounds import estimate_bounds, sides_of, with_design
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
@@ -75,15 +75,15 @@ class Tuned:
     steps: tuple[StepRecord, ...]
 
 
-def split(epsilon: Fraction, bought: Sequence[str], shares: Mapping[str, float] | None) -> dict[str, Fraction]:
+def split(epsilon: Fraction, parts: Sequence[str], shares: Mapping[str, float] | None) -> dict[str, Fraction]:
     """Return the epsilon of each part that is bought.
 
     Parameters
     ----------
     epsilon : Fraction
         Of the whole request, in nats.
-    bought : sequence of str
-        Names of the parts.
+    parts : sequence of str
+        Their names.
     shares : dict of str to float, optional
         Shares of epsilon in place of the defaults.
 
@@ -97,15 +97,15 @@ def split(epsilon: Fraction, bought: Sequence[str], shares: Mapping[str, float] 
     InvalidParameterError
         When the parts would leave nothing for the selection.
     """
-    found = {name: exact((shares or {}).get(name, SHARES[name]), f"shares[{name!r}]") for name in bought}
-    total = sum(found.values(), Fraction(0))
+    part_shares = {name: exact((shares or {}).get(name, SHARES[name]), f"shares[{name!r}]") for name in parts}
+    total = sum(part_shares.values(), Fraction(0))
     if total >= 1:
-        named = ", ".join(f"{name} {float(share):g}" for name, share in found.items())
+        named = ", ".join(f"{name} {float(share):g}" for name, share in part_shares.items())
         raise InvalidParameterError(
             f"shares must leave something for the selection, but {named} add up to {float(total):g} of epsilon. "
             "Lower them, or make a part public."
         )
-    return {name: epsilon * share for name, share in found.items()}
+    return {name: epsilon * share for name, share in part_shares.items()}
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Tuning:
         Its name.
     budget : dict of str to Fraction
         Epsilon of each part, from `split`.
-    left : Fraction
+    remaining : Fraction
         Epsilon of what comes after.
     y_center, y_bound, l1_radius : float or None
         Public ones, as far as they are given.
@@ -141,7 +141,7 @@ class Tuning:
     noise: Noise
     mechanism: str
     budget: dict[str, Fraction]
-    left: Fraction
+    remaining: Fraction
     y_center: float | None
     y_bound: float | None
     l1_radius: float | None
@@ -258,13 +258,13 @@ class Tuning:
     # ---- the run
 
     def _run(self, table: Table, rng: Source, progress: Callable[[int], None] | None) -> Tuned:
-        """See `buy`."""
+        """See `estimate_privately`."""
         setting, steps = self.wide, list[StepRecord]()
         parts = {part.name: part for part in self.parts}
         if "bounds" in self.budget:
-            setting = self._bought_bounds(table, rng, parts, steps)
+            setting = self._private_bounds(table, rng, parts, steps)
         if "y_bound" in self.budget:
-            setting = self._bought_clip(setting, table, rng, parts, steps)
+            setting = self._private_clip(setting, table, rng, parts, steps)
         moments = table.moments(setting.design, progress)
         n_rows = self.n_public
         if "n_rows" in self.budget:
@@ -273,10 +273,10 @@ class Tuning:
             n_rows = max(discrete_laplace([rows], scale, rng)[0], 1)
             steps.append(parts["n_rows"].record(float(n_rows)))
         if "l1_radius" in self.budget:
-            setting = self._bought_radius(setting, moments, rng, steps)
+            setting = self._private_radius(setting, moments, rng, steps)
         sigma2 = None
         if "sigma2" in self.budget:
-            sigma2 = self._bought_variance(setting, moments, n_rows or 1, rng, steps)
+            sigma2 = self._private_variance(setting, moments, n_rows or 1, rng, steps)
         return Tuned(setting, moments, n_rows, sigma2, tuple(steps))
 
     def _at_radius(self, setting: Setting) -> Setting:
@@ -286,15 +286,15 @@ class Tuning:
             return replace(setting, radius=max(self.l1_grid) if self.l1_grid else 8.0 * bound)
         return replace(setting, radius=self.l1_radius if self.l1_radius is not None else 2.0 * bound)
 
-    def _bought_bounds(self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]) -> Setting:
+    def _private_bounds(self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]) -> Setting:
         sides = sides_of(self.metadata, self.wide.design.columns)
         epsilon = self.budget["bounds"] / len(sides)
-        metadata, found = buy_bounds(table, self.metadata, sides, self._tail(), epsilon, rng, self.noise)
-        steps += [parts[name].record(value) for name, value in found.items()]
+        metadata, bounds = estimate_bounds(table, self.metadata, sides, self._tail(), epsilon, rng, self.noise)
+        steps += [parts[name].record(value) for name, value in bounds.items()]
         design = with_design(self.wide.design, self.metadata, metadata, self.y_center, self.y_bound)
         return self._at_radius(replace(self.wide, design=design))
 
-    def _bought_clip(
+    def _private_clip(
         self, setting: Setting, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]
     ) -> Setting:
         """A quantile of |y - center|, on the grid of the cells; then rows are encoded anew, clipped to it."""
@@ -311,16 +311,17 @@ class Tuning:
         steps.append(parts["y_bound"].record(bound))
         return self._at_radius(replace(setting, design=replace(setting.design, bound=bound)))
 
-    def _bought_radius(self, setting: Setting, moments: Integers, rng: Source, steps: list[StepRecord]) -> Setting:
+    def _private_radius(self, setting: Setting, moments: Integers, rng: Source, steps: list[StepRecord]) -> Setting:
         """Specification 3.2 (b), or (c) where the grid is wide."""
         ratios, epsilon = self._ratios(setting), self.budget["l1_radius"]
         largest, wide = Sensitivity.of(setting.design, ratios[-1]), ratios[-1] > WIDE * ratios[0]
-        each = [Sensitivity.of(setting.design, ratio) for ratio in ratios]
-        tolerances = [float(one.tolerance if wide else largest.tolerance) for one in each]
+        sensitivities = [Sensitivity.of(setting.design, ratio) for ratio in ratios]
+        tolerances = [float(sensitivity.tolerance if wide else largest.tolerance) for sensitivity in sensitivities]
         fits = [setting.full_score(moments, *pair) for pair in zip(ratios, tolerances, strict=True)]
-        scores = np.array(fits) + self._prices(setting)
+        scores = np.array(fits) + self._noise_costs(setting)
         if wide:
-            chosen = noisy_min_scaled(scores, [one.size + one.error for one in each], epsilon, rng, self.noise)
+            sizes = [sensitivity.size + sensitivity.error for sensitivity in sensitivities]
+            chosen = noisy_min_scaled(scores, sizes, epsilon, rng, self.noise)
         else:
             gamma = largest.range + self._rounding(setting)
             chosen = noisy_min(scores, gamma, epsilon, rng, self.noise)
@@ -334,17 +335,17 @@ class Tuning:
             return float(RADII[chosen]) * setting.design.bound
         return float(sorted(self.l1_grid)[chosen])
 
-    def _prices(self, setting: Setting) -> npt.NDArray[np.float64]:
+    def _noise_costs(self, setting: Setting) -> npt.NDArray[np.float64]:
         """kappa_j: the noise that each R costs the selection (specification 3.2), in squared target bounds."""
         spread = 2.0 * math.log(max(setting.space.n_models, 2))
         ranges = [Sensitivity.of(setting.design, ratio).range for ratio in self._ratios(setting)]
-        return spread * np.array([float(one / self.left) for one in ranges])
+        return spread * np.array([float(score_range / self.remaining) for score_range in ranges])
 
     def _rounding(self, setting: Setting) -> Fraction:
         """Twice what adding the prices may err by."""
-        return Fraction(float(self._prices(setting).max())) / 2**50
+        return Fraction(float(self._noise_costs(setting).max())) / 2**50
 
-    def _bought_variance(
+    def _private_variance(
         self, setting: Setting, moments: Integers, n_rows: int, rng: Source, steps: list[StepRecord]
     ) -> float:
         """Specification 3.3: sigma^2 from the full model's residual sum of squares, in squared target bounds."""
@@ -352,12 +353,12 @@ class Tuning:
         exact_sum = setting.full_score(moments, setting.ratio, float(sensitivity.tolerance))
         total = noisy_squares(exact_sum, sensitivity, self.budget["sigma2"], rng)
         p = setting.design.n_columns - (1 if setting.intercept else 2)
-        found = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
-        steps.append(self._variance_part(setting).record(found * setting.design.bound**2))
-        return found
+        variance = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
+        steps.append(self._variance_part(setting).record(variance * setting.design.bound**2))
+        return variance
 
 
-def buy(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:
+def estimate_privately(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:
     """Buy the parts one after the other.
 
     Parameters

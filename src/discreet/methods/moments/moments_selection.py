@@ -16,7 +16,7 @@ from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.release import MomentsRecord
 
 
-class SufficientStatistics(MomentsMethod):
+class NoisyMoments(MomentsMethod):
     """Noisy moments of all candidates, and the best model by them.
 
     Parameters
@@ -65,7 +65,7 @@ class SufficientStatistics(MomentsMethod):
 
     name: ClassVar[str] = "moments"
 
-    asked: Literal["selection", "coefficients"] = Field(default="selection", alias="question")
+    purpose: Literal["selection", "coefficients"] = Field(default="selection", alias="question")
     model_penalty: Annotated[float, RANGES["model_penalty"]] | Literal["auto", "aic", "bic"] = "auto"
     max_size: int | None = Field(default=None, ge=0)
     forced: tuple[str, ...] = ()
@@ -77,12 +77,12 @@ class SufficientStatistics(MomentsMethod):
     @property
     def question(self) -> str:
         """What the budget inside the moments is split for."""
-        return self.asked
+        return self.purpose
 
     @property
     def has_unit_rows(self) -> bool:
         """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
-        return self.asked == "selection" and self.fit_intercept and not self.design_moments
+        return self.purpose == "selection" and self.fit_intercept and not self.design_moments
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums that would be bought.
@@ -116,7 +116,7 @@ class SufficientStatistics(MomentsMethod):
 
         By candidate.
         """
-        found = {}
+        declared = {}
         for name, stated in (self.design_moments or {}).items():
             column = design.metadata.column(name)
             if name not in design.candidates or not isinstance(column, NumericColumn) or set(stated) != {"mean", "sd"}:
@@ -134,5 +134,5 @@ class SufficientStatistics(MomentsMethod):
                 raise InvalidParameterError(
                     f"design_moments must be possible within the column's bounds, but those of {name[:60]!r} are not."
                 )
-            found[name] = (mean, variance)
-        return found
+            declared[name] = (mean, variance)
+        return declared
