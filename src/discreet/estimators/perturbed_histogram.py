@@ -28,7 +28,7 @@ class PerturbedHistogram(MEstimator):
     huber_delta : float, default=None
         Of the contrast "huber", in the target's unit. None is a tenth of the target's range.
     ridge : float, default=0.0
-        Half the price of a squared coefficient per standard deviation of its column, beside the mean contrast.
+        Half the penalty of a squared coefficient per standard deviation of its column, beside the mean contrast.
     fit_intercept : bool, default=True
         Whether a regression has a constant.
     n0 : int, default=None

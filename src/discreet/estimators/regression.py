@@ -100,10 +100,10 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mis
     confidence : float, default=0.95
         Level of the intervals.
     y_bound : float or "private", default=None
-        The target is clipped to within this of its center. "private" buys its .95 quantile. None is the furthest of
-        its bounds.
+        The target is clipped to within this of its center. "private" estimates its .95 quantile. None is the furthest
+        of its bounds.
     y_quantile : float, default=None
-        Which quantile is bought.
+        Which quantile is estimated.
     y_center : float, default=None
         The target's zero, in its unit. Public. None is the middle of its bounds.
     row_norm : float, default=None

@@ -34,7 +34,7 @@ class DPSIS(SubsetSelector):
     noise : {"exponential", "gumbel"}, default=None
         Its law. None is the first, but for peeling with a delta.
     y_center : float, "private" or "middle", default=None
-        What the target's zero is. None is "private": its mean is bought from a tenth of epsilon.
+        What the target's zero is. None is "private": its mean is estimated from a tenth of epsilon.
     y_bound : float, default=None
         The target is clipped to within this of its center, in its unit. None is half the width of its bounds.
     level : str, default=None

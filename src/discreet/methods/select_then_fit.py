@@ -1,4 +1,4 @@
-"""Screen or select columns, then fit the model that they make: two or three steps as one priced unit."""
+"""Screen or select columns, then fit the model that they make: two or three steps under one privacy cost."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -65,7 +65,7 @@ class SelectThenFit(Method):
         return self.screen is not None
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
-        """Check all steps and price them, from public facts alone.
+        """Check all steps and fix their privacy costs, from public facts alone.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class _Steps:
         return level
 
     def selected(self, columns: Sequence[str] | None, before: tuple[Event, ...]) -> Preparation:
-        """A selection among columns and the fit of what it selects, when other steps were paid before."""
+        """A selection among columns and the fit of what it selects, when other steps were charged before."""
         plan = self.plan
         if self._is_one_step:
             return self._from_moments(columns)

@@ -11,7 +11,7 @@ CLIPS = (1.0, 0.5, 0.25, 0.125)
 """Public clips of the target, in half ranges; R is as large."""
 
 RADII = (0.75, 0.375, 0.1875)
-"""R in half ranges of the target, beside a clip that is bought."""
+"""R in half ranges of the target, beside a private clip."""
 
 PRIVATE_CLIP = {"y_bound": "private", "y_quantile": 0.5, "shares": {"y_bound": 0.05}}
 

@@ -81,7 +81,7 @@ class SimulatedTable(FrameTable):
         return moments.copy()
 
     def _moments(self, design: Design) -> Integers:
-        """What a bought bound moves is the target alone: products of the others are added up once."""
+        """Add up products of the other columns once: a private bound moves the target alone."""
         bounds = bounds_key(design.metadata, design.candidates)
         key = (design.candidates, design.row_norm, bounds)
         blocks: list[npt.NDArray[np.float64]] = self.remembered(
@@ -102,7 +102,7 @@ class SimulatedTable(FrameTable):
 
     @override
     def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
-        # A bought center moves the target alone.
+        # A private center moves the target alone.
         features: list[npt.NDArray[np.float64]] = self.remembered(
             ("features", tuple(design.features), bounds_key(design.metadata, design.features)),
             lambda: [
@@ -135,6 +135,6 @@ def design_key(design: Design) -> tuple[Any, ...]:
 
 
 def bounds_key(metadata: Metadata, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return what may differ between the metadata of one table: bounds, where they are bought."""
+    """Return what may differ between the metadata of one table: private bounds."""
     columns = [metadata.declared(name) for name in names]
     return tuple((getattr(column, "lower", None), getattr(column, "upper", None)) for column in columns)

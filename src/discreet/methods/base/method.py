@@ -31,7 +31,7 @@ class Outcome:
     noise : NoiseRecord
         The noise box of the last step; the preparation's unless an earlier step's release decides it.
     steps : tuple of StepRecord
-        All priced parts, when there is more than one.
+        All parts with a privacy cost, when there is more than one.
     fit : FitRecord, optional
         Coefficients.
     moments : MomentsRecord, optional

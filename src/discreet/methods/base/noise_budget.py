@@ -1,4 +1,4 @@
-"""How much additive noise a request may buy: Gaussian where a delta is given, Laplace for pure privacy."""
+"""The privacy cost of additive noise: Gaussian where a delta is given, Laplace for pure privacy."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class NoiseBudget:
     epsilon : Fraction or None
         Of discrete Laplace noise, in nats; None where rho is given.
     lattice : Fraction
-        At least what the lattice adds to the Gaussian's epsilon, for everything bought from this budget.
+        At least what the lattice adds to the Gaussian's epsilon, for all estimates from this budget.
     """
 
     rho: Fraction | None
@@ -43,10 +43,7 @@ class NoiseBudget:
         smallest: int,
         others: tuple[Event, ...] = (),
     ) -> "NoiseBudget":
-        """Return what is left for additive noise when other parts of the request are paid.
-
-        The rest.
-        """
+        """Return what other parts of a request leave for additive noise."""
         if delta == 0:
             left = epsilon - sum((totals_of(part).pure for part in others), Fraction(0))
             if left <= 0:

@@ -1,4 +1,4 @@
-"""Bounds bought from the rows: two quantiles a column, on a public grid that fits any unit."""
+"""Private estimates of bounds: two quantiles a column, on a public grid that fits any unit."""
 
 import math
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from discreet.mechanisms.selection import Noise
 Side = tuple[str, Literal["lower", "upper"]]
 """A column and which of its bounds."""
 
-SOURCE = "bought from the rows with noise: see the steps"
+SOURCE = "estimated from the rows with noise: see the steps"
 
 
 def sides_of(metadata: Metadata, columns: Sequence[str]) -> tuple[Side, ...]:
-    """Return the bounds that a request must buy.
+    """Return the bounds that a request must estimate.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def sides_of(metadata: Metadata, columns: Sequence[str]) -> tuple[Side, ...]:
     Returns
     -------
     tuple of (str, str)
-        Column and side; a side that is declared is not bought.
+        Column and side; a side that is declared is not estimated.
     """
     sides: list[Side] = []
     for name in columns:
@@ -45,7 +45,7 @@ def sides_of(metadata: Metadata, columns: Sequence[str]) -> tuple[Side, ...]:
 
 
 def widest(metadata: Metadata) -> Metadata:
-    """Return the metadata with the widest bounds that can be bought.
+    """Return the metadata with the widest bounds that an estimate can have.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def widest(metadata: Metadata) -> Metadata:
     Returns
     -------
     Metadata
-        The same where nothing is to be bought.
+        The same where no bound is private.
     """
     grid = bound_grid()
     ends = {name: (float(grid[0]), float(grid[-1])) for name in metadata.columns if metadata.buys_bounds(name)}
@@ -71,7 +71,7 @@ def estimate_bounds(
     rng: Source,
     noise: Noise,
 ) -> tuple[Metadata, dict[str, float]]:
-    """Return the metadata with bought bounds, and each of them by the name of its step.
+    """Return the metadata with estimated bounds, and each of them by the name of its step.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def estimate_bounds(
     metadata : Metadata
         As declared.
     sides : sequence of (str, str)
-        What to buy.
+        What to estimate.
     tail : Fraction
         Share of rows that may lie beyond each bound.
     epsilon : Fraction
@@ -139,16 +139,16 @@ def _beside(metadata: Metadata, name: str, lower: float, upper: float) -> tuple[
 def with_design(
     design: Design, declared: Metadata, metadata: Metadata, center: float | None, bound: float | None
 ) -> Design:
-    """Return a design under bought bounds; never an error, since the rows have been read.
+    """Return a design under estimated bounds; never an error, since the rows have been read.
 
     Parameters
     ----------
     design : Design
         Under the widest bounds.
     declared : Metadata
-        Before any bound was bought.
+        Before any bound was estimated.
     metadata : Metadata
-        With the bought bounds.
+        With the estimated bounds.
     center, bound : float or None
         The target's, where they are public; moved inside the bounds.
 

@@ -26,10 +26,10 @@ class NoisyMoments(MomentsMethod):
     delta : float
         With a positive one the noise is Gaussian and much smaller; 0 is pure privacy, by Laplace noise.
     y_bound : float, "private" or None
-        The target is clipped to within this of its center, in its unit. "private" buys the quantile that serves the
-        question best. Default the furthest of its bounds.
+        The target is clipped to within this of its center, in its unit. "private" estimates the quantile that serves
+        the question best. Default the furthest of its bounds.
     y_quantile : float, optional
-        Which quantile is bought.
+        Which quantile is estimated.
     y_center : float, optional
         The target's zero, in its unit. Public. Default the middle of its bounds.
     row_norm : float, optional
@@ -41,7 +41,7 @@ class NoisyMoments(MomentsMethod):
     question : {"selection", "coefficients"}
         What the budget inside the moments is split for.
     model_penalty : {"auto", "aic", "bic"} or float
-        Price of a column in units of chi-squared.
+        Penalty of a column in units of chi-squared.
     max_size : int, optional
         The most columns that may be selected besides the forced ones.
     forced : tuple of str
@@ -49,12 +49,12 @@ class NoisyMoments(MomentsMethod):
     groups : tuple of tuples of str
         Candidates that enter and leave together.
     design_moments : dict of str to dict, optional
-        ``mean`` and ``sd`` of candidates whose distribution is public, in their own units: what is declared is not
-        paid for.
+        ``mean`` and ``sd`` of candidates whose distribution is public, in their own units: what is declared
+        costs nothing.
     uncorrelated : bool
         Whether those candidates are known to be uncorrelated.
     n0 : int, optional
-        Public guess of the number of rows where it is private: a bought clip of the target depends on it.
+        Public guess of the number of rows where it is private: a private clip of the target depends on it.
     fit : bool
         Whether the release gives the coefficients of the selected model, too.
 
@@ -85,14 +85,11 @@ class NoisyMoments(MomentsMethod):
         return self.purpose == "selection" and self.fit_intercept and not self.design_moments
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
-        """Return the sums that would be bought.
-
-        With the widest bounds that can come out, where bounds are bought.
-        """
+        """Return the sums to be estimated, with the widest bounds that can come out."""
         for name in self.design_moments or {}:
             if metadata.buys_bounds(name):
                 raise InvalidParameterError(
-                    f"design_moments need columns with public bounds, but those of {name[:60]!r} are bought."
+                    f"design_moments need columns with public bounds, but those of {name[:60]!r} are private."
                 )
         return super().sums(metadata, target, columns)
 

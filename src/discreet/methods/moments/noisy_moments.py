@@ -1,4 +1,4 @@
-"""Noisy moments: sums of products bought once, then any model, coefficient or criterion for free."""
+"""Noisy moments: sums of products released once, then any model, coefficient or criterion for free."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -34,17 +34,17 @@ from discreet.release import MomentsRecord, StepRecord
 Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 
 TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100)}
-"""Of epsilon, for each part that is bought before the moments."""
+"""Of epsilon, for each private estimate before the moments."""
 
 TYPICAL_ROWS = 3_000
-"""Guess of the number of rows where it is private, which decides how hard a bought clip of the target cuts."""
+"""Guess of the number of rows where it is private, which decides how hard a private clip of the target cuts."""
 
 COUNT_SHARE = 0.02
 """Of the budget for the moments, for the number of rows where it is private."""
 
 
 class MomentsMethod(Fitter):
-    """A method that buys noisy moments. Its subclasses document the parameters, and say what they make of them."""
+    """A method that releases noisy moments. Its subclasses document the parameters, and say what they make of them."""
 
     epsilon: Epsilon = 1.0
     delta: Delta = 0.0
@@ -112,7 +112,7 @@ class MomentsMethod(Fitter):
         return False
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
-        """Return the sums that would be bought.
+        """Return the sums to be estimated.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class MomentsMethod(Fitter):
         Returns
         -------
         NoisySums
-            With the widest bounds that can come out, where bounds are bought.
+            With the widest bounds that can come out, where bounds are private.
         """
         design = self._design(metadata, target, columns)
         if self.row_norm is not None:
@@ -262,7 +262,7 @@ class MomentsMethod(Fitter):
         )
 
     def _clip_level(self, metadata: Metadata, sums: NoisySums) -> Fraction:
-        """Which quantile of |y - y_center| the target is clipped to, where that is bought."""
+        """Which quantile of |y - y_center| the target is clipped to, where that is private."""
         if self.y_quantile is not None:
             return exact(self.y_quantile, "y_quantile")
         if self.question == "coefficients":
@@ -280,7 +280,7 @@ class MomentsMethod(Fitter):
         relation : NeighboringRelation
             Of the metadata.
         sums : NoisySums
-            What is bought.
+            The sums.
         pure : bool
             Whether the noise is Laplace's, for which nothing is free.
 
@@ -310,9 +310,9 @@ class PreparedMoments(Preparation):
     method : MomentsMethod
         The parameters.
     sums : NoisySums
-        What is bought.
+        The sums.
     tuning : Tuning
-        What is bought before.
+        The private estimates before them.
     budget : NoiseBudget
         Of the sums.
     """
@@ -339,7 +339,7 @@ class PreparedMoments(Preparation):
         self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
 
     def _moments_steps(self) -> tuple[StepRecord, ...]:
-        """One price for all sums: what one row does to them together."""
+        """One privacy cost for all sums: what one row does to them together."""
         record = StepRecord(name="moments", event=event_record(self.budget.event()), noise=self.noise)
         return (record,)
 
@@ -362,7 +362,7 @@ class PreparedMoments(Preparation):
 
         Notes
         -----
-        Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of bought bound.
+        Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of private bound.
         """
         tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         sums = replace(self.sums, design=tuned.setting.design)

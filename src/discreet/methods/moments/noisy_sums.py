@@ -1,4 +1,4 @@
-"""Second moments of a design, bought once with additive noise: which sums, at which sensitivity, in which record."""
+"""Second moments of a design, released once with additive noise: which sums, at which sensitivity, in which record."""
 
 import math
 from collections.abc import Mapping

@@ -45,7 +45,7 @@ class HybridMethod(MEstimation):
     public : PublicRecords
         Of other people, with the same columns.
     measure : {"auto", "counts", "margins"}
-        What is bought from the private rows: how many are nearest to each of some public points, or the sums that a
+        What is estimated from the private rows: how many are nearest to each of some public points, or the sums that a
         regression's score needs. "auto" decides from public facts: see `Measured.plan`.
     n_points : int, "auto" or "all"
         How many public points to count beside, chosen from the public records alone.
@@ -104,7 +104,7 @@ class HybridEstimate(HybridMethod):
 
 
 class PreparedPoints(Preparation):
-    """A request on public points, what it buys from the private rows fixed.
+    """A request on public points, with its private estimates fixed.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class PreparedPoints(Preparation):
         Parameters
         ----------
         noisy : ndarray
-            What the measure bought.
+            What the measure drew.
         places : ndarray of int64
             Places of the points that have a weight.
         weights : ndarray of float
@@ -301,7 +301,7 @@ class PreparedHybrid(PreparedPoints):
 def measured(
     method: HybridMethod, metadata: Metadata, points: PublicPoints, objective: Objective, epsilon: Fraction
 ) -> tuple[Integers, Counts | Margins]:
-    """Return what is bought from the private rows, from public facts alone.
+    """Return the points that get weights and the private estimate that weights them, from public facts alone.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class MEstimation(Method):
     huber_delta : float, optional
         Of the contrast "huber", in the target's unit; default a tenth of its range.
     ridge : float
-        Half the price of a squared coefficient per standard deviation of its column, beside the mean contrast.
+        Half the penalty of a squared coefficient per standard deviation of its column, beside the mean contrast.
     fit_intercept : bool
         Whether a model has a constant.
     """

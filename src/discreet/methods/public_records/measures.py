@@ -1,4 +1,4 @@
-"""What is bought from the private rows beside public points: counts of nearest points, or margins."""
+"""Private estimates beside public points: counts of the nearest points, or margins."""
 
 import math
 from abc import ABC, abstractmethod
@@ -78,10 +78,7 @@ class Measure(ABC):
         return self.sensitivity / self.epsilon
 
     def part(self, name: str, unit: str) -> Part:
-        """Return the part as it is priced.
-
-        Discrete Laplace noise.
-        """
+        """Return the part with its privacy cost: discrete Laplace noise."""
         rows = self.metadata.rows_per_unit
         both = "2 x " if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else ""
         box = NoiseRecord(

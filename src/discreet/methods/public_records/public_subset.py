@@ -295,8 +295,8 @@ class PreparedSubset(PreparedPoints):
         """Public steps added to the losses: the log of the odds, in units of the noise."""
         sizes = [candidate.record.n_points or 0 for candidate in candidates]
         favored = sizes.index(max(self.sizes), 2) if self.sizes else 2
-        price = float(self.range / self.choice_epsilon) * math.log(LEAN * max(len(candidates) - 1, 1))
-        return np.where(np.arange(len(candidates)) == favored, 0, round(min(price, MOST_LEAN))).astype(np.int64)
+        advantage = float(self.range / self.choice_epsilon) * math.log(LEAN * max(len(candidates) - 1, 1))
+        return np.where(np.arange(len(candidates)) == favored, 0, round(min(advantage, MOST_LEAN))).astype(np.int64)
 
     def _candidates(self, noisy: Any, progress: Progress | None) -> list[Candidate]:
         """All of them but the histogram, in an order that the sizes and ridges fix."""

@@ -22,7 +22,7 @@ from discreet.methods.screening.top_k_choice import (
 )
 
 MOST_PEELED = 1000
-"""Rounds of peeling are priced one by one; more columns are for the other mechanisms."""
+"""Each round of peeling has a privacy cost of its own; more columns are for the other mechanisms."""
 
 
 class Screening(Method):
@@ -83,7 +83,7 @@ class Screening(Method):
                 f"mechanism=peeling must select at most {MOST_PEELED} columns, but n_features_to_select={k}. "
                 "Use mechanism=one_shot."
             )
-        if mechanism == "peeling" and noise == "gumbel" and delta and k > 1:  # one draw is priced as it is, at delta 0
+        if mechanism == "peeling" and noise == "gumbel" and delta and k > 1:  # one draw costs epsilon at delta 0
             epsilon = concentrated_epsilon(k, epsilon, delta)
         gamma = self.gamma if self.gamma is not None else 1.0 if k == 1 else GAMMA
         return TopK(mechanism, noise, gamma, n_features, k, epsilon, sensitivity)

@@ -59,8 +59,9 @@ class IndependenceScreening(Screening):
     noise : {"exponential", "gumbel"}, optional
         Its law. Default the first, but for peeling with a delta.
     y_center : float, "private" or "middle", optional
-        What the target's zero is. "private", the default, buys its mean, so that columns with a large mean of their own
-        do not stand out for that alone; "middle" is that of its bounds or codes; a number is public, in its unit.
+        What the target's zero is. "private", the default, estimates its mean, so that columns with a large mean of
+        their own do not stand out for that alone; "middle" is that of its bounds or codes; a number is public, in its
+        unit.
     y_bound : float, optional
         The target is clipped to within this of its center, in its unit. Default half the width of its bounds; a target
         of two values is never clipped.
@@ -101,7 +102,7 @@ class IndependenceScreening(Screening):
     def _shares_in_range(cls, value: dict[str, float] | None) -> dict[str, float] | None:
         for name, share in (value or {}).items():
             if name != "y_center":
-                raise ValueError(f"shares must name y_center, the one part that is bought, not {name[:40]!r}.")
+                raise ValueError(f"shares must name y_center, the one private estimate, not {name[:40]!r}.")
             check_share(name, share)
         return value
 
@@ -143,7 +144,7 @@ class IndependenceScreening(Screening):
 
 @dataclass(frozen=True)
 class Center:
-    """The public plan of buying the target's mean.
+    """The public plan of the private estimate of the target's mean.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class Center:
     Under replace_one the sum S of the target gets noise of sensitivity 2 c rows, c = `rows_per_unit`, and is divided by
     the public number of rows. Under add_or_remove_one each row counts (1 + y) / 2 to one sum and (1 - y) / 2 to the
     other: their l1 sensitivity is c, that of a count alone, their sum is the count and their difference S. So the count
-    comes free, with half the noise variance that buying S and the count apart at half epsilon each would have.
+    comes free, with half the noise variance that estimates of S and of the count at half of epsilon each would have.
     """
 
     design: ScoreDesign
@@ -173,7 +174,7 @@ class Center:
         return 2 * GRID * self.design.metadata.rows_per_unit
 
     def part(self) -> Part:
-        """Return the part as it is priced.
+        """Return the part with its privacy cost.
 
         Returns
         -------
@@ -303,7 +304,7 @@ class PreparedScreening(Preparation):
         return replace(self.whole, center=center, bound=bound)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Buy the target's mean where it is asked for, add up the products, choose the k best after noise.
+        """Estimate the target's mean where it is private, add up the products, choose the k best after noise.
 
         Parameters
         ----------

@@ -54,7 +54,7 @@ class TwoStageVotes(Screening):
     n_blocks : int, optional
         B: each row goes to one of so many blocks at random. Default the root of the number of rows, public or guessed.
     alpha : float
-        Price of a coefficient in a block's lasso, on standardized columns.
+        Penalty of a coefficient in a block's lasso, on standardized columns.
     level : str, optional
         Of a target that is a category: its rows against all others.
     codes : dict of str to float, optional

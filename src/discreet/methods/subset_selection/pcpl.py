@@ -60,9 +60,9 @@ class ProfileLikelihood(SubsetSelection):
         Law of the noise of every choice.
     l1_radius : float or "private", optional
         R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
-        intercept included. Public, or bought. Default twice `y_bound`.
+        intercept included. Public, or estimated privately. Default twice `y_bound`.
     l1_grid : tuple of float, optional
-        What a bought R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
+        What a private R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
     model_penalty : float, "aic", "bic" or "auto"
         phi: added for each selected column, on the scale of -2 log-likelihood; a category counts as one. "aic" is 2
         and "bic" log n, both free. "auto" weighs the error of sampling and the noise of the choice together, and is
@@ -76,10 +76,10 @@ class ProfileLikelihood(SubsetSelection):
     models : tuple of tuples of str, optional
         The candidate models themselves, instead of all subsets. At most 2^20 models can be compared.
     y_bound : float or "private", optional
-        r: the target is clipped to within this of its center, in its unit. Public, or bought. Default the furthest of
-        its bounds.
+        r: the target is clipped to within this of its center, in its unit. Public, or estimated privately. Default the
+        furthest of its bounds.
     y_quantile : float, optional
-        The quantile of the target's distance from its center that a bought `y_bound` aims at; default 0.95.
+        The quantile of the target's distance from its center that a private `y_bound` aims at; default 0.95.
     y_center : float, optional
         The target's zero, in its unit. Public. Default the middle of its bounds.
     fit_intercept : bool
@@ -93,7 +93,7 @@ class ProfileLikelihood(SubsetSelection):
         s0^2, in squared units of the target: choose by n log(RSS / n + s0^2) instead, which needs no bound and no
         delta.
     shares : dict of str to float, optional
-        Shares of epsilon of the parts that are bought: "bounds" (together), "y_bound", "l1_radius" and
+        Shares of epsilon of the private estimates: "bounds" (together), "y_bound", "l1_radius" and
         "residual_sum_of_squares". The choice of the model has the rest.
     as_published : bool
         Run Algorithm 2 as printed, its errors included, for study: gives no guarantee.
@@ -115,7 +115,7 @@ class ProfileLikelihood(SubsetSelection):
         Returns
         -------
         tuple of str
-            In the order in which they are bought.
+            In the order in which they are estimated.
         """
         return ("bounds", "y_bound", "l1_radius", SQUARES)
 
@@ -125,8 +125,8 @@ class ProfileLikelihood(SubsetSelection):
             return self
         if self.rss_guess is not None or self.as_published or SQUARES in (self.shares or {}):
             raise ValueError(
-                f"variance_floor must come without rss_guess, as_published and a share of {SQUARES}: it buys no sum of "
-                "squares."
+                f"variance_floor must come without rss_guess, as_published and a share of {SQUARES}: it estimates no "
+                "sum of squares."
             )
         if self.delta:
             raise ValueError(
@@ -243,7 +243,7 @@ class PreparedProfileLikelihood(PreparedSelection):
     setting : Setting
         The widest that can come out.
     tuning : Tuning
-        What is bought first.
+        The private estimates before the choice.
     split : Split
         What is left, and of what.
     """
@@ -277,7 +277,7 @@ class PreparedProfileLikelihood(PreparedSelection):
         }
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Buy what was asked for and the least sum of squares, then draw the noisy minimum of the models' scores.
+        """Draw the private estimates and the least sum of squares, then the noisy minimum of the models' scores.
 
         Parameters
         ----------

@@ -66,7 +66,7 @@ class ProfileChooser:
     neighboring : NeighboringRelation
         Which tables are neighbors.
     split : Split
-        Prices, and n.
+        Privacy costs, and n.
     penalty : callable
         phi from the noise's scale, the number of free columns and n.
     variance_floor : float or None

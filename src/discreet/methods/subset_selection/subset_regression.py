@@ -55,7 +55,9 @@ class SubsetSelection(Method):
     @classmethod
     def _number_or_private(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str) and value != "private":
-            raise ValueError(f'{info.field_name} must be a number, or "private" to buy it, but it is {value[:40]!r}.')
+            raise ValueError(
+                f'{info.field_name} must be a number, or "private" to estimate it, but it is {value[:40]!r}.'
+            )
         return value
 
     @field_validator("model_penalty", mode="before")
@@ -98,16 +100,16 @@ class SubsetSelection(Method):
         if self.l1_grid is not None and self.l1_radius != "private":
             raise ValueError('l1_grid must come with l1_radius="private": it lists what R may be.')
         if self.y_quantile is not None and self.y_bound != "private":
-            raise ValueError('y_quantile must come with y_bound="private": it is the bound that is bought.')
+            raise ValueError('y_quantile must come with y_bound="private": it is the quantile that is estimated.')
         if self.as_published and "private" in (self.l1_radius, self.y_bound):
-            raise ValueError("as_published must have public parameters: the paper has no way to buy them.")
+            raise ValueError("as_published must have public parameters: the paper estimates none privately.")
         return self
 
     @classmethod
     def share_names(cls) -> tuple[str, ...]:
         """Return the parts that a share of epsilon can be given to.
 
-        In the order in which they are bought.
+        In the order in which they are estimated.
         """
         return tuple(SHARES)
 
@@ -126,7 +128,7 @@ class SubsetSelection(Method):
     def setting(
         self, metadata: Metadata, target: str, candidates: Sequence[str] | None, one_by_one: bool = False
     ) -> Setting:
-        """Check names, sizes and bounds; where bounds are bought, the widest that can come out.
+        """Check names, sizes and bounds; where bounds are private, the widest that can come out.
 
         Design, models, radius.
         """
@@ -134,7 +136,7 @@ class SubsetSelection(Method):
         bound = None if self.y_bound == "private" else self.y_bound
         design = Design.plan(widest(metadata), target, candidates, center, bound)
         if self.as_published and sides_of(metadata, design.columns):
-            raise InvalidParameterError("as_published must have public bounds: the paper has no way to buy them.")
+            raise InvalidParameterError("as_published must have public bounds: the paper estimates none privately.")
         space = ModelSpace.plan(
             design.candidates, self.forced, self.groups, self.max_size, self.models, not self.as_published, one_by_one
         )
@@ -147,10 +149,7 @@ class SubsetSelection(Method):
         return Setting(design, space, radius, self.fit_intercept and not self.as_published)
 
     def tuning(self, metadata: Metadata, setting: Setting, variance: bool = False) -> Tuning:
-        """Plan what is bought before the selection.
-
-        Prices and noise.
-        """
+        """Plan the private estimates before the selection: their privacy costs and noise."""
         n_public = self.number_of_rows(metadata)
         is_private = {
             "bounds": bool(sides_of(metadata, setting.design.columns)),
@@ -187,7 +186,7 @@ class PreparedSelection(Preparation):
     setting : Setting
         The widest that can come out.
     tuning : Tuning
-        What is bought first.
+        The private estimates before the choice.
     """
 
     def __init__(self, method: SubsetSelection, setting: Setting, tuning: Tuning) -> None:
@@ -206,9 +205,9 @@ class PreparedSelection(Preparation):
         """
 
     def _common_parameters(self, penalty: float | str) -> dict[str, Any]:
-        """All parameters, defaults filled in; what is bought stays named by the word that asked for it."""
+        """All parameters, defaults filled in; a private estimate stays "private"."""
         budget, private_bounds = self.tuning.budget, bool(sides_of(self.tuning.metadata, (self.target,)))
-        follows = "y_bound" in budget or private_bounds  # r is bought, or follows from bounds that are
+        follows = "y_bound" in budget or private_bounds  # r is private, or follows from private bounds
         center = self._stated.get("y_center", self.design.center)
         return {
             **self._stated,

@@ -79,7 +79,7 @@ def noisy_squares(value: float, sensitivity: Sensitivity, epsilon: Fraction, rng
 
 
 def squares_part(name: str, setting: Setting, epsilon: Fraction, description: str) -> Part:
-    """Return the purchase of a residual sum of squares.
+    """Return the private estimate of a residual sum of squares.
 
     Parameters
     ----------
@@ -88,19 +88,19 @@ def squares_part(name: str, setting: Setting, epsilon: Fraction, description: st
     setting : Setting
         Whose bounds set the noise.
     epsilon : Fraction
-        Its price.
+        Its privacy cost.
     description : str
         The sum, in words.
 
     Returns
     -------
     Part
-        Price and noise.
+        Privacy cost and noise.
 
     Raises
     ------
     InvalidParameterError
-        When the price is so small that the noise does not fit in 64 bits.
+        When epsilon is so small that the noise does not fit in 64 bits.
     """
     sensitivity, unit = Sensitivity.of(setting.design, setting.ratio), setting.design.bound**2
     step = squares_step(sensitivity)

@@ -1,6 +1,6 @@
-"""What a selection may buy before it selects: bounds, a clip of the target, a row count, R, a residual variance.
+"""Private estimates before a selection: bounds, a clip of the target, a row count, R, a residual variance.
 
-Each part is bought on request only, from its share of epsilon, and released as a step. The noise of a part depends on
+Each is made on request only, from its share of epsilon, and released as a step. The noise of a part depends on
 public facts and on earlier parts alone.
 """
 
@@ -34,7 +34,7 @@ from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers
 
 SHARES = {"bounds": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
-"""Of epsilon, for each part that is bought, in their order (privacy specification 11)."""
+"""Of epsilon, for each private estimate, in their order (privacy specification 11)."""
 
 Y_QUANTILE = 0.95
 CLIPS = np.unique(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).astype(np.int64))
@@ -52,16 +52,16 @@ LEAST_VARIANCE = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class Tuned:
-    """What the parts bought, and the moments under it.
+    """The private estimates, and the moments under them.
 
     Parameters
     ----------
     setting : Setting
-        With the bounds and the radius that were bought.
+        With the private bounds and radius.
     moments : ndarray of int64
         Exact. Not releasable.
     n_rows : int or None
-        Public, guessed, or bought; at least 1.
+        Public, guessed, or a private estimate; at least 1.
     sigma2 : float or None
         In squared target bounds.
     steps : tuple of StepRecord
@@ -76,7 +76,7 @@ class Tuned:
 
 
 def split(epsilon: Fraction, parts: Sequence[str], shares: Mapping[str, float] | None) -> dict[str, Fraction]:
-    """Return the epsilon of each part that is bought.
+    """Return the epsilon of each private estimate.
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def split(epsilon: Fraction, parts: Sequence[str], shares: Mapping[str, float] |
 
 @dataclass(frozen=True)
 class Tuning:
-    """The public plan of what is bought before the selection.
+    """The public plan of the private estimates before the selection.
 
     Parameters
     ----------
     metadata : Metadata
-        As declared, before any bound is bought.
+        As declared, before any bound is estimated.
     wide : Setting
         With the widest bounds and the largest radius that can come out.
     noise : {"exponential", "gumbel", "laplace"}
@@ -153,7 +153,7 @@ class Tuning:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What is bought, in order; the noise is the largest that it can be."""
+        """The private estimates, in order; the noise is the largest that it can be."""
         makers: dict[str, Callable[[], list[Part]]] = {
             "bounds": self._bound_parts,
             "y_bound": lambda: [self._y_part()],
@@ -196,7 +196,7 @@ class Tuning:
         ]
 
     def _tail(self) -> Fraction:
-        """Share of rows that a bought bound may cut at its end.
+        """Share of rows that a private bound may cut at its end.
 
         Half a per cent, or as many rows as the noise of the choice can hide, where their number is known: with fewer
         the choice would fall beyond all rows, where nothing tells the points apart.
@@ -280,7 +280,7 @@ class Tuning:
         return Tuned(setting, moments, n_rows, sigma2, tuple(steps))
 
     def _at_radius(self, setting: Setting) -> Setting:
-        """With the public R, or the default one, for the bound as it is now; as wide as can be where R is bought."""
+        """With the public R, or the default one, for the bound as it is now; as wide as can be where R is private."""
         bound = setting.design.bound
         if "l1_radius" in self.budget:
             return replace(setting, radius=max(self.l1_grid) if self.l1_grid else 8.0 * bound)
@@ -342,7 +342,7 @@ class Tuning:
         return spread * np.array([float(score_range / self.remaining) for score_range in ranges])
 
     def _rounding(self, setting: Setting) -> Fraction:
-        """Twice what adding the prices may err by."""
+        """Twice the rounding error of adding the noise costs."""
         return Fraction(float(self._noise_costs(setting).max())) / 2**50
 
     def _private_variance(
@@ -359,12 +359,12 @@ class Tuning:
 
 
 def estimate_privately(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:
-    """Buy the parts one after the other.
+    """Draw the private estimates one after the other.
 
     Parameters
     ----------
     plan : Tuning
-        What to buy, and for how much.
+        What to estimate, and at which epsilon.
     table : Table
         The private table.
     rng : Source
@@ -375,11 +375,11 @@ def estimate_privately(plan: Tuning, table: Table, rng: Source, progress: Callab
     Returns
     -------
     Tuned
-        What was bought.
+        The estimates.
 
     Notes
     -----
-    Claim: ``tuning.privacy.md``. Cost: one pass over the rows for the moments, one more each for bought bounds and
-    for a bought bound of the target.
+    Claim: ``tuning.privacy.md``. Cost: one pass over the rows for the moments, one more each for private bounds
+    and for a private bound of the target.
     """
     return plan._run(table, rng, progress)
