@@ -43,7 +43,7 @@ class AutoSelection(SubsetSelector):
     Attributes
     ----------
     release_ : Release
-        What was released; ``release_.request["chosen"]`` tells the choice, and what was supposed for it.
+        What was released; ``release_.request["chosen"]`` holds the choice, and what was supposed for it.
     chosen_ : dict
         The same: the selection's name, how many it was compared with, and the overlap to expect of it.
     support_ : ndarray of bool, shape (n_features,)

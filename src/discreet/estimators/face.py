@@ -62,7 +62,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _chosen(
         self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
-        """The method that is run, and how it was chosen where nobody named it: from public facts alone."""
+        """The method that is run, and how it was chosen where none was named: from public facts alone."""
         del table, name, columns, charged
         return self._checked_method(), None
 
@@ -105,7 +105,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         charged: bool,
         observed_bound: bool = False,
     ) -> tuple[Table, str, Sequence[str] | None]:
-        """A table as it was opened; or X and y, of which nobody states what was done to them."""
+        """A table as it was opened; or X and y, of which nothing is promised."""
         if isinstance(X, Table):
             if target is None or y is not None:
                 raise InvalidParameterError("A table must come with target=NAME and without y. Name its target column.")

@@ -62,7 +62,7 @@ class MEstimator(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # of a few rows nothing can be told
+        tags.regressor_tags.poor_score = True  # of a few rows the noise hides everything
         return tags
 
 

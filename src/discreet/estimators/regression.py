@@ -16,7 +16,7 @@ from discreet.typing import Floats
 
 
 class _Noisy:
-    """Of a few rows nothing can be told; stands before scikit-learn's mixins, which make the tags it changes."""
+    """Scores on a few rows are poor; stands before scikit-learn's mixins, which make the tags it changes."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

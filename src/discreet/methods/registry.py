@@ -28,10 +28,7 @@ FAMILIES = ("linear", "logistic", "poisson")
 
 
 def method_of(name: str, **parameters: Any) -> Method:
-    """Return a method by its name on the command line.
-
-    Its parameters are checked.
-    """
+    """Return a method by its name on the command line, its parameters checked."""
     if name not in _HOMES:
         raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.")
     module, kind = _HOMES[name]

@@ -22,7 +22,7 @@ from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_o
 from discreet.release import StepRecord
 
 NAMING = ("forced", "groups", "models", "design_moments")
-"""Parameters that name columns: after a screening nobody knows whether those are left."""
+"""Parameters that name columns: a screening may drop those columns."""
 
 Then = Callable[[Sequence[str]], Preparation]
 """From the columns that a step chose to the next step."""
@@ -152,7 +152,7 @@ class SelectThenFit(Method):
 
 
 class _Steps:
-    """The steps of a plan, as far as they are asked for; `parts` are their epsilons."""
+    """The steps of a plan; `parts` are their epsilons."""
 
     def __init__(self, plan: SelectThenFit, metadata: Metadata, target: str, parts: list[Fraction]) -> None:
         self.plan, self.metadata, self.target = plan, metadata, target
@@ -169,7 +169,7 @@ class _Steps:
         return method.prepare(self.metadata, self.target, candidates)
 
     def check_columns(self, columns: Sequence[str]) -> None:
-        """Refuse a column that a later step could not take: which of them a screening leaves, nobody knows yet."""
+        """Refuse a column that a later step could not take: a screening may leave any of them."""
         checked = columns[:1] if are_alike(self.metadata, columns) else columns
         for step in self._later():
             if isinstance(step, Fitter):
@@ -258,7 +258,7 @@ def _at_most(part: Fraction) -> float:
 
 
 def _parts(epsilon: float, steps: list[dict[str, Any]]) -> list[Fraction]:
-    """Epsilon of each step; those that do not say share alike what the others leave."""
+    """Epsilon of each step; those without one share alike what the others leave."""
     total = exact_epsilon(epsilon)
     stated = [step.get("epsilon") for step in steps]
     epsilons = [None if value is None else exact_epsilon(value) for value in stated]
@@ -299,7 +299,7 @@ class PreparedSteps(Preparation):
     delta : Fraction
         Of all steps together.
     words : dict
-        What the plan says of itself and of the choice.
+        Parameters of the plan and of the choice.
     family : str
         Of the fit.
     """
@@ -333,7 +333,7 @@ class PreparedSteps(Preparation):
     def _first_steps(
         self, steps: tuple[StepRecord, ...], columns: tuple[str, ...] | None = None
     ) -> tuple[StepRecord, ...]:
-        """The choice as steps; a screening tells which columns it left."""
+        """The choice as steps; a screening lists the columns that it chose."""
         alone = StepRecord(name=self.label, event=event_record(_event(self.first)), noise=self.first.noise)
         *before, last = steps or (alone,)
         return (*before, last if self.label == "selection" else last.model_copy(update={"columns": columns}))
@@ -348,7 +348,7 @@ class PreparedSteps(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of work whose length is public.
+            Called for work whose length is public.
 
         Returns
         -------

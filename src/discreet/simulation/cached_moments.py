@@ -24,12 +24,12 @@ MOST_WORK = 1e6
 
 
 class RememberedMoments(PreparedMoments):
-    """A request of `NoisyMoments` that tells the selected columns and nothing else.
+    """A request of `NoisyMoments` that returns the selected columns alone.
 
     Notes
     -----
     Noise and selection are those of `PreparedMoments`, from the same words of a source; among many columns the search
-    ends earlier. What is left out is what a plan does not ask: the best models of each size and their R^2.
+    ends earlier. Left out is what a plan does not need: the best models of each size and their R^2.
     """
 
     @override
@@ -51,7 +51,7 @@ class _Selection(MomentAnswers):
     """The model that `MomentAnswers.select` finds, by a look at all of them."""
 
     def searched(self, penalty: Penalty) -> tuple[str, ...]:
-        """Columns of the best model that a search comes to, without what is said of the other sizes."""
+        """Columns of the best model that a search finds, without the best of the other sizes."""
         units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
         penalties = unit_penalties(penalty, units, self._clean.n_rows)
         best = best_models(self._weighted, units, self._owned((None,)), penalties, None, self.most_work)
@@ -85,9 +85,8 @@ def _residuals(gram: Floats, xty: Floats, yty: float, models: npt.NDArray[np.boo
 
 
 def cached_moments(prepared: PreparedMoments) -> PreparedMoments:
-    """Return a request that selects the same columns in less time, where there is one.
-
-    Itself for all but plain selections.
+    """Return a plain selection from moments that takes less time and selects the same columns; any other request
+    itself.
     """
     method = prepared.method
     if type(prepared) is not PreparedMoments or not isinstance(method, NoisyMoments):

@@ -81,10 +81,7 @@ def _inside(problem: SubsetProblem, masks: Masks) -> Floats:
 
 
 def remembered(prepared: Preparation) -> Preparation:
-    """Return a request that selects by the same law in less time, where there is one.
-
-    Itself for all but small plain requests of constrained least squares and of noisy moments.
-    """
+    """Return a request that selects by the same law in less time, or itself where there is none."""
     if isinstance(prepared, PreparedMoments):
         return cached_moments(prepared)
     if type(prepared) is not PreparedLeastSquares or prepared.method.as_published:

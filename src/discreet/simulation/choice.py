@@ -18,7 +18,7 @@ from discreet.simulation.selection import expected
 from discreet.simulation.supposition import Supposition
 
 TRUE_COLUMNS = (1, 2, 3, 4)
-"""Numbers of columns that matter, equally, of the scenarios that are tried: nobody knows which it is."""
+"""Numbers of columns that matter, equally, of the scenarios that are tried."""
 
 HARD = Supposition(r_squared=(0.1,), correlation=(0.6,))
 HARD_COLUMNS = (2, 3)
@@ -64,11 +64,8 @@ def best_selection(
 ) -> Choice:
     """Return the selection whose columns overlap most with the right ones, over the scenarios that are supposed.
 
-    The same for the same public facts: its simulation is seeded.
-
-    Where nothing else is supposed, the columns that matter explain half of the variance of a target whose bounds lie at
-    three standard deviations; where nothing at all is, also a tenth of it, by two and three columns correlated by .6
-    each with the next. Scenarios count alike. Cost: a few seconds for a thousand rows and six candidates.
+    The simulation is seeded, so equal public facts give equal choices. Scenarios count alike. Cost: a few seconds for a
+    thousand rows and six candidates.
     """
     if not RANGES["epsilon"].low <= epsilon <= RANGES["epsilon"].high:
         raise InvalidParameterError(f"epsilon must {RANGES['epsilon']}, but epsilon={epsilon:g}.")

@@ -23,10 +23,7 @@ class DrawnTables:
         self._room = KEPT_CELLS // (scenario.n_rows * (len(scenario.candidates) + 1))
 
     def table(self, seed: int) -> SimulatedTable:
-        """Return the table of a seed.
-
-        The same rows each time.
-        """
+        """Return the table of a seed, the same rows each time."""
         if seed in self._cached:
             return self._cached[seed]
         table = self.scenario.draw(Source.seeded(seed))

@@ -98,7 +98,7 @@ def expected_fit(
     tables : DrawnTables, optional
         Tables of the same scenario that may have been drawn before.
     progress : callable, optional
-        Told of the tables.
+        Called as tables are done.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The epsilon at which a selection does as well as is wanted: the simulation of a plan, inverted."""
+"""The epsilon at which a selection reaches a goal: the simulation of a plan, inverted."""
 
 import math
 import time
@@ -25,11 +25,11 @@ WIDTH = 0.2
 """Of the interval, in the logarithm of epsilon, at which a bisection ends."""
 
 AROUND = (-0.4, 0.0, 0.4)
-"""Steps in that logarithm, beside the end of the bisection, at which a curve is first seen."""
+"""Steps in that logarithm, beside the end of the bisection, at which a curve is first evaluated."""
 
 STEPS = 5
 NEAR = 0.015
-"""A goal is met where the curve is within this of it, and what was seen there within 1.6 times that; or after so many
+"""A goal is met where the curve is within this of it, and its last value within 1.6 times that; or after so many
 steps that follow the curve.
 """
 
@@ -44,13 +44,9 @@ def epsilon_for(
     seed: int = 0,
     tables: DrawnTables | None = None,
 ) -> Expected | None:
-    """Return the least epsilon at which a selection does as well as is wanted.
+    """Return the simulation at the least epsilon that reaches a goal; None where even a very large epsilon does not.
 
-    There; None where even a very large epsilon does not do.
-
-    Where a method does no better with more epsilon over some range, the epsilon found may be any of that range.
-    Bisection in log epsilon, then a logistic curve through points around its end; where the curve meets the goal is
-    the next point, until the curve through that one too says that it is met there.
+    Bisection in log epsilon, then a logistic curve through points around its end, refined where it meets the goal.
     """
     if not 0.0 < goal < 1.0:
         raise InvalidParameterError(f"A goal must lie in (0, 1), but it is {goal:g}.")
@@ -63,7 +59,7 @@ def epsilon_for(
 
     low, high = math.log(LEAST_EPSILON), math.log(MOST_EPSILON)
     if getattr(at(high, few, seed), measure, 0.0) < goal > getattr(at(high, 2 * n_tables, seed + 1), measure, 0.0):
-        return None  # only if many tables say so
+        return None  # only if many tables agree
     while high - low > WIDTH:
         middle = (low + high) / 2.0
         low, high = (middle, high) if getattr(at(middle, few, seed), measure, 0.0) < goal else (low, middle)
@@ -120,9 +116,8 @@ def epsilons_for(
     n_processes: int = 1,
     progress: Progress | None = None,
 ) -> list[Expected]:
-    """Return for each selection the least epsilon at which it does as well as is wanted.
-
-    In the order of the rivals; those that do not reach it are left out.
+    """Return for each selection its least epsilon that reaches a goal, in their order; those that never do are left
+    out.
     """
     work, results = _Inversion(scenario, goal, measure, n_tables, seed), list[Expected | None]()
     start = time.perf_counter()

@@ -57,10 +57,7 @@ class PublicPattern:
 
     @classmethod
     def of(cls, metadata: Metadata, target: str, candidates: Sequence[str], public: Any) -> "PublicPattern":
-        """Read a public table.
-
-        Its complete records, cut at the declared bounds.
-        """
+        """Read the complete records of a public table, clipped to the declared bounds."""
         records = public if isinstance(public, PublicRecords) else PublicRecords(public, metadata)
         design = Design.plan(metadata, target, candidates)
         points = records.points(metadata, target, design.candidates)
@@ -84,9 +81,7 @@ class PublicPattern:
         )
 
     def draw(self, uniforms: Floats) -> Floats:
-        """Return records drawn with replacement.
-
-        Their scores.
+        """Return the scores of records drawn with replacement.
 
         Shapes: uniforms (n_rows,); returns (n_rows, n_candidates).
         """
@@ -96,21 +91,11 @@ class PublicPattern:
         return drawn
 
     def mean(self, values: Floats) -> float:
-        """Return the mean over the records.
-
-        In their unit.
-
-        Shapes: values (n_points,).
-        """
+        """Return the mean over the records. Shapes: values (n_points,)."""
         return float(np.average(values, weights=self.records))
 
     def variance(self, values: Floats) -> float:
-        """Return the variance over the records.
-
-        In their squared unit.
-
-        Shapes: values (n_points,).
-        """
+        """Return the variance over the records. Shapes: values (n_points,)."""
         return self.mean((values - self.mean(values)) ** 2)
 
 
@@ -139,10 +124,7 @@ class PublicEffects(NamedTuple):
 def public_effects(pattern: PublicPattern, metadata: Metadata, candidates: Sequence[str]) -> PublicEffects:
     """Return the least squares coefficients of the columns that BIC selects in public records; nothing is private.
 
-    May have no effects at all.
-
-    Source: Schwarz 1978, Estimating the dimension of a model (BIC: n log(RSS / n) + log(n) times the number of
-    coefficients).
+    Source: Schwarz 1978, Estimating the dimension of a model.
     """
     if len(candidates) > MOST_SEARCHED:
         raise InvalidParameterError(
@@ -180,18 +162,13 @@ def public_effects(pattern: PublicPattern, metadata: Metadata, candidates: Seque
 
 
 def level_places(scores: Floats, n_levels: int) -> npt.NDArray[np.int64]:
-    """Return the places of levels.
-
-    From 0.
-    """
+    """Return the places of levels, from 0."""
     places: npt.NDArray[np.int64] = np.rint(scores * (n_levels - 1)).astype(np.int64)
     return places
 
 
 def signal(scores: Floats, names: Sequence[str], effects: Mapping[str, float], levels: Any) -> Floats:
-    """Return what columns add to the target.
-
-    In the target's unit.
+    """Return what columns add to the target, in its unit.
 
     Shapes: scores (n, n_candidates); returns (n,).
     """

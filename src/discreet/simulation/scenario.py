@@ -23,10 +23,10 @@ from discreet.typing import Floats
 N_TRUE = 3
 R_SQUARED = 0.5
 SPREAD = 1.0 / 3.0
-"""Standard deviation of the target over half the width of its bounds, where nobody says: bounds at three of them."""
+"""Standard deviation of the target over half the width of its bounds, by default: bounds at three of them."""
 
 SAMPLE = 20_000
-"""Rows from which a scenario tells what its columns explain: exact enough for a plan."""
+"""Rows from which a scenario computes what its columns explain: exact enough for a plan."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Scenario:
         n_rows: int | None = None,
         correlation: float = 0.0,
     ) -> "Scenario":
-        """Return a scenario, with what nobody says filled in.
+        """Return a scenario, with defaults for what is not stated.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Scenario:
         Raises
         ------
         InvalidParameterError
-            When a number is out of range, a name unknown, or nobody says how many rows there are.
+            When a number is out of range, a name unknown, or the number of rows is not given.
         """
         names, rows = names_and_rows(metadata, target, candidates, n_rows)
         half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
@@ -168,7 +168,7 @@ class Scenario:
             Numeric.
         public_table : path, frame or PublicRecords
             Of other people than the private one, who let theirs be used openly. It is read without any privacy, and
-            what is found in it is told: never give the private table.
+            its effects are shown: never give the private table.
         candidates : sequence of str, optional
             Default all listed columns but the target.
         effects : dict of str to float, optional
@@ -190,7 +190,7 @@ class Scenario:
         DataMismatchError
             When the public table lacks a column, or fewer than 30 of its records are complete.
         InvalidParameterError
-            When a number is out of range, a name unknown, or nobody says how many rows there are.
+            When a number is out of range, a name unknown, or the number of rows is not given.
         MetadataError
             When the metadata declare another file public.
 
@@ -283,7 +283,7 @@ class Scenario:
 
     @cached_property
     def draw_metadata(self) -> Metadata:
-        """Those of a drawn table: units are not told apart, the number of rows is the scenario's."""
+        """Those of a drawn table: units are not distinguished, the number of rows is the scenario's."""
         facts: dict[str, Any] = {"unit_id": None}
         if self.metadata.n_rows is not None:
             facts["n_rows"] = self.n_rows
@@ -353,7 +353,7 @@ class Scenario:
     def _scores(self, rng: Source, n_rows: int) -> Floats:
         """Columns from -1 to 1, categories by the place of their level: of public records, or spread evenly.
 
-        An integer column has the scores of its integers alone, so that the target follows the cells that are seen.
+        An integer column has the scores of its integers alone, so that the target follows the cells.
         """
         if self.pattern is not None:
             return self.pattern.draw(uniforms(rng, n_rows))

@@ -177,7 +177,7 @@ def expected(
     explains : bool
         Whether it is rated what the selected columns explain; else that is NaN.
     progress : callable, optional
-        Told of the tables.
+        Called as tables are done.
 
     Returns
     -------

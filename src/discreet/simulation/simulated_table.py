@@ -36,10 +36,7 @@ class SimulatedTable(FrameTable):
         self._cache: dict[Any, Any] = {}
 
     def remembered(self, key: Any, value: Callable[[], Any]) -> Any:
-        """Return what was computed before, or compute it.
-
-        Not to be changed.
-        """
+        """Return a cached value, computed at the first call; callers must not change it."""
         if key not in self._cache:
             self._cache[key] = value()
         return self._cache[key]
@@ -126,10 +123,7 @@ def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:
 
 
 def design_key(design: Design) -> tuple[Any, ...]:
-    """Return all that decides how a table's rows are encoded.
-
-    Hashable.
-    """
+    """Return all that decides how a table's rows are encoded, hashable."""
     bounds = bounds_key(design.metadata, design.columns)
     return design.columns, design.center, design.bound, design.row_norm, design.unit_bound, bounds
 

@@ -1,4 +1,4 @@
-"""What somebody supposes of a table: one scenario, or several where a number is not known."""
+"""What is supposed of a table: one scenario, or several where a number is not known."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Supposition:
     Raises
     ------
     InvalidParameterError
-        When two of them say different things about one matter, or there are too many scenarios.
+        When two of them contradict each other, or there are too many scenarios.
     """
 
     effects: Mapping[str, float] | None = None
@@ -74,10 +74,7 @@ class Supposition:
 
     @classmethod
     def of(cls, stated: "Mapping[str, Any] | Supposition | None") -> "Supposition":
-        """Return what is stated by name; a number stands for a list of one.
-
-        Checked.
-        """
+        """Return a checked supposition from values by name; a number stands for a list of one."""
         if isinstance(stated, cls):
             return stated
         fields = {name: value for name, value in named(stated).items() if value is not None}
@@ -110,7 +107,7 @@ class Supposition:
 
     @property
     def leaves_columns_open(self) -> bool:
-        """Whether nobody says which columns matter, nor how many."""
+        """Whether neither the columns that matter nor their number are stated."""
         return self.effects is None and self.n_true is None and self.like is None
 
     def scenarios(
@@ -121,10 +118,7 @@ class Supposition:
         n_rows: int | None = None,
         n_true: int | None = None,
     ) -> list[Scenario]:
-        """Return all scenarios: effects multiplied last, the correlation first.
-
-        At least one.
-        """
+        """Return all scenarios, at least one: effects multiplied last, the correlation first."""
         stated: dict[str, Any] = {"effects": self.effects, "noise_sd": self.noise_sd, "n_rows": n_rows}
         scenarios = list[Scenario]()
         public = self._public(metadata)
@@ -153,10 +147,7 @@ class Supposition:
         return records
 
     def record(self, scenarios: Sequence[Scenario]) -> dict[str, Any]:
-        """Return what was stated, as public facts that JSON can hold.
-
-        Empty where nothing was stated.
-        """
+        """Return what was stated as JSON values; empty where nothing was."""
         facts: dict[str, Any] = {}
         for name in ("effects", "n_true", "noise_sd", "r_squared", "correlation", "times"):
             value = getattr(self, name)
@@ -168,10 +159,7 @@ class Supposition:
 
 
 def pattern_record(scenario: Scenario) -> dict[str, Any] | None:
-    """Return which public table a scenario is drawn from.
-
-    Its name, digest and number of complete records.
-    """
+    """Return name, digest and number of complete records of the public table that a scenario is drawn from."""
     own = scenario.pattern
     if own is None:
         return None

@@ -44,10 +44,7 @@ class Condition:
         return self.actual >= self.needed if self.relation == ">=" else self.actual <= self.needed
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it.
-
-        Its fields, what is needed None where no number would do, and whether it holds.
-        """
+        """Return the fields as JSON values, an infinite need as None, and whether the condition holds."""
         needed = self.needed if math.isfinite(self.needed) else None
         own = {"quantity": self.quantity, "relation": self.relation, "needed": needed, "found": self.actual}
         return {**own, "purpose": self.purpose, "holds": self.holds}
@@ -79,18 +76,10 @@ class _Facts:
 
 
 def conditions(scenario: Scenario, rivals: Sequence[Rival], epsilon: float) -> list[dict[str, Any]]:
-    """Return the theorems that speak of some of the selections, with their conditions.
+    """Return theorem 1 for the first pcls, theorem 2 for the first pcpl among the selections, each with its conditions.
 
-    Theorem 1 where pcls is among them, theorem 2 where pcpl is: `theorem`, `method`, `rival`, `epsilon`,
-    `model_penalty`, `conditions` and whether all hold.
-
-    n^alpha is the number of models, and the constant c, whose size decides how fast the chance of an error vanishes, is
-    taken as 0: what is needed is the least. Where the paper's units hang on a residual variance of 1 the target is
-    scaled to it. Its noise is at least that of the methods here, so for these a smaller penalty may do.
-
-    Source: Lei et al. 2018, theorems 1 and 2 with conditions (18) to (20); privacy specification 1.7: the penalty
-    must also outweigh the noise, phi >= 4 alpha (r + R)^2 log(n) / epsilon, or the bound of theorem 1 is no bound. By
-    the same step theorem 2 asks for phi >= 64 alpha (r + R)^2 log(n) / (epsilon sigma^2).
+    The constant c is taken as 0, so what is needed is the least; theorem 2's target is scaled to a residual variance of
+    1. Source: Lei et al. 2018, conditions (18) to (20); privacy specification 1.7.
     """
     theorems = []
     for method in ("pcls", "pcpl"):
@@ -154,6 +143,7 @@ def _facts(scenario: Scenario, prepared: Preparation) -> _Facts | None:
 
 def _of_least_squares(facts: _Facts, penalty: float, epsilon: float) -> list[Condition]:
     """Theorem 1: the penalty in squared units of the target."""
+    # The penalty must also outweigh the noise: phi >= 4 alpha (r + R)^2 log(n) / epsilon (privacy specification 1.7).
     most = facts.strength * facts.n_rows / max(4.0, 1.0 + 2.0 * facts.n_true)
     return [
         *_penalty(penalty, 4.0 * facts.models * facts.sigma2, 4.0 * facts.models * facts.size / epsilon, most),
@@ -165,6 +155,7 @@ def _of_likelihood(facts: _Facts, penalty: float, prepared: PreparedProfileLikel
     """Theorem 2: the penalty on the scale of -2 log-likelihood; epsilon is in two parts."""
     first, second = float(prepared.split.squares), float(prepared.split.selection)
     most = 2.0 / (3.0 * facts.n_true) * facts.n_rows * math.log1p(facts.strength / (4.0 * facts.sigma2))
+    # By the same step as for theorem 1: phi >= 64 alpha (r + R)^2 log(n) / (epsilon sigma^2).
     least = 64.0 * facts.models * facts.size / (second * facts.sigma2)
     room = facts.n_rows * facts.sigma2 / 4.0 - facts.size
     spread = facts.models + math.log(1.0 / (2.0 * float(prepared.split.delta)))

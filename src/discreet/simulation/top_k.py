@@ -82,7 +82,7 @@ def top_k_accuracy(
     sensitivity : float
         The most that a record changes a score by: 1 if records come or go, 2 if they are replaced.
     expected_score : float, optional
-        What the rule of "auto" is told; without it the rule chooses one-shot noise.
+        The input of the rule of "auto"; without it the rule chooses one-shot noise.
     mechanisms : sequence of str
         Some of `MECHANISMS`.
     n_draws : int

@@ -1,4 +1,4 @@
-"""The candidates of a request, of which there may be millions: their names, and how a release tells of them."""
+"""The candidates of a request, of which there may be millions: their names, and their record in a release."""
 
 import hashlib
 import json
@@ -23,16 +23,9 @@ CHUNK = 2**16
 
 
 class Unnamed(Sequence[str]):
-    """Candidates of which the metadata tell the number and a pattern, for a plan without the table.
+    """Candidates of which the metadata declare the number and a pattern, for a plan without the table.
 
-    Parameters
-    ----------
-    own : sequence of str
-        Those that have names.
-    pattern : str
-        Of the others' names.
-    count : int
-        How many others there are.
+    `own` are those that have names; `count` others are called by `pattern`.
     """
 
     def __init__(self, own: Sequence[str], pattern: str, count: int) -> None:
@@ -58,9 +51,9 @@ class Unnamed(Sequence[str]):
 
 
 def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | None) -> Sequence[str]:
-    """Return the columns that may be selected, as far as they are known without a table.
+    """Return the columns that may be selected, from the request and the metadata alone.
 
-    Those that are named, else all declared ones but the target; not copied.
+    The named ones, else all declared ones but the target; not copied.
     """
     if candidates is not None:
         return candidates
@@ -82,10 +75,7 @@ def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | Non
 
 
 def features_in(table: Table, target: str) -> Sequence[str]:
-    """Return the columns of a wide table that may be selected, where nobody names them.
-
-    The features and the other numeric columns; categories are left out. Not copied where there are none.
-    """
+    """Return the numeric columns of a wide table that may be selected, where the request names none."""
     features, metadata = table.feature_names(target), table.metadata
     if all(metadata.is_number(name) for name in metadata.columns if name != target):
         return features
@@ -93,10 +83,7 @@ def features_in(table: Table, target: str) -> Sequence[str]:
 
 
 def columns_read(design: ScoreDesign) -> Sequence[str]:
-    """Return the names to look for in a table's header: of numbered features, which have none there, the ends.
-
-    The candidates and the target.
-    """
+    """Return candidates and target as a table's header has them; of numbered features the first and the last."""
     features = design.features
     if design.metadata.layout is not None and len(features) > MOST_LISTED:
         return (features[0], features[-1], design.target)
@@ -104,17 +91,12 @@ def columns_read(design: ScoreDesign) -> Sequence[str]:
 
 
 def columns_progress(progress: Progress | None, n_features: int) -> Callable[[int], None] | None:
-    """Return what is told of columns, whose number is public.
-
-    For an engine.
-    """
+    """Return the progress callback of an engine over columns, whose number is public."""
     return None if progress is None else lambda count: progress("Scoring columns", count, n_features)
 
 
 def candidates_record(names: Sequence[str]) -> Any:
-    """Return candidates as a request tells of them.
-
-    The names, or their ``count`` and the ``sha256`` of their list as JSON without spaces.
+    """Return the names of a request's candidates, or their ``count`` and the ``sha256`` of their list as compact JSON.
 
     Examples
     --------
@@ -143,10 +125,7 @@ def _chunks(names: Sequence[str]) -> Iterator[tuple[bool, list[str]]]:
 
 
 def public_candidates(metadata: Metadata, target: str, names: Sequence[str]) -> tuple[PublicColumn, ...]:
-    """Say what was declared public about the columns of a request; of many candidates, once for all that are alike.
-
-    The candidates, the target, and the unit's column where there is one.
-    """
+    """Return what is declared of the candidates, the target and the unit's column; many candidates are grouped."""
     entries = [_public(metadata, name, name, "candidate") for name in names] if len(names) <= MOST_LISTED else []
     if not entries:
         entries = list(_families(metadata, names))
@@ -172,7 +151,7 @@ def _families(metadata: Metadata, names: Sequence[str]) -> Iterator[PublicColumn
 
 
 def _own_candidates(names: Sequence[str], columns: Collection[str]) -> set[str]:
-    """Those of some names that are candidates; many candidates are looked through once."""
+    """Listed columns that are candidates; many candidates are looked through once."""
     if len(columns) < 10:
         return {name for name in columns if name in names}
     return set(columns).intersection(names)

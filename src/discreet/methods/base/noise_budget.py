@@ -56,10 +56,7 @@ class NoiseBudget:
         return cls(gaussian_rho(epsilon, delta, others, lattice), None, lattice)
 
     def event(self) -> Event:
-        """Return the event of spending all of it.
-
-        Gaussian or Laplace.
-        """
+        """Return the Gaussian or Laplace event of spending all of it."""
         if self.rho is not None:
             return GaussianEvent(self.rho, self.lattice)
         return LaplaceEvent(self.epsilon or Fraction(0))
@@ -93,10 +90,7 @@ class PrivateEstimate:
     formula: str
 
     def scale(self, budget: NoiseBudget) -> Fraction:
-        """Return the noise's scale in whole steps, rounded up.
-
-        Standard deviation of the Gaussian, or scale of the Laplace law.
-        """
+        """Return the Gaussian's standard deviation or the Laplace law's scale, in whole steps, rounded up."""
         if budget.rho is None:
             return _up(float(self.l1 / (self.share * (budget.epsilon or Fraction(1)))))
         return _up(math.sqrt(float(self.l2 / (2 * self.share * budget.rho))))
@@ -106,18 +100,12 @@ class PrivateEstimate:
         return float(self.scale(budget)) ** 2 * (1.0 if budget.rho is not None else 2.0)
 
     def draw(self, values: list[int], budget: NoiseBudget, rng: Source) -> list[int]:
-        """Add the noise.
-
-        The noisy sums, fit for release.
-        """
+        """Add the noise; the result may be released."""
         mechanism = discrete_gaussian if budget.rho is not None else discrete_laplace
         return mechanism(values, self.scale(budget), rng)
 
     def noise(self, budget: NoiseBudget, claim: str) -> NoiseRecord:
-        """Return the noise box.
-
-        In units of a product of two scaled columns.
-        """
+        """Return the noise box, in units of a product of two scaled columns."""
         gaussian = budget.rho is not None
         size = math.sqrt(float(self.l2)) if gaussian else float(self.l1)
         return NoiseRecord(
@@ -134,6 +122,7 @@ class PrivateEstimate:
 
 def _up(value: float) -> Fraction:
     """The next decimal of some digits above a float and its rounding error."""
+    # The factor 1 + 2^-48 covers the rounding of the few float operations that led to the value.
     places = DIGITS - 1 - math.floor(math.log10(value))
     unit = Fraction(10) ** places
     return Fraction(math.ceil(Fraction(value) * (1 + Fraction(1, 2**48)) * unit)) / unit

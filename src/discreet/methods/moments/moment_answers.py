@@ -1,4 +1,4 @@
-"""What noisy moments tell: the best models, and coefficients of any model, without the rows and for free."""
+"""What follows from noisy moments: the best models, and coefficients of any model, without the rows and for free."""
 
 import math
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ class MomentAnswers:
 
     @cached_property
     def _clean(self) -> CleanGram:
-        """Cleaned with all levels, which tell of each other; then without the references."""
+        """Cleaned with all levels, which share information; then without the references."""
         whole = cleaned(self._moments, self._constant, self._dummies)
         cut = np.ix_(self._places, self._places)
         return whole._replace(gram=whole.gram[cut], error=whole.error[cut])
@@ -106,11 +106,9 @@ class MomentAnswers:
         forced: Sequence[str] = (),
         groups: Sequence[Sequence[str]] = (),
     ) -> tuple[tuple[str, ...], tuple[SizeRecord, ...]]:
-        """Return the best model, and the best of each size.
+        """Return the columns of the best model, and the best model of each size.
 
-        Returns (1) columns of the best model; (2) the best model of each size, with its R^2 corrected for the noise;
-        with a `least_criterion` where the search of that size was not finished, and the model is the best that it
-        came to.
+        R^2 is corrected for the noise. A `least_criterion` is given where the search of that size did not finish.
         """
         space = ModelSpace.plan(self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None)
         units = np.array([self._owned(unit) for unit in space.units], dtype=np.bool_).reshape(-1, len(self._owners))
@@ -137,10 +135,7 @@ class MomentAnswers:
         return space.names(best.mask), by_size
 
     def fit(self, columns: Sequence[str] | None = None, confidence: float = 0.95) -> FitRecord:
-        """Return the coefficients of a model in the columns' own units.
-
-        Estimates, and intervals that hold the sampling and the privacy noise.
-        """
+        """Return a model's coefficients in the columns' own units; the intervals cover sampling and privacy noise."""
         names = tuple(columns) if columns is not None else self.candidates
         unknown = [name for name in names if name not in self.candidates]
         if unknown or len(set(names)) < len(names):
@@ -196,11 +191,10 @@ class MomentAnswers:
         )
 
     def lasso_path(self) -> tuple[Floats, Floats]:
-        """Return the lasso's path on the scaled columns, the noise weighed in.
+        """Return the penalties of the lasso's path, decreasing, shape (n_knots,), and its coefficients, shape (n_knots,
+        p).
 
-        Returns (1) decreasing; (2) of the columns `labels`, in units of y's bound per half range.
-
-        Returns shape penalties (n_knots,), coefficients (n_knots, p).
+        Of the scaled columns `labels`, in units of y's bound per half range.
         """
         return lasso_path(self._weighted, self._owned((None,)))
 

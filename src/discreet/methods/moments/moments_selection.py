@@ -98,10 +98,7 @@ class NoisyMoments(MomentsMethod):
         ModelSpace.plan(candidates, self.forced, self.groups, self.max_size, None)
 
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the best models.
-
-        The selection, the best models by size, and the coefficients if they were asked for.
-        """
+        """Return the selection, the best models by size, and the coefficients where `fit` is set."""
         del names
         answers = MomentAnswers(record)
         selected, by_size = answers.select(self.model_penalty, self.max_size, self.forced, self.groups)
@@ -109,10 +106,7 @@ class NoisyMoments(MomentsMethod):
         return {"selected": selected, "by_size": by_size, "fit": fit}
 
     def declared_moments(self, design: Design) -> dict[str, tuple[float, float]]:
-        """Return mean and variance, on the scaled columns, of what is declared public.
-
-        By candidate.
-        """
+        """Return the declared mean and variance of each candidate that has them, on the scaled columns."""
         declared = {}
         for name, stated in (self.design_moments or {}).items():
             column = design.metadata.column(name)

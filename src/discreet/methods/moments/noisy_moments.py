@@ -353,7 +353,7 @@ class PreparedMoments(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the rows where their number is public.
+            Called as rows are read, where their number is public.
 
         Returns
         -------

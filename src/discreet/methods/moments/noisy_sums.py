@@ -94,13 +94,9 @@ class NoisySums:
     # ---- at which sensitivity
 
     def estimates(self, shares: tuple[Fraction, Fraction, Fraction, Fraction]) -> tuple[PrivateEstimate, ...]:
-        """Return the blocks with their sensitivities, leaving out those that need no noise.
+        """Return the blocks that need noise, with their sensitivities; X'X in two, its diagonal and the rest.
 
-        One a block, X'X in two: its diagonal, and what is beside it.
-
-        Claim: ``noisy_moments.privacy.md``.
-
-        Source: Privacy specification 6.1.
+        Claim: ``noisy_moments.privacy.md``. Source: privacy specification 6.1.
         """
         replaces = self.design.metadata.neighboring is NeighboringRelation.REPLACE_ONE
         m = self._squared_norm()
@@ -124,20 +120,18 @@ class NoisySums:
         )
 
     def _gram_sensitivity(self, m: Fraction, replaces: bool) -> tuple[Sensitivity, Sensitivity]:
-        """Of X'X: squared l2, l1, and the l2 in words, for its diagonal and for what is beside it.
-
-        Noise that is sqrt(2) larger on the diagonal weighs changes by the Frobenius norm. Where all that moves is a
-        row of a box, added or removed, equal noise is better: the diagonal's squares add up to m, not m^2.
-        """
+        """Return squared l2, l1 and the l2 in words, of the diagonal of X'X and of the rest."""
         n_constants = 1 if self.fit_intercept else 0
         if self.design.row_norm is not None or self.is_unit:
             l1 = m * (len(self.columns) + 1) / 2 * (2 if replaces else 1)
+            # |dG|_F^2 counts each off-diagonal change twice: noise sqrt(2) larger on the diagonal weighs by that norm.
             twice, words = (2, "sqrt(2) m") if replaces else (1, "m")
             return (twice * m * m, l1, words), (twice * m * m / 2, l1, f"{words} / sqrt(2)")
         if replaces:
             groups = sum(width > 1 for width in self.design.widths)
             l1 = m * (m - 1) + len(self.design.widths) + groups
             return (2 * m * m, l1, "sqrt(2) m"), (m * m, l1, "m")
+        # A row of a box, added or removed: equal noise, as the diagonal's squares add up to m and not m^2.
         triangle = (m * (m + 1) / 2 - n_constants, m * (m + 1) / 2 - n_constants, "sqrt(m (m + 1) / 2)")
         return triangle, triangle
 
@@ -155,9 +149,7 @@ class NoisySums:
     def draw(
         self, moments: Integers, estimates: tuple[PrivateEstimate, ...], budget: NoiseBudget, rng: Source
     ) -> MomentsRecord:
-        """Add the noise to the exact sums.
-
-        Fit for release.
+        """Add the noise to the exact sums; the result may be released.
 
         Shapes: moments (n_columns, n_columns).
         """
@@ -249,10 +241,7 @@ class NoisySums:
 
 
 def noisy_gram(record: MomentsRecord) -> NoisyGram:
-    """Return released moments in scaled units.
-
-    What the kernels compute with.
-    """
+    """Return released moments in scaled units, for the kernels."""
     unit = float(record.grid) ** 2
     # A constant that is not 1 is made 1, and its noise with it.
     each = np.array([1.0 if owner is not None else 1.0 / record.constant for owner in record.owners])

@@ -19,7 +19,7 @@ ROWS_A_CELL = 50.0
 100."""
 
 FIRST_GUESS = 10_000
-"""Of the number of rows, where nobody gives one."""
+"""Of the number of rows, where none is given."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,7 @@ class GridPoints:
     def of(
         cls, design: HybridDesign, metadata: Metadata, epsilon: Fraction, n0: int | None, bins: int | None = None
     ) -> "GridPoints":
-        """Return the grid of a request, from public facts alone.
-
-        At most `MOST_CELLS`.
+        """Return the grid of a request, of at most `MOST_CELLS` cells, from public facts alone.
 
         Source: Lei 2011, Section 3; privacy specification 5.5.
         """

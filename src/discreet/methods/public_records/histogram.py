@@ -106,7 +106,7 @@ class PreparedHistogram(Preparation):
 
     @property
     def is_proved(self) -> bool:  # type: ignore[override]
-        """False for a contrast of one's own: code that nobody has read runs beside the rows."""
+        """False for a contrast of one's own: code without a proof runs beside the rows."""
         return self.objective.predicts
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
@@ -119,7 +119,7 @@ class PreparedHistogram(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of work whose length is public.
+            Called for work whose length is public.
 
         Returns
         -------

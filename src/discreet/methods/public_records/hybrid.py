@@ -158,7 +158,7 @@ class PreparedPoints(Preparation):
         )
 
     def check_table(self, table: Table, charged: bool) -> None:
-        """Refuse a private table that is the public one, and a charge for records that nobody declared public.
+        """Refuse a private table that is the public one, and a charge for records that are not declared public.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class PreparedPoints(Preparation):
 
     @property
     def is_proved(self) -> bool:  # type: ignore[override]
-        """False for a contrast of one's own: code that nobody has read runs beside the rows."""
+        """False for a contrast of one's own: code without a proof runs beside the rows."""
         return self.objective.predicts
 
     def _public_theta(self) -> Floats:
@@ -184,7 +184,7 @@ class PreparedPoints(Preparation):
         Parameters
         ----------
         progress : callable, optional
-            Told of the repeats.
+            Called as repeats are done.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class PreparedHybrid(PreparedPoints):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of work whose length is public.
+            Called for work whose length is public.
 
         Returns
         -------

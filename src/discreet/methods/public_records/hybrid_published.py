@@ -89,7 +89,7 @@ class PreparedPublished(PreparedPoints):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the candidates.
+            Called as candidates are done.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""M-estimates as they are asked for: which contrast, and its parameters."""
+"""The parameters of M-estimates, and their contrasts."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -66,9 +66,7 @@ class MEstimation(Method):
         return value
 
     def objective(self, design: HybridDesign, cells: Cells, records: Floats) -> Objective:
-        """Return what is minimized.
-
-        The contrast in scaled units.
+        """Return the objective, its contrast in scaled units.
 
         Shapes: cells (m, n_columns), records (m,).
         """
@@ -112,10 +110,7 @@ class MEstimation(Method):
         return contrast
 
     def release_parameters(self) -> dict[str, Any]:
-        """Return the parameters for a release; those of other contrasts are left out.
-
-        JSON values.
-        """
+        """Return the parameters for a release; those of other contrasts are left out."""
         parameters = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public", "twins"})
         if self.contrast != "quantile":
             parameters.pop("quantile", None)

@@ -125,15 +125,9 @@ class Counts(Measure):
         return NearestPoints(self.cells, len(self.design.numeric))
 
     def draw(self, table: Table, rng: Source, progress: Progress | None = None) -> Integers:
-        """Return the noisy counts.
+        """Return the noisy counts, one a point.
 
-        One a point.
-
-        Claim: ``hybrid.privacy.md``. Cost: one pass.
-
-        Source: Wang et al. 2018, Definition 5; privacy specification 5.1.
-
-        Returns shape (k,).
+        Claim: ``hybrid.privacy.md``. Source: Wang et al. 2018, Definition 5; privacy specification 5.1. Cost: one pass.
         """
         nearest, size = self.nearest, len(self.cells)  # alone: they are sent to where the rows are
 
@@ -145,9 +139,7 @@ class Counts(Measure):
         return np.array(discrete_laplace(counts.tolist(), self.scale, rng), dtype=np.int64)
 
     def weights(self, noisy: Any) -> Floats:
-        """Return nonnegative weights of the points.
-
-        Adding up to the public number of rows, or to the noisy total.
+        """Return nonnegative weights of the points, which add up to the public number of rows, or to the noisy total.
 
         Shapes: noisy (k,); returns (k,).
         """
@@ -215,13 +207,10 @@ class Margins(Measure):
         return self.points.design.features(cells, center, reach)
 
     def draw(self, table: Table, rng: Source, progress: Progress | None = None) -> Floats:
-        """Return the noisy sums.
+        """Return the noisy sums of the target, of its product with each term, then the number of rows where it is
+        private.
 
-        The target's sum, then that of its product with each term; then the number of rows where it is private.
-
-        Claim: ``hybrid.privacy.md``. Cost: one pass.
-
-        Source: Deville and Sarndal 1992 (calibration to totals).
+        Claim: ``hybrid.privacy.md``. Source: Deville and Sarndal 1992 (calibration to totals). Cost: one pass.
         """
         counted = self.metadata.n_rows is None
         design, (center, reach) = self.points.design, self._scales  # alone: they are sent to where the rows are
@@ -235,9 +224,8 @@ class Margins(Measure):
         return np.array([float(value) for value in discrete_laplace(totals.tolist(), self.scale, rng)])
 
     def weights(self, noisy: Any, doubt: float = 1.0) -> Floats:
-        """Return positive weights of all public points.
-
-        Adding up to the number of rows, as far as it is known; the public records' own where that is 0.
+        """Return positive weights of all public points, which add up to the number of rows; below one row, the public
+        counts.
 
         Returns shape (m,).
         """

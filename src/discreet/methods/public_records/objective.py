@@ -59,9 +59,7 @@ class Objective:
     def of(
         cls, name: str, contrast: Contrast, design: HybridDesign, cells: Cells, records: Floats, fit_intercept: bool
     ) -> "Objective":
-        """Return a contrast with its columns' centers and spreads, those of the points.
-
-        A column that the points do not spread keeps its unit.
+        """Return a contrast with the centers and spreads of the points' columns; a constant column keeps its unit.
 
         Shapes: cells (m, n_columns), records (m,).
         """
@@ -97,10 +95,7 @@ class Objective:
         return self.name in ("linear", "huber")
 
     def points(self, cells: Cells) -> tuple[Floats, Floats]:
-        """Return X and y of points as the contrast takes them.
-
-        Returns (1) standardized columns; the target alone for a location; own units for a contrast of one's own; (2)
-        responses.
+        """Return X, standardized except for a location or one's own contrast, and the responses y of points.
 
         Shapes: cells (m, n_columns); returns X (m, p), y (m,).
         """
@@ -121,9 +116,7 @@ class Objective:
     def minimize(
         self, X: Floats, y: Floats, weights: Floats, ridge: float = 0.0, start: Floats | None = None
     ) -> Floats:
-        """Return the minimum on weighted points.
-
-        The contrast's parameters.
+        """Return the parameters that minimize the contrast on weighted points.
 
         Shapes: X (m, p), y (m,), weights (m,).
         """
@@ -133,19 +126,14 @@ class Objective:
             raise InvalidParameterError(str(error)) from None
 
     def nothing(self) -> Floats:
-        """Return the parameters of no effect at all: a chance of one half, or the middle of the target's range.
-
-        Zeros, but that a Poisson constant is the logarithm of the middle.
-        """
+        """Return the parameters of no effect: a chance of one half, or the middle of the target's range."""
         theta = np.zeros(1 if self.is_location else len(self.center) + self.fit_intercept)
-        if self.name == "poisson" and self.fit_intercept:
+        if self.name == "poisson" and self.fit_intercept:  # log link: e^theta_0 is the middle
             theta[0] = np.log(max(self._target[0], 1e-9))
         return theta
 
     def per_half_range(self, theta: Floats) -> Floats:
-        """Return parameters as coefficients of the constant and of the columns, per half range around the middle.
-
-        Slopes cut to the box; of a location the constant alone, the others 0. A linear target's zero is its middle.
+        """Return the constant and the slopes per half range, clipped; of a location the constant alone, the slopes 0.
 
         Returns shape (1 + p,).
         """
@@ -159,10 +147,7 @@ class Objective:
         return coefficients
 
     def mean(self) -> Callable[[Floats], Floats]:
-        """Return the map from linear predictors to predictions of the target on its scale from -1 to 1.
-
-        Elementwise.
-        """
+        """Return the elementwise map from linear predictors to predictions of the target on its scale from -1 to 1."""
         middle, half = self._target
         if self.name == "logistic":
             return lambda eta: 2.0 * expit(eta) - 1.0
@@ -171,7 +156,7 @@ class Objective:
         return lambda eta: eta
 
     def losses(self, models: Floats, clip: float | None = None) -> LossTables:
-        """Return the tables that rate models by their predictions.
+        """Return the loss tables of models' predictions.
 
         Shapes: models (n_models, 1 + p).
         """
@@ -179,10 +164,7 @@ class Objective:
         return loss_tables(models, self.mean(), clip, tau)
 
     def record(self, theta: Floats) -> FitRecord:
-        """Return parameters in the columns' units, for a release.
-
-        Without intervals.
-        """
+        """Return parameters in the columns' units for a release, without intervals."""
         if self.name == "own":
             return _fit_record(
                 "own", [(f"theta[{j}]", None, None, float(value), np.inf) for j, value in enumerate(theta)]

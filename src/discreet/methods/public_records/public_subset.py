@@ -251,7 +251,7 @@ class PreparedSubset(PreparedPoints):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of work whose length is public.
+            Called for work whose length is public.
 
         Returns
         -------

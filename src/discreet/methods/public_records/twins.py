@@ -32,7 +32,7 @@ MOST_SHARE = 0.4
 """Of the public points are tried as one number: about half of them play the public table."""
 
 MOST_ROWS = 50_000
-"""Of a private twin; with more private rows than that the errors are told too large."""
+"""Of a private twin; with more private rows the errors stated are too large."""
 
 
 def twin_errors(
@@ -45,9 +45,8 @@ def twin_errors(
 ) -> tuple[TwinRecord, ...]:
     """Return the errors of an estimate on simulated private tables, for several numbers of public points.
 
-    One half of the public records, drawn at random, plays the public table; rows of the other, drawn with odds tilted
-    by `TILT`, play the private one. A repeat whose halves hold too few records is left out. Cost: that of an estimate,
-    times repeats and sizes.
+    A random half of the public records plays the public table, rows of the other half, tilted by `TILT`, the private
+    one.
     """
     rng = Source.seeded(0)  # nothing here is private
     errors_by_size: dict[tuple[str, int], list[float]] = {}

@@ -247,7 +247,7 @@ class PreparedGlm(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the rows of the first pass where their number is public.
+            Called as rows of the first pass are read, where their number is public.
 
         Returns
         -------

@@ -46,8 +46,5 @@ class LinearModel(MomentsMethod):
         """Accept any columns."""
 
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the coefficients.
-
-        The columns and their coefficients.
-        """
+        """Return the columns and their coefficients."""
         return {"selected": names, "fit": MomentAnswers(record).fit(names, self.confidence)}

@@ -105,7 +105,7 @@ class PreparedPerturbation(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Not told: the number of passes depends on the rows.
+            Not called: the number of passes depends on the rows.
 
         Returns
         -------

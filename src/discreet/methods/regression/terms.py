@@ -62,10 +62,7 @@ class Terms:
         return np.array([middle for middle, _ in pairs]), np.array([half for _, half in pairs])
 
     def fit(self, family: Family, fit: Fit) -> FitRecord:
-        """Return coefficients per unit of each column; the intercept is where all columns are zero.
-
-        For a release.
-        """
+        """Return coefficients per unit of each column for a release; the intercept is where all columns are zero."""
         middles, halves = self.scales()
         rows = np.diag(1.0 / halves)
         rows[0, 1:] = -(middles / halves)[1:]

@@ -128,7 +128,7 @@ class PreparedOwnScore(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told nothing: how long the function takes may depend on the rows.
+            Not called: how long the function takes may depend on the rows.
 
         Returns
         -------

@@ -51,10 +51,7 @@ class Screening(Method):
         return True
 
     def number_of_rows(self, metadata: Metadata) -> int | None:
-        """Return the number of rows that formulas may use.
-
-        The public one, else the guess `n0`.
-        """
+        """Return the number of rows that formulas may use: the public one, else the guess `n0`."""
         return metadata.n_rows if metadata.n_rows is not None else self.n0
 
     def check_size(self, n_features: int) -> None:
@@ -68,10 +65,7 @@ class Screening(Method):
             )
 
     def top_k(self, n_features: int, epsilon: Fraction, sensitivity: int, step: int, largest: float | None) -> TopK:
-        """Return the choice, by the rule where no mechanism is named.
-
-        With its noise.
-        """
+        """Return the choice of k columns and its noise, by the rule where no mechanism is named."""
         self.check_size(n_features)
         k, delta = self.n_features_to_select, exact_delta(self.delta)
         expected = self.expected_score
@@ -108,20 +102,14 @@ class Screening(Method):
         return ("peeling", "gumbel") if peels else ("one_shot", "exponential")
 
     def release_parameters(self) -> dict[str, Any]:
-        """Return the parameters as they were given, without those that are empty.
-
-        What JSON can hold.
-        """
+        """Return the parameters that are set, as JSON values."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 def target_coding(
     metadata: Metadata, target: str, level: str | None, codes: Mapping[str, float] | None
 ) -> dict[str, Any]:
-    """Return how a target that is a category is coded: a category with two levels needs nobody to say so.
-
-    `level` and `codes`: with two levels and neither, -1 for the first and 1 for the second.
-    """
+    """Return `level` and `codes` of a category target; two levels without either are coded -1 and 1."""
     column = metadata.declared(target)
     if isinstance(column, CategoryColumn) and level is None and codes is None and len(column.levels or ()) == 2:
         low, high = column.levels or ("", "")

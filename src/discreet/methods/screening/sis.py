@@ -313,7 +313,7 @@ class PreparedScreening(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the columns, whose number is public.
+            Called as columns are done, whose number is public.
 
         Returns
         -------

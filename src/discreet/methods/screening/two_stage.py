@@ -161,7 +161,7 @@ class PreparedVotes(Preparation):
         rng : Source
             Where blocks and noise come from.
         progress : callable, optional
-            Told of the blocks, whose number is public.
+            Called as blocks are done, whose number is public.
 
         Returns
         -------

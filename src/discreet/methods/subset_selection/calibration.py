@@ -37,11 +37,9 @@ class Sensitivity:
 
     @classmethod
     def of(cls, design: Design, radius: Fraction) -> "Sensitivity":
-        """Return the sensitivities of a request's scores.
+        """Return the exact sensitivities of a request's scores.
 
-        Exact numbers.
-
-        Source: Privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
+        Source: privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
         """
         metadata = design.metadata
         both = (1 + radius) ** 2
@@ -91,10 +89,7 @@ class Calibration:
     def of(
         cls, design: Design, sensitivity: Sensitivity, epsilon: Fraction, noise: Noise, penalty: Fraction
     ) -> "Calibration":
-        """Calibrate to the range sensitivity of the scores, inflated for what computing adds.
-
-        The noise's parameters, as exact numbers.
-        """
+        """Calibrate to the range sensitivity of the scores, inflated for the errors of computing them."""
         return cls(noise, epsilon, sensitivity, penalty, len(design.candidates))
 
     @property
@@ -115,18 +110,13 @@ class Calibration:
 
 
 def noise_penalty(scale: Fraction, n_units: int) -> Fraction:
-    """Return the penalty under which noise alone selects half a column on average.
-
-    scale log(2 d): with no effects and Gumbel noise each is selected with probability 1 / (1 + 2 d).
-    """
+    """Return the penalty under which noise alone selects half a column on average."""
+    # Gumbel noise: P(logistic > log(2 d)) = 1 / (1 + 2 d) for each of d columns without effect.
     return scale * Fraction(math.log(2 * max(n_units, 1)))
 
 
 def bounded_penalty(penalty: Fraction) -> Fraction:
-    """Return a penalty, or say that it is too large.
-
-    The same.
-    """
+    """Return a penalty, or refuse one that is too large."""
     if penalty > Fraction(MAX_PENALTY):
         raise InvalidParameterError(
             f"model_penalty must be at most {MAX_PENALTY:g} times the target's squared bound: it is larger."

@@ -41,7 +41,7 @@ class ModelSpace:
         include_empty: bool = True,
         one_by_one: bool = False,
     ) -> "ModelSpace":
-        """Lay out the models of a request, or say what to change when they are too many.
+        """Return the models of a request, or refuse too many.
 
         At most 2^20 models where they are scored one by one, else subsets of at most 128 units.
         """
@@ -115,11 +115,8 @@ class ModelSpace:
         return n_subsets(len(self.units), self.max_size) - (0 if self.include_empty else 1)
 
     def masks(self) -> Masks:
-        """Return the candidate models as bits over units, in a fixed public order.
-
-        Bit j set: unit j is in the model.
-
-        Returns shape (n_models,).
+        """Return the candidate models in a fixed public order, shape (n_models,); bit j is set where unit j is in the
+        model.
         """
         d = len(self.units)
         if self.listed is not None:
@@ -134,9 +131,6 @@ class ModelSpace:
                 yield sum(1 << j for j in chosen)
 
     def names(self, mask: int) -> tuple[str, ...]:
-        """Return the columns of a model in the order of the candidates.
-
-        Forced columns included.
-        """
+        """Return the columns of a model, forced ones included, in the order of the candidates."""
         chosen = set(self.forced).union(*(unit for j, unit in enumerate(self.units) if mask >> j & 1))
         return tuple(name for name in self.candidates if name in chosen)

@@ -209,7 +209,7 @@ class PreparedLeastSquares(PreparedSelection):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the rows where their number is public, and of the models.
+            Called as rows are read, where their number is public, and as models are scored.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class PreparedLeastSquares(PreparedSelection):
         masks : ndarray of uint64, shape (n_models,)
             The models.
         progress : callable, optional
-            Told of the models.
+            Called as models are scored.
 
         Returns
         -------

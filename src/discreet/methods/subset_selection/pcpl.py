@@ -286,7 +286,7 @@ class PreparedProfileLikelihood(PreparedSelection):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the rows where their number is public, and of the models.
+            Called as rows are read, where their number is public, and as models are scored.
 
         Returns
         -------

@@ -107,10 +107,7 @@ class SubsetSelection(Method):
 
     @classmethod
     def share_names(cls) -> tuple[str, ...]:
-        """Return the parts that a share of epsilon can be given to.
-
-        In the order in which they are estimated.
-        """
+        """Return the parts that a share of epsilon can be given to, in the order in which they are estimated."""
         return tuple(SHARES)
 
     @property
@@ -119,18 +116,14 @@ class SubsetSelection(Method):
         return NOISE_OF_MECHANISM[self.mechanism]
 
     def number_of_rows(self, metadata: Metadata) -> int | None:
-        """Return the number of rows that formulas may use.
-
-        The public one, else the guess `n0`.
-        """
+        """Return the number of rows that formulas may use: the public one, else the guess `n0`."""
         return metadata.n_rows if metadata.n_rows is not None else self.n0
 
     def setting(
         self, metadata: Metadata, target: str, candidates: Sequence[str] | None, one_by_one: bool = False
     ) -> Setting:
-        """Check names, sizes and bounds; where bounds are private, the widest that can come out.
-
-        Design, models, radius.
+        """Return design, models and radius, their names, sizes and bounds checked; private bounds are the widest
+        possible.
         """
         center = 0.0 if self.as_published and self.y_center is None else self.y_center
         bound = None if self.y_bound == "private" else self.y_bound
@@ -199,10 +192,7 @@ class PreparedSelection(Preparation):
 
     @abstractmethod
     def selection_record(self, noise: NoiseRecord) -> StepRecord:
-        """Return the choice of the model as a step.
-
-        The last step.
-        """
+        """Return the choice of the model as the last step."""
 
     def _common_parameters(self, penalty: float | str) -> dict[str, Any]:
         """All parameters, defaults filled in; a private estimate stays "private"."""
@@ -221,17 +211,12 @@ class PreparedSelection(Preparation):
 
 
 def events_of(*events: Event) -> Event:
-    """Return one event for several.
-
-    The only one, or their composition.
-    """
+    """Return the only event, or the composition of several."""
     return events[0] if len(events) == 1 else ComposedEvent(events)
 
 
 def largest_target(table: Table, design: Design) -> float:
-    """Return the largest absolute target, in units of its declared bound: what makes an algorithm not private.
-
-    In [0, 1].
+    """Return the largest absolute target, in units of its declared bound: it makes an algorithm not private.
 
     Source: Lei et al. 2018, 5.1 and 5.2, set r to the largest Y of the table, which must bound |Y|.
     """

@@ -196,15 +196,14 @@ class Tuning:
         ]
 
     def _tail(self) -> Fraction:
-        """Share of rows that a private bound may cut at its end.
-
-        Half a per cent, or as many rows as the noise of the choice can hide, where their number is known: with fewer
-        the choice would fall beyond all rows, where nothing tells the points apart.
+        """Share of rows that a private bound may cut at its end: half a per cent, or as many as the noise of the choice
+        can hide.
         """
         if self.n_public is None:
             return Fraction(1, 50)
         n_sides = len(sides_of(self.metadata, self.wide.design.columns))
         scale = float(2 * self.metadata.rows_per_unit * n_sides / self.budget["bounds"])
+        # Beyond all rows the scores are equal: leave more rows than the largest of the noise, scale log(points).
         rows = 1.5 * scale * math.log(len(bound_grid()))
         return Fraction(round(1000 * min(max(rows / self.n_public, 0.005), 0.2)), 1000)
 
@@ -370,7 +369,7 @@ def estimate_privately(plan: Tuning, table: Table, rng: Source, progress: Callab
     rng : Source
         Where the noise comes from.
     progress : callable, optional
-        Told of the rows of the last pass.
+        Called as rows of the last pass are read.
 
     Returns
     -------
