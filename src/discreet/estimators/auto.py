@@ -92,7 +92,7 @@ class AutoSelection(SubsetSelector):
         self.metadata = metadata
 
     @override
-    def _chosen(
+    def _choose_method(
         self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
         self._source()  # a seed that cannot be is refused before the plan

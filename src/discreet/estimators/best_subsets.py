@@ -216,8 +216,8 @@ def _labels(names: Sequence[str] | None, p: int) -> tuple[Any, ...]:
             "Name every column, the intercept too."
         )
     if len(set(labels)) < p:
-        twice = next(name for name in labels if labels.count(name) > 1)
-        raise InvalidParameterError(f"names must differ, but {twice[:60]!r} stands there twice. Rename one column.")
+        repeated = next(name for name in labels if labels.count(name) > 1)
+        raise InvalidParameterError(f"names must differ, but {repeated[:60]!r} stands there twice. Rename one column.")
     return labels
 
 

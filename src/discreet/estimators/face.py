@@ -34,7 +34,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     metadata: Metadata | None
     random_state: int | None
 
-    def _answered(
+    def _fit_release(
         self,
         X: Any,
         y: Any,
@@ -51,22 +51,22 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             selected_for, selected = selection_of(earlier)
             target, candidates = target or selected_for, selected if candidates is None else candidates
         table, name, columns = self._table(X, y, target, candidates, ledger is not None, observed_bound)
-        method, chosen = self._chosen(table, name, columns, ledger is not None)
-        return self._released(method, table, name, columns, ledger, isinstance(X, Table), chosen)
+        method, chosen = self._choose_method(table, name, columns, ledger is not None)
+        return self._run(method, table, name, columns, ledger, isinstance(X, Table), chosen)
 
     def _forget(self) -> None:
         """Drop what an earlier fit learned, so that one that raises leaves no release of another."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
-    def _chosen(
+    def _choose_method(
         self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
         """The method that is run, and how it was chosen where none was named: from public facts alone."""
         del table, name, columns, charged
         return self._checked_method(), None
 
-    def _released(
+    def _run(
         self,
         method: Method,
         table: Table,
@@ -89,9 +89,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _checked_method(self, **fixed: Any) -> Method:
         """The method, its parameters checked."""
-        return method_of(self._method, **self._stated(), **fixed)
+        return method_of(self._method, **self._method_parameters(), **fixed)
 
-    def _stated(self) -> dict[str, Any]:
+    def _method_parameters(self) -> dict[str, Any]:
         """The parameters that are the method's."""
         stated = {key: plain(value) for key, value in self.get_params(deep=False).items()}
         return {key: value for key, value in stated.items() if key not in ("metadata", "random_state")}

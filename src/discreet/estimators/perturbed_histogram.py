@@ -144,5 +144,5 @@ class PerturbedHistogram(MEstimator):
         BudgetError
             When the ledger refuses.
         """
-        self._learn(self._answered(X, y, target, candidates, ledger))
+        self._learn(self._fit_release(X, y, target, candidates, ledger))
         return self

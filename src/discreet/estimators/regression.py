@@ -70,7 +70,7 @@ class _Regression(PrivateEstimator):
         BudgetError
             When the ledger refuses.
         """
-        fit = self._answered(X, y, target, candidates, ledger, from_release).fit
+        fit = self._fit_release(X, y, target, candidates, ledger, from_release).fit
         if fit is None:
             raise ValueError("The release holds no coefficients.")
         slopes = [term for term in fit.coefficients if term.column is not None]

@@ -134,7 +134,7 @@ class DPSIS(SubsetSelector):
         self.metadata = metadata
 
     @override
-    def _chosen(
+    def _choose_method(
         self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
         if self.score_func is not None and charged:
@@ -142,10 +142,10 @@ class DPSIS(SubsetSelector):
                 "A ledger must hold proved costs alone, but the sensitivity of a score of your own is not checked. "
                 "Leave out ledger, or leave out score_func."
             )
-        return super()._chosen(table, name, columns, charged)
+        return super()._choose_method(table, name, columns, charged)
 
     def _checked_method(self, **fixed: Any) -> Method:
-        stated = {key: value for key, value in (self._stated() | fixed).items() if value is not None}
+        stated = {key: value for key, value in (self._method_parameters() | fixed).items() if value is not None}
         if self.score_func is None and self.sensitivity is None:
             return method_of(self._method, **stated)
         if self.score_func is None or self.sensitivity is None:

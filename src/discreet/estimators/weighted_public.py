@@ -79,9 +79,7 @@ class WeightedPublic(MEstimator):
         public_names = names if isinstance(X, Table) else getattr(self, "feature_names_in_", names)
         own = {column: str(public_name) for column, public_name in zip(names, public_names, strict=True)}
         records = self._records(table.metadata, name, own)
-        release = self._released(
-            self._checked_method(public=records), table, name, columns, ledger, isinstance(X, Table)
-        )
+        release = self._run(self._checked_method(public=records), table, name, columns, ledger, isinstance(X, Table))
         points = records.points(table.metadata, name, tuple(self._candidates))
         self._metadata = points.design.metadata  # with the public ranges, to which cells are clipped
         self._learn(release)
@@ -95,9 +93,9 @@ class WeightedPublic(MEstimator):
                 setattr(self, f"public_only_{key}", value)
         return self
 
-    def _stated(self) -> dict[str, Any]:
+    def _method_parameters(self) -> dict[str, Any]:
         # Public records are opened with the metadata, and are no plain value.
-        return {key: value for key, value in super()._stated().items() if key != "public"}
+        return {key: value for key, value in super()._method_parameters().items() if key != "public"}
 
     def _records(self, metadata: Metadata, target: str, own: dict[str, str]) -> PublicRecords:
         """The public records, with the columns' names of the private table; `own` has those that X gave them."""

@@ -87,7 +87,7 @@ class SelectThenFit(Method):
             When the parts cost more than the whole, or a step's parameters do not fit.
         """
         self._check_keys()
-        steps = _Steps(self, metadata, target, _parts(self.epsilon, self._stated()))
+        steps = _Steps(self, metadata, target, _parts(self.epsilon, self._requested_steps()))
         if self.screen is None:
             return steps.selected(candidates, ())
         screen = steps.screening(candidates)
@@ -95,22 +95,22 @@ class SelectThenFit(Method):
         # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise,
         # and none of them is refused once the rows are open: each was checked above.
         most = screen.candidates[: int(screen.parameters["n_features_to_select"])]
-        words = {"epsilon": self.epsilon, "delta": self.delta, "screen": _step_parameters(self.screen, screen)}
+        parameters = {"epsilon": self.epsilon, "delta": self.delta, "screen": _step_parameters(self.screen, screen)}
 
         def then(columns: Sequence[str]) -> Preparation:
             if self.select is None:
                 return steps.fitted(columns, columns, screen)
             return steps.selected(columns, (_event(screen),))
 
-        return PreparedSteps(screen, "screening", then, most, exact_delta(self.delta), words, self.family)
+        return PreparedSteps(screen, "screening", then, most, exact_delta(self.delta), parameters, self.family)
 
-    def _stated(self) -> list[dict[str, Any]]:
+    def _requested_steps(self) -> list[dict[str, Any]]:
         """The steps that there are."""
         chosen = self.select if self.select is not None or self.screen is not None else {}
         return [step for step in (self.screen, chosen, self.fit) if step is not None]
 
     @property
-    def how(self) -> str:
+    def selection_method(self) -> str:
         """The selection's method."""
         return str((self.select or {}).get("method", "pcls"))
 
@@ -122,19 +122,23 @@ class SelectThenFit(Method):
     def _check_keys(self) -> None:
         """Refuse methods that are none, and what a step cannot decide: the plan does, or another step."""
         screening = None if self.screen is None else str(self.screen.get("method", "sis"))
-        if self.how not in SELECTIONS or self.family not in FAMILIES or screening not in (None, *SCREENINGS):
+        if (
+            self.selection_method not in SELECTIONS
+            or self.family not in FAMILIES
+            or screening not in (None, *SCREENINGS)
+        ):
             first = "" if screening is None else f"screen={screening[:40]!r}, "
             raise InvalidParameterError(
                 f"A plan may screen by one of {', '.join(SCREENINGS)}, must select by one of {', '.join(SELECTIONS)}, "
-                f"then fit one of {', '.join(FAMILIES)}, but it has {first}method={self.how[:40]!r} and "
+                f"then fit one of {', '.join(FAMILIES)}, but it has {first}method={self.selection_method[:40]!r} and "
                 f"family={self.family[:40]!r}."
             )
-        mine = {"name", "fit", "confidence", "delta"} if self.how == "moments" else {"name"}
+        not_in_select = {"name", "fit", "confidence", "delta"} if self.selection_method == "moments" else {"name"}
         if self.screen is not None:
-            mine |= set(NAMING)
+            not_in_select |= set(NAMING)
         steps = (
             ("screen", self.screen or {}, {"name", "delta"}),
-            ("select", self.select or {}, mine),
+            ("select", self.select or {}, not_in_select),
             ("fit", self.fit, {"name", "delta", "fit_intercept", *(NAMING if self.screen is not None else ())}),
         )
         for step, keys, forbidden in steps:
@@ -182,16 +186,16 @@ class _Steps:
 
     @property
     def _is_one_step(self) -> bool:
-        return self.plan.how == "moments" and self.plan.family == "linear"
+        return self.plan.selection_method == "moments" and self.plan.family == "linear"
 
     def _selection(self) -> Method:
         plan = self.plan
         keys = {name: value for name, value in (plan.select or {}).items() if name not in ("method", "epsilon")}
-        if plan.how == "moments":
+        if plan.selection_method == "moments":
             keys["delta"] = plan.delta
         if self._is_one_step:
             return method_of("moments", epsilon=_at_most(self.middle + self.last), fit=True, **self._level(), **keys)
-        return method_of(plan.how, epsilon=_at_most(self.middle), **keys)
+        return method_of(plan.selection_method, epsilon=_at_most(self.middle), **keys)
 
     def _level(self) -> dict[str, Any]:
         """The confidence of a fit from noisy moments, which has no other parameter."""
@@ -216,12 +220,12 @@ class _Steps:
                 "Raise it, or give the selection a smaller one."
             )
         then = self._fit_within(fitter, prepared.candidates, (*before, _event(prepared)))
-        words = {
+        parameters = {
             "epsilon": plan.epsilon,
             "delta": plan.delta,
-            "select": _step_parameters({"method": plan.how}, prepared),
+            "select": _step_parameters({"method": plan.selection_method}, prepared),
         }
-        return PreparedSteps(prepared, "selection", then, prepared.candidates, self.delta, words, plan.family)
+        return PreparedSteps(prepared, "selection", then, prepared.candidates, self.delta, parameters, plan.family)
 
     def fitted(self, columns: Sequence[str], most: Sequence[str], screen: Preparation) -> Preparation:
         """The fit of screened columns."""
@@ -298,8 +302,8 @@ class PreparedSteps(Preparation):
         The most columns that can come: the next step's event is the same for whichever do.
     delta : Fraction
         Of all steps together.
-    words : dict
-        Parameters of the plan and of the choice.
+    first_parameters : dict
+        Of the plan and of the choice.
     family : str
         Of the fit.
     """
@@ -311,7 +315,7 @@ class PreparedSteps(Preparation):
         then: Then,
         most: Sequence[str],
         delta: Fraction,
-        words: dict[str, Any],
+        first_parameters: dict[str, Any],
         family: str,
     ) -> None:
         self.first, self.label, self.then, self.delta = first, label, then, delta
@@ -325,7 +329,7 @@ class PreparedSteps(Preparation):
             if self._selects
             else {"family": family, **parameters}
         )
-        self.parameters = {**words, **(inner if self._selects else {"fit": inner})}
+        self.parameters = {**first_parameters, **(inner if self._selects else {"fit": inner})}
         self.noise = self.widest.noise if self._selects else first.noise
         self.steps = (*self._first_steps(first.steps), *self.widest.steps)
         self.public, self.not_protected = first.public, first.not_protected

@@ -43,22 +43,22 @@ BOUNDS = (
     Fault(
         "rows per unit ignored: least squares",
         "methods.subset_selection.calibration:Sensitivity.of",
-        "omega * factor * metadata.rows_per_unit, both * metadata.rows_per_unit",
-        "omega * factor, both",
+        "omega * factor * metadata.rows_per_unit, largest * metadata.rows_per_unit",
+        "omega * factor, largest",
         "least_squares",
     ),
     Fault(
         "rows per unit ignored: likelihood",
         "methods.subset_selection.calibration:Sensitivity.of",
-        "omega * factor * metadata.rows_per_unit, both * metadata.rows_per_unit",
-        "omega * factor, both",
+        "omega * factor * metadata.rows_per_unit, largest * metadata.rows_per_unit",
+        "omega * factor, largest",
         "profile",
     ),
     Fault(
         "rows per unit ignored: screening",
         "methods.screening.sis:PreparedScreening._top_k",
-        "both * metadata.rows_per_unit",
-        "both",
+        "n_rows_changed * metadata.rows_per_unit",
+        "n_rows_changed",
         "screening",
     ),
     Fault(
@@ -85,8 +85,8 @@ BOUNDS = (
     Fault(
         "rows per unit ignored: public records",
         "methods.public_records.measures:Measure.sensitivity",
-        "both * self.metadata.rows_per_unit",
-        "both",
+        "n_rows_changed * self.metadata.rows_per_unit",
+        "n_rows_changed",
         "public_records",
     ),
     Fault(
@@ -125,8 +125,8 @@ PRINTED = (
     Fault(
         "a replaced row priced as an added one: correlations",
         "methods.screening.sis:PreparedScreening._top_k",
-        "both = 2 if",
-        "both = 1 if",
+        "n_rows_changed = 2 if",
+        "n_rows_changed = 1 if",
         "screening",
         "replace_one",
     ),

@@ -23,7 +23,7 @@ MOST_WORK = 1e6
 """Multiplications of a search among more: a plan draws hundreds of releases, and the best model is found first."""
 
 
-class RememberedMoments(PreparedMoments):
+class CachedMoments(PreparedMoments):
     """A request of `NoisyMoments` that returns the selected columns alone.
 
     Notes
@@ -94,4 +94,4 @@ def cached_moments(prepared: PreparedMoments) -> PreparedMoments:
     plain = not (method.forced or method.groups or method.fit) and method.max_size is None
     if not plain:
         return prepared
-    return RememberedMoments(method, prepared.sums, prepared.tuning, prepared.budget)
+    return CachedMoments(method, prepared.sums, prepared.tuning, prepared.budget)

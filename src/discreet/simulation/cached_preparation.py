@@ -23,7 +23,7 @@ MOST_CELLS = 2**22
 """Of the matrices of all models at once."""
 
 
-class RememberedLeastSquares(PreparedLeastSquares):
+class CachedLeastSquares(PreparedLeastSquares):
     """A request of `PenalizedLeastSquares` whose scores a simulated table remembers.
 
     Notes
@@ -38,8 +38,8 @@ class RememberedLeastSquares(PreparedLeastSquares):
             return super().run(table, rng, progress)
         tuned = estimate_privately(self.tuning, table, rng)
         calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
-        masks = table.remembered(("masks", self.candidates), self.space.masks)
-        counted = table.remembered(("counted", self.candidates), lambda: tuned.setting.counted(masks))
+        masks = table.cached(("masks", self.candidates), self.space.masks)
+        counted = table.cached(("counted", self.candidates), lambda: tuned.setting.counted(masks))
         scores = self._sums(table, tuned, float(calibration.tolerance)) + float(calibration.penalty) * counted
         gamma = calibration.gamma + calibration.inflation
         chosen = int(masks[noisy_min(scores, gamma, calibration.epsilon, rng, calibration.noise)])
@@ -47,7 +47,7 @@ class RememberedLeastSquares(PreparedLeastSquares):
 
     def _sums(self, table: SimulatedTable, tuned: Tuned, tolerance: float) -> Floats:
         setting: Setting = tuned.setting
-        masks = table.remembered(("masks", self.candidates), self.space.masks)
+        masks = table.cached(("masks", self.candidates), self.space.masks)
 
         def computed() -> Floats:
             sums = _inside(setting.problem(tuned.moments, tolerance), masks)
@@ -57,7 +57,7 @@ class RememberedLeastSquares(PreparedLeastSquares):
             return sums
 
         key = ("scores", *design_key(setting.design), setting.ratio, setting.intercept)
-        sums: Floats = table.remembered(key, computed)
+        sums: Floats = table.cached(key, computed)
         return sums
 
 
@@ -80,7 +80,7 @@ def _inside(problem: SubsetProblem, masks: Masks) -> Floats:
     return np.where(exact & (np.abs(coef).sum(axis=1) <= radius), yty - (sides * coef).sum(axis=1), np.nan)
 
 
-def remembered(prepared: Preparation) -> Preparation:
+def cached_preparation(prepared: Preparation) -> Preparation:
     """Return a request that selects by the same law in less time, or itself where there is none."""
     if isinstance(prepared, PreparedMoments):
         return cached_moments(prepared)
@@ -90,4 +90,4 @@ def remembered(prepared: Preparation) -> Preparation:
     plain = not (space.must_be_listed or space.forced or prepared.method.groups or space.listed is not None)
     if not plain or prepared.method.max_size is not None or space.n_models > MOST_MODELS:
         return prepared
-    return RememberedLeastSquares(prepared.method, prepared.setting, prepared.tuning)
+    return CachedLeastSquares(prepared.method, prepared.setting, prepared.tuning)

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Preparation, Progress
-from discreet.simulation.cached_preparation import remembered
+from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.processes import spread
 from discreet.simulation.rivals import Rival
@@ -264,7 +264,9 @@ def expected_selection(
 
 def _prepared(scenario: Scenario, rival: Rival, epsilon: float) -> Preparation | None:
     try:
-        return remembered(rival.at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates))
+        return cached_preparation(
+            rival.at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates)
+        )
     except DiscreetError:  # such as noise that does not fit
         return None
 
@@ -275,7 +277,7 @@ def _rated(
     selected = tuple(sorted(prepared.run(table, rng).selected))
     right, worth = scenario.truth, math.nan
     if explains:
-        worth = table.remembered(("worth", selected), lambda: scenario.explained(table, selected))
+        worth = table.cached(("worth", selected), lambda: scenario.explained(table, selected))
     union = len(right | set(selected))
     overlap = len(right & set(selected)) / union if union else 1.0
     return float(set(selected) == right), overlap, worth

@@ -35,7 +35,7 @@ class SimulatedTable(FrameTable):
         self._arrow = frame
         self._cache: dict[Any, Any] = {}
 
-    def remembered(self, key: Any, value: Callable[[], Any]) -> Any:
+    def cached(self, key: Any, value: Callable[[], Any]) -> Any:
         """Return a cached value, computed at the first call; callers must not change it."""
         if key not in self._cache:
             self._cache[key] = value()
@@ -63,32 +63,32 @@ class SimulatedTable(FrameTable):
         """Blocks of encoded rows; those of the target alone are kept."""
         blocks = (design.encode(batch) for batch in self.batches(design.columns))
         if isinstance(design, Design) and not design.candidates:
-            cached: list[Cells] = self.remembered(("target", *design_key(design)), lambda: list(blocks))
+            cached: list[Cells] = self.cached(("target", *design_key(design)), lambda: list(blocks))
             return cached
         return blocks
 
     @override
     def moments(self, design: Design, progress: Progress | None = None) -> Integers:
         if design.unit_bound is not None:  # the target is divided by the length of its row
-            whole: Integers = self.remembered(
+            whole: Integers = self.cached(
                 ("moments", *design_key(design)), lambda: super(SimulatedTable, self).moments(design)
             )
             return whole.copy()
-        moments: Integers = self.remembered(("moments", *design_key(design)), lambda: self._moments(design))
+        moments: Integers = self.cached(("moments", *design_key(design)), lambda: self._moments(design))
         return moments.copy()
 
     def _moments(self, design: Design) -> Integers:
         """Add up products of the other columns once: a private bound moves the target alone."""
         bounds = bounds_key(design.metadata, design.candidates)
         key = (design.candidates, design.row_norm, bounds)
-        blocks: list[npt.NDArray[np.float64]] = self.remembered(
+        blocks: list[npt.NDArray[np.float64]] = self.cached(
             ("rows", *key),
             lambda: [
                 np.ascontiguousarray(design.encode(batch)[:, :-1].T, dtype=np.float64)
                 for batch in self.batches(design.columns)
             ],
         )
-        gram: Integers = self.remembered(("gram", *key), lambda: _summed(block @ block.T for block in blocks))
+        gram: Integers = self.cached(("gram", *key), lambda: _summed(block @ block.T for block in blocks))
         alone = [cells[:, -1].astype(np.float64) for cells in self._encoded(replace(design, candidates=()))]
         p = len(gram)
         moments = np.empty((p + 1, p + 1), dtype=np.int64)
@@ -100,7 +100,7 @@ class SimulatedTable(FrameTable):
     @override
     def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
         # A private center moves the target alone.
-        features: list[npt.NDArray[np.float64]] = self.remembered(
+        features: list[npt.NDArray[np.float64]] = self.cached(
             ("features", tuple(design.features), bounds_key(design.metadata, design.features)),
             lambda: [
                 np.ascontiguousarray(design.encode(batch)[:, :-1].T, dtype=np.float64)
@@ -113,7 +113,7 @@ class SimulatedTable(FrameTable):
     @override
     def target_sum(self, design: ScoreDesign) -> tuple[int, int]:
         key = ("sum", design.target, design.center, design.bound, bounds_key(design.metadata, [design.target]))
-        total: tuple[int, int] = self.remembered(key, lambda: super(SimulatedTable, self).target_sum(design))
+        total: tuple[int, int] = self.cached(key, lambda: super(SimulatedTable, self).target_sum(design))
         return total
 
 

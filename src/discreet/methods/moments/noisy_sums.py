@@ -74,10 +74,10 @@ class NoisySums:
         noisy = ~((owners[:, None] == owners[None, :]) & wide[:, None])  # two levels of a category never meet
         np.fill_diagonal(noisy, True)
         public = np.array([(owner is None and not self.is_unit) or owner in self.declared for owner in self.owners])
-        both = public[:, None] & public[None, :]
+        public_pairs = public[:, None] & public[None, :]
         if not self.uncorrelated:
-            both &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
-        noisy_entries: Bools = noisy & ~both
+            public_pairs &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
+        noisy_entries: Bools = noisy & ~public_pairs
         return noisy_entries
 
     @cached_property
@@ -113,9 +113,9 @@ class NoisySums:
         c, unit = self.design.metadata.rows_per_unit, GRID * GRID
         return tuple(
             PrivateEstimate(
-                name, l2 * (c * unit) ** 2, l1 * c * unit, share, unit, f"{c} x {words}" if c > 1 else words
+                name, l2 * (c * unit) ** 2, l1 * c * unit, share, unit, f"{c} x {formula}" if c > 1 else formula
             )
-            for name, (l2, l1, words), share, is_noisy in zip(BLOCKS, table, parts, has_noise, strict=True)
+            for name, (l2, l1, formula), share, is_noisy in zip(BLOCKS, table, parts, has_noise, strict=True)
             if is_noisy
         )
 
@@ -125,8 +125,8 @@ class NoisySums:
         if self.design.row_norm is not None or self.is_unit:
             l1 = m * (len(self.columns) + 1) / 2 * (2 if replaces else 1)
             # |dG|_F^2 counts each off-diagonal change twice: noise sqrt(2) larger on the diagonal weighs by that norm.
-            twice, words = (2, "sqrt(2) m") if replaces else (1, "m")
-            return (twice * m * m, l1, words), (twice * m * m / 2, l1, f"{words} / sqrt(2)")
+            factor, formula = (2, "sqrt(2) m") if replaces else (1, "m")
+            return (factor * m * m, l1, formula), (factor * m * m / 2, l1, f"{formula} / sqrt(2)")
         if replaces:
             groups = sum(width > 1 for width in self.design.widths)
             l1 = m * (m - 1) + len(self.design.widths) + groups
@@ -244,14 +244,14 @@ def noisy_gram(record: MomentsRecord) -> NoisyGram:
     """Return released moments in scaled units, for the kernels."""
     unit = float(record.grid) ** 2
     # A constant that is not 1 is made 1, and its noise with it.
-    each = np.array([1.0 if owner is not None else 1.0 / record.constant for owner in record.owners])
-    both = np.outer(each, each)
+    column_scales = np.array([1.0 if owner is not None else 1.0 / record.constant for owner in record.owners])
+    products = np.outer(column_scales, column_scales)
     return NoisyGram(
-        np.array(record.gram, dtype=object).astype(np.float64).reshape(len(each), -1) / unit * both,
-        np.array(record.xty, dtype=object).astype(np.float64) / unit * each,
+        np.array(record.gram, dtype=object).astype(np.float64).reshape(len(column_scales), -1) / unit * products,
+        np.array(record.xty, dtype=object).astype(np.float64) / unit * column_scales,
         record.yty / unit,
-        np.array(record.gram_variance, dtype=np.float64).reshape(len(each), -1) / unit**2 * both**2,
-        np.array(record.xty_variance, dtype=np.float64) / unit**2 * each**2,
+        np.array(record.gram_variance, dtype=np.float64).reshape(len(column_scales), -1) / unit**2 * products**2,
+        np.array(record.xty_variance, dtype=np.float64) / unit**2 * column_scales**2,
         record.yty_variance / unit**2,
         float(record.n_rows),
         record.n_rows_variance,

@@ -69,8 +69,8 @@ class Measure(ABC):
     @property
     def sensitivity(self) -> int:
         """The l1 sensitivity, in whole steps."""
-        both = 2 if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return both * self.metadata.rows_per_unit * self.row_size
+        n_rows_changed = 2 if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        return n_rows_changed * self.metadata.rows_per_unit * self.row_size
 
     @property
     def scale(self) -> Fraction:
@@ -80,14 +80,14 @@ class Measure(ABC):
     def part(self, name: str, unit: str) -> Part:
         """Return the part with its privacy cost: discrete Laplace noise."""
         rows = self.metadata.rows_per_unit
-        both = "2 x " if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else ""
+        factor = "2 x " if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else ""
         box = NoiseRecord(
             mechanism="discrete_laplace",
             noise="laplace",
             sensitivity=self.sensitivity / self.step,
             scale=float(self.scale / self.step),
             unit=unit,
-            formula=f"{both}{rows} x {self.row_size // self.step}, what the rows of one unit add to all together",
+            formula=f"{factor}{rows} x {self.row_size // self.step}, what the rows of one unit add to all together",
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )

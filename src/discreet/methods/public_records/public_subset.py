@@ -225,8 +225,9 @@ class PreparedSubset(PreparedPoints):
 
     def _choosing(self, epsilon: Fraction) -> Part:
         metadata, noise = self.metadata, NOISE_OF_MECHANISM[self.method.mechanism]
-        both = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        self.range = both * metadata.rows_per_unit * LOSS_ONE
+        n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        self.range = n_rows_changed * metadata.rows_per_unit * LOSS_ONE
+        factor = "2 x " if n_rows_changed == 2 else ""
         box = NoiseRecord(
             mechanism=self.method.mechanism,
             noise=noise,
@@ -234,7 +235,7 @@ class PreparedSubset(PreparedPoints):
             sensitivity=self.range / LOSS_ONE,
             scale=float(self.range / epsilon) / LOSS_ONE,
             unit="rows predicted as wrongly as can be",
-            formula=f"{'2 x ' if both == 2 else ''}{metadata.rows_per_unit}, rows of one unit, losses from 0 to 1",
+            formula=f"{factor}{metadata.rows_per_unit}, rows of one unit, losses from 0 to 1",
             numerics="exact draw; losses are whole steps",
             claim=CLAIM,
         )

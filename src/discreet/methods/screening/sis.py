@@ -184,13 +184,13 @@ class Center:
         rows = self.design.metadata.rows_per_unit
         check_scale(self.sensitivity / self.epsilon, "the target's mean")
         step = GRID if self._replaces else 2 * GRID
-        words = "sum of the scaled target" if self._replaces else "rows that count as high, and rows that count as low"
+        unit = "sum of the scaled target" if self._replaces else "rows that count as high, and rows that count as low"
         box = NoiseRecord(
             mechanism="discrete_laplace",
             noise="laplace",
             sensitivity=self.sensitivity / step,
             scale=float(self.sensitivity / self.epsilon) / step,
-            unit=words,
+            unit=unit,
             formula=f"2 x {rows}, rows of one unit" if self._replaces else f"{rows}, rows of one unit, both together",
             numerics="exact draw on whole steps",
             claim=CLAIM,
@@ -261,15 +261,15 @@ class PreparedScreening(Preparation):
 
     def _top_k(self, epsilon: Fraction) -> TopK:
         metadata = self.whole.metadata
-        both = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        sensitivity = both * metadata.rows_per_unit * GRID**2
+        n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        sensitivity = n_rows_changed * metadata.rows_per_unit * GRID**2
         n_rows = self.method.number_of_rows(metadata)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
 
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
-        whose = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
-        return f"{self.top_k.sensitivity // GRID**2}, the most that {whose} a score by"
+        change = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
+        return f"{self.top_k.sensitivity // GRID**2}, the most that {change} a score by"
 
     def _screening(self) -> StepRecord:
         return StepRecord(name="screening", event=event_record(self.top_k.event), noise=self.noise)

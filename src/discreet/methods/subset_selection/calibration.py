@@ -42,13 +42,15 @@ class Sensitivity:
         Source: privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
         """
         metadata = design.metadata
-        both = (1 + radius) ** 2
-        omega = both - max(1 - radius, Fraction(0)) ** 2
+        largest = (1 + radius) ** 2
+        omega = largest - max(1 - radius, Fraction(0)) ** 2
         factor = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
         # At the most rows there can be: 4 for the score (specification 1.6, either way, and two operations more for the
         # unit of the lazy search), 8 for the certificate (`pcls.privacy.md`).
-        rounding = (4 + 8) * (design.n_columns + 8) * both * MAX_ROWS / 2**53
-        return cls(omega * factor * metadata.rows_per_unit, both * metadata.rows_per_unit, both / 10_000, rounding)
+        rounding = (4 + 8) * (design.n_columns + 8) * largest * MAX_ROWS / 2**53
+        return cls(
+            omega * factor * metadata.rows_per_unit, largest * metadata.rows_per_unit, largest / 10_000, rounding
+        )
 
     @property
     def error(self) -> Fraction:

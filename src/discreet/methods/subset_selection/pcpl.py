@@ -381,12 +381,12 @@ class PreparedProfileLikelihood(PreparedSelection):
             formula = "n log((1 + x) / (1 - x))" if replace_one else "-n0 log(1 - x)"
             formula += ", x = (r + R)^2 / a bound of RSS"
         numbers = (float(choice.gamma), float(choice.inflation), float(self.split.selection))
-        words = (
+        texts = (
             formula,
             "exact draw; score errors counted in the inflation",
             "methods/subset_selection/pcpl.privacy.md",
         )
-        return self._box(self.method.mechanism, self.method.noise_law, *numbers, *words)
+        return self._box(self.method.mechanism, self.method.noise_law, *numbers, *texts)
 
     def _box(
         self,

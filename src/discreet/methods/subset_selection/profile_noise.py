@@ -60,8 +60,8 @@ class ProfileNoise:
         """
         # n log((1 + x) / (1 - x)), or -n log(1 - x) under ADD_OR_REMOVE_ONE, with x = Delta / L.
         size = self.sensitivity.size
-        both = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return self.n_rows * Fraction(math.log1p(float(both * size / (bound - size)))) * UP
+        n_rows_changed = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        return self.n_rows * Fraction(math.log1p(float(n_rows_changed * size / (bound - size)))) * UP
 
     def inflation(self, bound: Fraction) -> Fraction:
         """Return what the solver's error and rounding add to the range, in every neighbor that shares the bound."""
@@ -87,8 +87,13 @@ class ProfileNoise:
         Source: privacy specification 2.5.
         """
         # n log(1 + Delta / (n s0^2)) for each row that comes or goes.
-        both = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return both * self.n_rows * Fraction(math.log1p(float(self.sensitivity.size / (self.n_rows * floor)))) * UP
+        n_rows_changed = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        return (
+            n_rows_changed
+            * self.n_rows
+            * Fraction(math.log1p(float(self.sensitivity.size / (self.n_rows * floor))))
+            * UP
+        )
 
     def floored_inflation(self, floor: Fraction) -> Fraction:
         """Return what the solver's error and rounding add to the floored range."""

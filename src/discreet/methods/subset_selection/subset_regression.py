@@ -188,7 +188,7 @@ class PreparedSelection(Preparation):
         self.columns, self.target, self.candidates = self.design.columns, self.design.target, self.design.candidates
         self.public = tuple(public_columns(tuning.metadata, self.design))
         self.not_protected = not_protected(tuning.metadata)
-        self._stated = method.model_dump(mode="json", exclude_none=True)
+        self._parameters = method.model_dump(mode="json", exclude_none=True)
 
     @abstractmethod
     def selection_record(self, noise: NoiseRecord) -> StepRecord:
@@ -198,13 +198,13 @@ class PreparedSelection(Preparation):
         """All parameters, defaults filled in; a private estimate stays "private"."""
         budget, private_bounds = self.tuning.budget, bool(sides_of(self.tuning.metadata, (self.target,)))
         follows = "y_bound" in budget or private_bounds  # r is private, or follows from private bounds
-        center = self._stated.get("y_center", self.design.center)
+        center = self._parameters.get("y_center", self.design.center)
         return {
-            **self._stated,
-            "l1_radius": self._stated.get("l1_radius", "2 r" if follows else self.radius),
+            **self._parameters,
+            "l1_radius": self._parameters.get("l1_radius", "2 r" if follows else self.radius),
             "model_penalty": penalty,
-            "y_bound": self._stated.get("y_bound", "private" if private_bounds else self.design.bound),
-            "y_center": "private" if private_bounds and "y_center" not in self._stated else center,
+            "y_bound": self._parameters.get("y_bound", "private" if private_bounds else self.design.bound),
+            "y_center": "private" if private_bounds and "y_center" not in self._parameters else center,
             "fit_intercept": self.setting.intercept,
             "n_candidates": self.space.n_models,
         }

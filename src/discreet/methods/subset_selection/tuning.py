@@ -237,7 +237,7 @@ class Tuning:
         largest = Sensitivity.of(setting.design, ratios[-1])
         if ratios[-1] > WIDE * ratios[0]:
             numbers = {"sensitivity": 2.0, "inflation": 0.0, "scale": float(2 / epsilon), "unit": "own sensitivities"}
-            words = {"formula": "2: each score in units of its own (r + R)^2 and another's"}
+            text = {"formula": "2: each score in units of its own (r + R)^2 and another's"}
             claim = "mechanisms/generalized_exponential.privacy.md"
         else:
             inflation = 2 * largest.error + self._rounding(setting)
@@ -246,10 +246,10 @@ class Tuning:
                 "inflation": float(inflation) * unit,
                 "scale": float((largest.gamma + inflation) / epsilon) * unit,
             }
-            words = {"formula": "range of the full model's score at the largest R"}
+            text = {"formula": "range of the full model's score at the largest R"}
             claim = "methods/subset_selection/tuning.privacy.md"
         draw = {"numerics": "exact draw; score errors counted in the inflation", "claim": claim}
-        return self._choice("l1_radius", epsilon, n_candidates=len(ratios), **numbers, **words, **draw)
+        return self._choice("l1_radius", epsilon, n_candidates=len(ratios), **numbers, **text, **draw)
 
     def _variance_part(self, setting: Setting) -> Part:
         return squares_part("sigma2", setting, self.budget["sigma2"], "f(all candidates), divided by n - p")
