@@ -145,8 +145,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             dummy: Floats = (level_codes(values, column) == place).astype(np.float64)
             return dummy
         middle, half = half_width(column)
-        finite = numbers(values)
-        clipped: Floats = np.clip(np.where(np.isnan(finite), middle, finite), middle - half, middle + half)
+        parsed = numbers(values)
+        clipped: Floats = np.clip(np.where(np.isnan(parsed), middle, parsed), middle - half, middle + half)
         return clipped
 
     def __sklearn_tags__(self) -> Any:

@@ -116,9 +116,7 @@ def epsilons_for(
     n_processes: int = 1,
     progress: Progress | None = None,
 ) -> list[Expected]:
-    """Return for each selection its least epsilon that reaches a goal, in their order; those that never do are left
-    out.
-    """
+    """Return the least epsilon of each selection that reaches a goal; those that never do are left out."""
     work, results = _Inversion(scenario, goal, measure, n_tables, seed), list[Expected | None]()
     start = time.perf_counter()
 

@@ -78,8 +78,8 @@ class _Facts:
 def conditions(scenario: Scenario, rivals: Sequence[Rival], epsilon: float) -> list[dict[str, Any]]:
     """Return theorem 1 for the first pcls, theorem 2 for the first pcpl among the selections, each with its conditions.
 
-    The constant c is taken as 0, so what is needed is the least; theorem 2's target is scaled to a residual variance of
-    1. Source: Lei et al. 2018, conditions (18) to (20); privacy specification 1.7.
+    The constant c is taken as 0, so what is needed is the least; theorem 2 scales the residual variance to 1.
+    Source: Lei et al. 2018, conditions (18) to (20); privacy specification 1.7.
     """
     theorems = []
     for method in ("pcls", "pcpl"):

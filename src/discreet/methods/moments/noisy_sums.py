@@ -106,7 +106,7 @@ class NoisySums:
         of_xty = (4 * m, 2 * l1, "2 sqrt(m)") if replaces else (m, l1, "sqrt(m)")
         of_one = (Fraction(1), Fraction(1), "1")
         diagonal, beside = self._gram_sensitivity(m, replaces)
-        table = (of_xty, diagonal, beside, of_one, of_one)
+        sensitivities = (of_xty, diagonal, beside, of_one, of_one)
         off_diagonal = bool(np.triu(self.noisy_entries, 1).any())
         has_noise = (True, bool(np.diagonal(self.noisy_entries).any()), off_diagonal, True, not replaces)
         parts = (shares[0], shares[1], shares[1], shares[2], shares[3])
@@ -115,7 +115,7 @@ class NoisySums:
             PrivateEstimate(
                 name, l2 * (c * unit) ** 2, l1 * c * unit, share, unit, f"{c} x {formula}" if c > 1 else formula
             )
-            for name, (l2, l1, formula), share, is_noisy in zip(BLOCKS, table, parts, has_noise, strict=True)
+            for name, (l2, l1, formula), share, is_noisy in zip(BLOCKS, sensitivities, parts, has_noise, strict=True)
             if is_noisy
         )
 

@@ -88,12 +88,8 @@ class ProfileNoise:
         """
         # n log(1 + Delta / (n s0^2)) for each row that comes or goes.
         n_rows_changed = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return (
-            n_rows_changed
-            * self.n_rows
-            * Fraction(math.log1p(float(self.sensitivity.size / (self.n_rows * floor))))
-            * UP
-        )
+        share = float(self.sensitivity.size / (self.n_rows * floor))
+        return n_rows_changed * self.n_rows * Fraction(math.log1p(share)) * UP
 
     def floored_inflation(self, floor: Fraction) -> Fraction:
         """Return what the solver's error and rounding add to the floored range."""
