@@ -71,7 +71,7 @@ ONE_BY_ONE = {
     "methods/base/ranges.py": "self value: a range, and a parameter",
     "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",
-    "methods/screening/screener.py": "why: words of the code",
+    "methods/screening/screener.py": "advice: words of the code",
     "methods/select_then_fit.py": "first fitting misplaced selection_method shown: names and values of parameters",
     "methods/screening/sis.py": "value: a parameter",
     "methods/subset_selection/subset_regression.py": "shown value: parameters",

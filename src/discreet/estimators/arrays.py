@@ -106,8 +106,8 @@ def _sparse_table(
     check_consistent_length(matrix, response)
     if metadata is None:
         metadata = _unit_features(name, len(response), bounds)
-    own = response.to_native() if isinstance(response, nw.Series) else response
-    return SparseTable(matrix, own, metadata, name, names), name, names
+    values = response.to_native() if isinstance(response, nw.Series) else response
+    return SparseTable(matrix, values, metadata, name, names), name, names
 
 
 def _unit_features(target: str, n_rows: int, bounds: tuple[float, float]) -> Metadata:
@@ -129,8 +129,8 @@ def _target_name(metadata: Metadata | None, target: str | None, y: Any, names: l
     if metadata is None:
         return "target"
     taken = set(names)
-    rest = [name for name in metadata.columns if name not in taken]
-    name = target or getattr(y, "name", None) or (rest[0] if len(rest) == 1 else None)
+    candidates = [name for name in metadata.columns if name not in taken]
+    name = target or getattr(y, "name", None) or (candidates[0] if len(candidates) == 1 else None)
     if name is None or name in taken:
         raise MetadataError("The target must be a declared column that X does not have. Name it with target=NAME.")
     return str(name)

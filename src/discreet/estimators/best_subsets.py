@@ -184,8 +184,8 @@ def _check_table(G: Floats, c: Floats, total: float) -> None:
             f"gram must be positive semidefinite, but its smallest eigenvalue on a unit diagonal is {smallest:.3g}, "
             f"as noise can make it. Add a ridge: gram + c * numpy.eye(p), with c well above {ridge:.6g}."
         )
-    whole = np.block([[G, c[:, None]], [c[None, :], np.array([[total]])]])
-    if _smallest_eigenvalue(whole) >= -SEMIDEFINITE:
+    joint = np.block([[G, c[:, None]], [c[None, :], np.array([[total]])]])
+    if _smallest_eigenvalue(joint) >= -SEMIDEFINITE:
         return
     if smallest > SEMIDEFINITE:
         least = float(c @ np.linalg.solve(G, c))
@@ -271,8 +271,8 @@ def _whole(name: str, value: Any, most: int) -> int:
 def _columns(
     mask: int, units: npt.NDArray[np.bool_], forced: npt.NDArray[np.bool_], labels: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    inside = forced.copy()
+    selected = forced.copy()
     for j, unit in enumerate(units):
         if mask >> j & 1:
-            inside |= unit
-    return tuple(labels[i] for i in np.flatnonzero(inside))
+            selected |= unit
+    return tuple(labels[i] for i in np.flatnonzero(selected))

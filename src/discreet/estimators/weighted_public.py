@@ -77,8 +77,8 @@ class WeightedPublic(MEstimator):
         names = tuple(columns) if columns is not None else tuple(features_in(table, name))
         # Columns of a table keep their names.
         public_names = names if isinstance(X, Table) else getattr(self, "feature_names_in_", names)
-        own = {column: str(public_name) for column, public_name in zip(names, public_names, strict=True)}
-        records = self._records(table.metadata, name, own)
+        public_by_name = {column: str(public_name) for column, public_name in zip(names, public_names, strict=True)}
+        records = self._records(table.metadata, name, public_by_name)
         release = self._run(self._checked_method(public=records), table, name, columns, ledger, isinstance(X, Table))
         points = records.points(table.metadata, name, tuple(self._candidates))
         self._metadata = points.design.metadata  # with the public ranges, to which cells are clipped

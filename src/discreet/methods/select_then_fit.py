@@ -24,7 +24,7 @@ from discreet.release import StepRecord
 NAMING = ("forced", "groups", "models", "design_moments")
 """Parameters that name columns: a screening may drop those columns."""
 
-Then = Callable[[Sequence[str]], Preparation]
+NextStep = Callable[[Sequence[str]], Preparation]
 """From the columns that a step chose to the next step."""
 
 
@@ -94,7 +94,7 @@ class SelectThenFit(Method):
         steps.check_columns(screen.candidates)
         # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise,
         # and none of them is refused once the rows are open: each was checked above.
-        most = screen.candidates[: int(screen.parameters["n_features_to_select"])]
+        largest = screen.candidates[: int(screen.parameters["n_features_to_select"])]
         parameters = {"epsilon": self.epsilon, "delta": self.delta, "screen": _step_parameters(self.screen, screen)}
 
         def then(columns: Sequence[str]) -> Preparation:
@@ -102,7 +102,7 @@ class SelectThenFit(Method):
                 return steps.fitted(columns, columns, screen)
             return steps.selected(columns, (_event(screen),))
 
-        return PreparedSteps(screen, "screening", then, most, exact_delta(self.delta), parameters, self.family)
+        return PreparedSteps(screen, "screening", then, largest, exact_delta(self.delta), parameters, self.family)
 
     def _requested_steps(self) -> list[dict[str, Any]]:
         """The steps that there are."""
@@ -227,9 +227,9 @@ class _Steps:
         }
         return PreparedSteps(prepared, "selection", then, prepared.candidates, self.delta, parameters, plan.family)
 
-    def fitted(self, columns: Sequence[str], most: Sequence[str], screen: Preparation) -> Preparation:
+    def fitted(self, columns: Sequence[str], largest: Sequence[str], screen: Preparation) -> Preparation:
         """The fit of screened columns."""
-        return self._fit_within(self._fitter(), most, (_event(screen),))(columns)
+        return self._fit_within(self._fitter(), largest, (_event(screen),))(columns)
 
     def _fitter(self) -> Fitter:
         fitter = method_of(self.plan.family, epsilon=float(self.last), delta=self.plan.delta, **self.fitting)
@@ -237,8 +237,8 @@ class _Steps:
             raise InvalidParameterError("A plan must give a guarantee.")
         return fitter
 
-    def _fit_within(self, fitter: Fitter, most: Sequence[str], before: tuple[Event, ...]) -> Then:
-        size = fitter.size(self.metadata, self.target, most)
+    def _fit_within(self, fitter: Fitter, largest: Sequence[str], before: tuple[Event, ...]) -> NextStep:
+        size = fitter.size(self.metadata, self.target, largest)
         budget = NoiseBudget.of(self.first + self.middle + self.last, self.delta, *size, before)
         return lambda columns: fitter.prepare_within(self.metadata, self.target, columns, budget)
 
@@ -266,15 +266,15 @@ def _parts(epsilon: float, steps: list[dict[str, Any]]) -> list[Fraction]:
     total = exact_epsilon(epsilon)
     stated = [step.get("epsilon") for step in steps]
     epsilons = [None if value is None else exact_epsilon(value) for value in stated]
-    left = total - sum((value for value in epsilons if value is not None), Fraction(0))
+    remaining = total - sum((value for value in epsilons if value is not None), Fraction(0))
     open_ = sum(value is None for value in epsilons)
-    if left < 0 or (open_ and left <= 0):
+    if remaining < 0 or (open_ and remaining <= 0):
         shown = " + ".join("the rest" if value is None else f"{float(value):g}" for value in epsilons)
         raise InvalidParameterError(
             f"The parts of a plan must cost at most the whole, but {shown} does not fit in epsilon="
             f"{epsilon:g}. Lower a part, or raise epsilon."
         )
-    return [value if value is not None else left / open_ for value in epsilons]
+    return [value if value is not None else remaining / open_ for value in epsilons]
 
 
 def _event(prepared: Preparation) -> Event:
@@ -298,7 +298,7 @@ class PreparedSteps(Preparation):
         What the choice is called among the steps.
     then : callable
         From the chosen columns to the next step, which may itself be several.
-    most : sequence of str
+    largest : sequence of str
         The most columns that can come: the next step's event is the same for whichever do.
     delta : Fraction
         Of all steps together.
@@ -312,15 +312,15 @@ class PreparedSteps(Preparation):
         self,
         first: Preparation,
         label: str,
-        then: Then,
-        most: Sequence[str],
+        then: NextStep,
+        largest: Sequence[str],
         delta: Fraction,
         first_parameters: dict[str, Any],
         family: str,
     ) -> None:
         self.first, self.label, self.then, self.delta = first, label, then, delta
         self.columns, self.target, self.candidates = first.columns, first.target, first.candidates
-        self.widest = then(most)
+        self.widest = then(largest)
         self.event = ComposedEvent((_event(first), _event(self.widest)))
         parameters = self.widest.parameters
         self._selects = "select" in parameters

@@ -51,9 +51,9 @@ class CachedLeastSquares(PreparedLeastSquares):
 
         def computed() -> Floats:
             sums = _inside(setting.problem(tuned.moments, tolerance), masks)
-            left = np.isnan(sums)
-            if left.any():
-                sums[left] = setting.scores(tuned.moments, masks[left], tolerance)
+            unsolved = np.isnan(sums)
+            if unsolved.any():
+                sums[unsolved] = setting.scores(tuned.moments, masks[unsolved], tolerance)
             return sums
 
         key = ("scores", *design_key(setting.design), setting.ratio, setting.intercept)

@@ -76,14 +76,15 @@ def best_selection(
     if stated.is_empty:
         hard = [k for k in HARD_COLUMNS if k <= len(names)]
         scenarios += [scenario for k in hard for scenario in HARD.scenarios(metadata, target, names, n_rows, k)]
-    left = rivals(metadata, target, names, delta, scenarios[0].n_rows)
-    n_rivals, means = len(left), dict[str, tuple[float, ...]]()
+    compared = rivals(metadata, target, names, delta, scenarios[0].n_rows)
+    n_rivals, means = len(compared), dict[str, tuple[float, ...]]()
     for n_all, n_draws, n_kept in ROUNDS:
         n_tables = math.ceil(n_all / len(scenarios))
-        means = _means(scenarios, left, epsilon, n_tables, n_draws, progress)
-        left = sorted((rival for rival in left if rival.name in means), key=lambda rival: means[rival.name])[-n_kept:]
-    overlap, right, explained = means[left[-1].name]
-    return Choice(left[-1], right, overlap, explained, n_rivals, stated.record(scenarios))
+        means = _means(scenarios, compared, epsilon, n_tables, n_draws, progress)
+        possible = [rival for rival in compared if rival.name in means]
+        compared = sorted(possible, key=lambda rival: means[rival.name])[-n_kept:]
+    overlap, right, explained = means[compared[-1].name]
+    return Choice(compared[-1], right, overlap, explained, n_rivals, stated.record(scenarios))
 
 
 def _means(

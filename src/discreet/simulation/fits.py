@@ -124,11 +124,11 @@ def expected_fit(
     costs = [fit_cost(scenario, epsilon, delta, confidence) for epsilon in epsilons]
     ratings: list[list[tuple[float, float, bool, bool]]] = [[] for _ in epsilons]
     for number in range(n_tables if any(cost.prepared for cost in costs) else 0):
-        own = table_seed(seed, number)
-        table = drawn.table(own)
+        own_seed = table_seed(seed, number)
+        table = drawn.table(own_seed)
         for place, cost in enumerate(costs):
             if cost.prepared is not None:
-                fit = cost.prepared.run(table, Source.seeded(own * 1009 + 500 + place)).fit
+                fit = cost.prepared.run(table, Source.seeded(own_seed * 1009 + 500 + place)).fit
                 ratings[place] += [] if fit is None else list(_rated(scenario, fit))
         if progress is not None:
             progress("Simulating fits", 1, n_tables)

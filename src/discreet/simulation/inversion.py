@@ -50,7 +50,7 @@ def epsilon_for(
     """
     if not 0.0 < goal < 1.0:
         raise InvalidParameterError(f"A goal must lie in (0, 1), but it is {goal:g}.")
-    drawn, few = tables or DrawnTables(scenario), max(n_tables // 4, min(n_tables, 8))
+    drawn, n_few = tables or DrawnTables(scenario), max(n_tables // 4, min(n_tables, 8))
 
     def at(place: float, count: int, seed: int, explains: bool = measure == "explained") -> Expected | None:
         options: dict[str, Any] = {"n_tables": count, "n_draws": 1, "seed": seed, "tables": drawn, "explains": explains}
@@ -58,11 +58,11 @@ def epsilon_for(
         return results[0] if results else None
 
     low, high = math.log(LEAST_EPSILON), math.log(MOST_EPSILON)
-    if getattr(at(high, few, seed), measure, 0.0) < goal > getattr(at(high, 2 * n_tables, seed + 1), measure, 0.0):
+    if getattr(at(high, n_few, seed), measure, 0.0) < goal > getattr(at(high, 2 * n_tables, seed + 1), measure, 0.0):
         return None  # only if many tables agree
     while high - low > WIDTH:
         middle = (low + high) / 2.0
-        low, high = (middle, high) if getattr(at(middle, few, seed), measure, 0.0) < goal else (low, middle)
+        low, high = (middle, high) if getattr(at(middle, n_few, seed), measure, 0.0) < goal else (low, middle)
     places = [_within(high + part) for part in AROUND]
     values = [getattr(at(place, n_tables, seed + 1), measure, 0.0) for place in places]
     tried = list[Expected]()
@@ -127,11 +127,11 @@ def epsilons_for(
                 progress("Looking for epsilon", 1, len(rivals))
 
     take(work.epsilon(rival) for rival in rivals[:1])
-    left = rivals[1:]
-    if n_processes > 1 and (time.perf_counter() - start) * len(left) > selection.WORTH_SECONDS:
-        take(spread(work.epsilon, left, n_processes))
+    remaining = rivals[1:]
+    if n_processes > 1 and (time.perf_counter() - start) * len(remaining) > selection.WORTH_SECONDS:
+        take(spread(work.epsilon, remaining, n_processes))
     else:
-        take(work.epsilon(rival) for rival in left)
+        take(work.epsilon(rival) for rival in remaining)
     return [result for result in results if result is not None]
 
 

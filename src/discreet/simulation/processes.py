@@ -22,11 +22,11 @@ def spread(work: Callable[[Item], Result], items: Iterable[Item], n_processes: i
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(n_processes, mp_context=context, initializer=_follow)
     # Children are started with the signal held back: ctrl-C reaches the whole group, and is this process's to answer.
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     try:
         for future in futures:
             yield future.result()

@@ -140,22 +140,22 @@ def public_effects(pattern: PublicPattern, metadata: Metadata, candidates: Seque
     selected = _best_by_bic(gram, xty, yty, units, n)
     at = np.flatnonzero(units[selected].any(axis=0)) if selected else np.zeros(0, dtype=np.intp)
     coef = np.linalg.lstsq(gram[np.ix_(at, at)], xty[at], rcond=1e-10)[0] if len(at) else np.zeros(0)
-    rest = y - x[:, at] @ coef
-    free = n - 1 - int(np.linalg.matrix_rank(gram[np.ix_(at, at)], hermitian=True) if len(at) else 0)
-    noise_sd = math.sqrt(float(weights @ rest**2) / max(free, 1))
+    residuals = y - x[:, at] @ coef
+    degrees = n - 1 - int(np.linalg.matrix_rank(gram[np.ix_(at, at)], hermitian=True) if len(at) else 0)
+    noise_sd = math.sqrt(float(weights @ residuals**2) / max(degrees, 1))
     if not noise_sd > 1e-9 * max(math.sqrt(yty / n), 1e-300):
         raise InvalidParameterError(
             "The public table must leave something of the target unexplained, but its columns explain all of it. "
             "Leave out the candidate that tells the target."
         )
-    every = dict(zip(at.tolist(), coef.tolist(), strict=True))
+    coefficient_at = dict(zip(at.tolist(), coef.tolist(), strict=True))
     effects, levels = dict[str, float](), dict[str, tuple[float, ...]]()
     for j in selected:
-        name, own = candidates[j], [every[int(k)] for k in np.flatnonzero(units[j])]
+        name, coefficients = candidates[j], [coefficient_at[int(k)] for k in np.flatnonzero(units[j])]
         if metadata.is_number(name):
-            effects[name] = own[0]
+            effects[name] = coefficients[0]
         else:
-            levels[name] = (0.0, *own)
+            levels[name] = (0.0, *coefficients)
             effects[name] = max(levels[name]) - min(levels[name])
     intercept = pattern.mean(pattern.target) - float(means[at] @ coef)
     return PublicEffects(effects, levels, intercept, noise_sd)
@@ -176,8 +176,8 @@ def signal(scores: Floats, names: Sequence[str], effects: Mapping[str, float], l
     total = scores @ straight
     for j, name in enumerate(names):
         if name in levels:
-            own = np.array(levels[name])
-            total = total + own[level_places(scores[:, j], len(own))]
+            effect_of_level = np.array(levels[name])
+            total = total + effect_of_level[level_places(scores[:, j], len(effect_of_level))]
     return np.asarray(total, dtype=np.float64)
 
 
@@ -197,13 +197,13 @@ def _regressors(
     for j, name in enumerate(candidates):
         column = metadata.declared(name)
         if isinstance(column, NumericColumn):
-            own = [pattern.scores[:, j]]
+            columns = [pattern.scores[:, j]]
         else:
             n_levels = len(column.levels or ())
             places = level_places(pattern.scores[:, j], n_levels)
-            own = [(places == level).astype(np.float64) for level in range(1, n_levels)]
-        regressors += own
-        owned += [name] * len(own)
+            columns = [(places == level).astype(np.float64) for level in range(1, n_levels)]
+        regressors += columns
+        owned += [name] * len(columns)
     return np.column_stack(regressors), tuple(owned)
 
 
@@ -215,10 +215,10 @@ def _best_by_bic(gram: Floats, xty: Floats, yty: float, units: npt.NDArray[np.bo
     models = [(yty, 0), *zip(rss[np.isfinite(rss)].tolist(), masks[np.isfinite(rss)].tolist(), strict=True)]
 
     def bic(model: tuple[float, int]) -> float:
-        left, mask = model
+        rss, mask = model
         at = np.flatnonzero(units[[bool(mask >> j & 1) for j in range(len(units))]].any(axis=0))
         rank = int(np.linalg.matrix_rank(gram[np.ix_(at, at)], hermitian=True)) if len(at) else 0
-        return n * math.log(max(left, 1e-15 * yty, 1e-300) / n) + math.log(n) * (rank + 1)
+        return n * math.log(max(rss, 1e-15 * yty, 1e-300) / n) + math.log(n) * (rank + 1)
 
     chosen = min(models, key=bic)[1]
     return [j for j in range(len(units)) if chosen >> j & 1]

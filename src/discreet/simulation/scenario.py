@@ -209,8 +209,8 @@ class Scenario:
             column_effects, levels, intercept, sd = public_effects(pattern, metadata, names)
         else:
             column_effects, levels = dict(effects), {}
-            rest = pattern.target - signal(pattern.scores, names, column_effects, levels)
-            intercept, sd = pattern.mean(rest), math.sqrt(pattern.variance(rest))
+            residuals = pattern.target - signal(pattern.scores, names, column_effects, levels)
+            intercept, sd = pattern.mean(residuals), math.sqrt(pattern.variance(residuals))
         scenario = cls(metadata, target, names, column_effects, sd, rows, 0.0, 1.0, pattern, levels, intercept)
         if r_squared is not None:
             sd = left_sd(scenario.explained_variance, r_squared, sd)
@@ -343,8 +343,8 @@ class Scenario:
         gram, xty, yty = moments[np.ix_(places, places)], moments[places, -1], moments[-1, -1]
         residual = yty - xty @ np.linalg.lstsq(gram, xty, rcond=1e-10)[0]
         total = yty - moments[0, -1] ** 2 / moments[0, 0]
-        free = max(self.n_rows - int(np.linalg.matrix_rank(gram, hermitian=True)), 1)
-        return 1.0 - float(residual / free) / max(float(total / max(self.n_rows - 1, 1)), 1e-300)
+        degrees = max(self.n_rows - int(np.linalg.matrix_rank(gram, hermitian=True)), 1)
+        return 1.0 - float(residual / degrees) / max(float(total / max(self.n_rows - 1, 1)), 1e-300)
 
     @cached_property
     def _design(self) -> Design:
@@ -357,11 +357,11 @@ class Scenario:
         """
         if self.pattern is not None:
             return self.pattern.draw(uniforms(rng, n_rows))
-        own = normals(rng, n_rows, len(self.candidates))
-        for j in range(1, own.shape[1]):
-            rest = math.sqrt(1.0 - self.correlation**2)
-            own[:, j] = self.correlation * own[:, j - 1] + rest * own[:, j]
-        even = 2.0 * ndtr(own) - 1.0
+        latent = normals(rng, n_rows, len(self.candidates))
+        for j in range(1, latent.shape[1]):
+            share = math.sqrt(1.0 - self.correlation**2)
+            latent[:, j] = self.correlation * latent[:, j - 1] + share * latent[:, j]
+        even = 2.0 * ndtr(latent) - 1.0
         for j, name in enumerate(self.candidates):
             column = self.metadata.declared(name)
             if isinstance(column, CategoryColumn):
@@ -371,8 +371,8 @@ class Scenario:
             elif getattr(column, "type", "") == "integer":
                 middle, half = half_width(column)
                 lower, upper = math.ceil(middle - half), math.floor(middle + half)
-                whole = np.minimum(np.floor((even[:, j] + 1.0) / 2.0 * (upper - lower + 1.0)), upper - lower) + lower
-                even[:, j] = (whole - middle) / half if half > 0 else 0.0
+                integers = np.minimum(np.floor((even[:, j] + 1.0) / 2.0 * (upper - lower + 1.0)), upper - lower) + lower
+                even[:, j] = (integers - middle) / half if half > 0 else 0.0
         return np.asarray(even, dtype=np.float64)
 
     def _cells(self, name: str, scores: Floats) -> pa.Array:
@@ -387,5 +387,5 @@ class Scenario:
 
 def _array(values: Floats) -> pa.Array:
     """Numbers as Arrow; its own conversion would load pandas first."""
-    whole = np.ascontiguousarray(values, dtype=np.float64)
-    return pa.Array.from_buffers(pa.float64(), len(whole), [None, pa.py_buffer(whole)])
+    contiguous = np.ascontiguousarray(values, dtype=np.float64)
+    return pa.Array.from_buffers(pa.float64(), len(contiguous), [None, pa.py_buffer(contiguous)])

@@ -213,11 +213,11 @@ def expected(
     take(work.rated(number, tables) for number in range(min(1, n_tables)))  # pays what is loaded once
     start = time.perf_counter()
     take(work.rated(number, tables) for number in range(1, min(2, n_tables)))
-    left = range(2, n_tables)
-    if n_processes > 1 and (time.perf_counter() - start) * len(left) > WORTH_SECONDS:
-        take(spread(work.rated, left, n_processes))
+    remaining = range(2, n_tables)
+    if n_processes > 1 and (time.perf_counter() - start) * len(remaining) > WORTH_SECONDS:
+        take(spread(work.rated, remaining, n_processes))
     else:
-        take(work.rated(number, tables) for number in left)
+        take(work.rated(number, tables) for number in remaining)
     ratings = np.stack(table_ratings)
     return [_mean(scenario, *key, ratings[:, place]) for place, key in enumerate(work.prepared)]
 
@@ -275,12 +275,12 @@ def _rated(
     scenario: Scenario, table: SimulatedTable, prepared: Preparation, rng: Source, explains: bool
 ) -> tuple[float, float, float]:
     selected = tuple(sorted(prepared.run(table, rng).selected))
-    right, worth = scenario.truth, math.nan
+    right, explained = scenario.truth, math.nan
     if explains:
-        worth = table.cached(("worth", selected), lambda: scenario.explained(table, selected))
+        explained = table.cached(("worth", selected), lambda: scenario.explained(table, selected))
     union = len(right | set(selected))
     overlap = len(right & set(selected)) / union if union else 1.0
-    return float(set(selected) == right), overlap, worth
+    return float(set(selected) == right), overlap, explained
 
 
 def _mean(scenario: Scenario, name: str, epsilon: float, ratings: Floats) -> Expected:

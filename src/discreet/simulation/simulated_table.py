@@ -89,12 +89,12 @@ class SimulatedTable(FrameTable):
             ],
         )
         gram: Integers = self.cached(("gram", *key), lambda: _summed(block @ block.T for block in blocks))
-        alone = [cells[:, -1].astype(np.float64) for cells in self._encoded(replace(design, candidates=()))]
+        targets = [cells[:, -1].astype(np.float64) for cells in self._encoded(replace(design, candidates=()))]
         p = len(gram)
         moments = np.empty((p + 1, p + 1), dtype=np.int64)
         moments[:p, :p] = gram
-        moments[:p, p] = moments[p, :p] = _summed(x @ y for x, y in zip(blocks, alone, strict=True))
-        moments[p, p] = int(_summed(np.atleast_1d(y @ y) for y in alone)[0])
+        moments[:p, p] = moments[p, :p] = _summed(x @ y for x, y in zip(blocks, targets, strict=True))
+        moments[p, p] = int(_summed(np.atleast_1d(y @ y) for y in targets)[0])
         return moments
 
     @override

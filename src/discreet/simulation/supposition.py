@@ -128,8 +128,8 @@ class Supposition:
             else:
                 share = R_SQUARED if r_squared is None else r_squared
                 n_effects = n_true if self.leaves_columns_open else self.n_true
-                own: dict[str, Any] = {"n_true": n_effects, "r_squared": share, "correlation": correlation}
-                scenario = Scenario.of(metadata, target, candidates, **stated, **own)
+                options: dict[str, Any] = {"n_true": n_effects, "r_squared": share, "correlation": correlation}
+                scenario = Scenario.of(metadata, target, candidates, **stated, **options)
             scenarios += [scenario.multiplied(times) for times in self.times or (1.0,)]
         return scenarios
 
@@ -160,7 +160,12 @@ class Supposition:
 
 def pattern_record(scenario: Scenario) -> dict[str, Any] | None:
     """Return name, digest and number of complete records of the public table that a scenario is drawn from."""
-    own = scenario.pattern
-    if own is None:
+    pattern = scenario.pattern
+    if pattern is None:
         return None
-    return {"name": own.name, "sha256": own.sha256, "n_records": own.n_records, "n_dropped": own.n_dropped}
+    return {
+        "name": pattern.name,
+        "sha256": pattern.sha256,
+        "n_records": pattern.n_records,
+        "n_dropped": pattern.n_dropped,
+    }

@@ -46,8 +46,8 @@ class Condition:
     def record(self) -> dict[str, Any]:
         """Return the fields as JSON values, an infinite need as None, and whether the condition holds."""
         needed = self.needed if math.isfinite(self.needed) else None
-        own = {"quantity": self.quantity, "relation": self.relation, "needed": needed, "found": self.actual}
-        return {**own, "purpose": self.purpose, "holds": self.holds}
+        fields = {"quantity": self.quantity, "relation": self.relation, "needed": needed, "found": self.actual}
+        return {**fields, "purpose": self.purpose, "holds": self.holds}
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def _facts(scenario: Scenario, prepared: Preparation) -> _Facts | None:
     r, R = (prepared.parameters.get(name) for name in ("y_bound", "l1_radius"))
     if not scenario.truth or not isinstance(r, int | float) or not isinstance(R, int | float):
         return None
-    own = scenario.pattern
-    scores = scenario.sample if own is None else own.scores
-    weights = np.full(len(scores), 1.0 / len(scores)) if own is None else own.records / own.records.sum()
+    pattern = scenario.pattern
+    scores = scenario.sample if pattern is None else pattern.scores
+    weights = np.full(len(scores), 1.0 / len(scores)) if pattern is None else pattern.records / pattern.records.sum()
     x = np.column_stack([np.ones(len(scores)), scores])
     return _Facts(
         math.log(max(prepared.noise.n_candidates or 2, 2)),
@@ -195,8 +195,8 @@ def _likely_penalty(prepared: PreparedProfileLikelihood, facts: _Facts) -> float
     """What the penalty becomes when the sum of squares is as supposed and its noise is nothing."""
     setting, chooser = prepared.setting, prepared.chooser
     profile = chooser.profile(setting)
-    likely = Fraction(facts.n_rows * facts.sigma2 / facts.y_bound**2)
-    bound = profile.bound(likely, prepared.split.squares, prepared.split.delta)
+    sum_of_squares = Fraction(facts.n_rows * facts.sigma2 / facts.y_bound**2)
+    bound = profile.bound(sum_of_squares, prepared.split.squares, prepared.split.delta)
     if bound <= profile.threshold:
         return float(chooser.widest(setting).penalty)
     return float(chooser.choice(setting, bound).penalty)

@@ -126,8 +126,8 @@ def top_k_accuracy(
         for epsilon in epsilons:
             budget = exact_epsilon(epsilon)
             used = choose_mechanism(values.size, k, budget, sensitivity, expected_score) if name == "auto" else name
-            drawn = [DRAWS[used](values, k, budget, sensitivity, source) for _ in range(n_draws)]
-            accuracies.append(_mean(name, float(epsilon), [top_k_metrics(chosen, rated) for chosen in drawn]))
+            draws = [DRAWS[used](values, k, budget, sensitivity, source) for _ in range(n_draws)]
+            accuracies.append(_mean(name, float(epsilon), [top_k_metrics(chosen, rated) for chosen in draws]))
     return accuracies
 
 

@@ -60,12 +60,12 @@ def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | Non
     features = metadata.features
     if features is None:
         return tuple(name for name in metadata.columns if name != target)
-    own = tuple(name for name in metadata.columns if name != target and metadata.is_number(name))
+    numbers = tuple(name for name in metadata.columns if name != target and metadata.is_number(name))
     listed = features.listed()
     if listed is not None and (features.names is not None or metadata.layout is not None):
-        return listed if metadata.layout is not None or not own else (*own, *listed)
+        return listed if metadata.layout is not None or not numbers else (*numbers, *listed)
     if features.count is not None:
-        unnamed = Unnamed(own, features.match, features.count)
+        unnamed = Unnamed(numbers, features.match, features.count)
         if features.holds(unnamed[-1], is_long=False):
             return unnamed
     raise InvalidParameterError(
@@ -118,8 +118,8 @@ def candidates_record(names: Sequence[str]) -> Any:
 
 
 def _chunks(names: Sequence[str]) -> Iterator[tuple[bool, list[str]]]:
-    rest, first = iter(names), True
-    while part := list(islice(rest, CHUNK)):
+    remaining, first = iter(names), True
+    while part := list(islice(remaining, CHUNK)):
         yield first, part
         first = False
 
@@ -138,16 +138,16 @@ def public_candidates(metadata: Metadata, target: str, names: Sequence[str]) -> 
 
 def _families(metadata: Metadata, names: Sequence[str]) -> Iterator[PublicColumn]:
     """One entry for all listed columns with the same bounds and source, and one for the features."""
-    alike: dict[PublicColumn, int] = {}
-    own = _own_candidates(names, metadata.columns)
+    counts: dict[PublicColumn, int] = {}
+    listed = _own_candidates(names, metadata.columns)
     for name in metadata.columns:
-        if name in own:
+        if name in listed:
             entry = _public(metadata, name, "", "candidate")
-            alike[entry] = alike.get(entry, 0) + 1
-    for entry, count in sorted(alike.items(), key=lambda pair: -pair[1])[:MOST_LISTED]:
+            counts[entry] = counts.get(entry, 0) + 1
+    for entry, count in sorted(counts.items(), key=lambda pair: -pair[1])[:MOST_LISTED]:
         yield entry.model_copy(update={"name": f"{count:,} columns"})
-    if metadata.features is not None and len(names) > len(own):
-        yield _public_of(metadata.features, f"{len(names) - len(own):,} features", "candidate")
+    if metadata.features is not None and len(names) > len(listed):
+        yield _public_of(metadata.features, f"{len(names) - len(listed):,} features", "candidate")
 
 
 def _own_candidates(names: Sequence[str], columns: Collection[str]) -> set[str]:

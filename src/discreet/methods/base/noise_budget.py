@@ -45,10 +45,10 @@ class NoiseBudget:
     ) -> "NoiseBudget":
         """Return what other parts of a request leave for additive noise."""
         if delta == 0:
-            left = epsilon - sum((totals_of(part).pure for part in others), Fraction(0))
-            if left <= 0:
+            remaining = epsilon - sum((totals_of(part).pure for part in others), Fraction(0))
+            if remaining <= 0:
                 raise InvalidParameterError("The parts of a request must cost less than the whole. Lower their shares.")
-            return cls(None, left)
+            return cls(None, remaining)
         # The sum of |v_i| / s_i^2 is at most sqrt(n) sqrt(2 rho) / min s_i, by Cauchy and Schwarz (see GaussianEvent).
         rho = gaussian_rho(epsilon, delta, others)
         root = Fraction(math.isqrt(math.ceil(2 * rho * 10**24)) + 1, 10**12)

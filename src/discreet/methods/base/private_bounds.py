@@ -132,8 +132,8 @@ def _beside(metadata: Metadata, name: str, lower: float, upper: float) -> tuple[
     if column.upper is not None:
         return min(lower, column.upper - max(abs(column.upper), 1.0) * 2.0**-20), column.upper
     lower, upper = min(lower, upper), max(lower, upper)
-    room = max(abs(lower), abs(upper)) * 2.0**-20 + 2.0**-20
-    return (lower, upper) if upper - lower > room else (lower - room, upper + room)
+    least_width = max(abs(lower), abs(upper)) * 2.0**-20 + 2.0**-20
+    return (lower, upper) if upper - lower > least_width else (lower - least_width, upper + least_width)
 
 
 def with_design(

@@ -84,9 +84,9 @@ RANGES = {
 
 def ranges_as_schema() -> dict[str, Any]:
     """Return the ranges of numbers as JSON Schema, by parameter; those of a mapping or a list are of its members."""
-    inside = {"shares": "additionalProperties", "codes": "additionalProperties", "l1_grid": "items", "ridges": "items"}
+    members = {"shares": "additionalProperties", "codes": "additionalProperties", "l1_grid": "items", "ridges": "items"}
     return {
-        name: {inside[name]: between.json_schema()} if name in inside else between.json_schema()
+        name: {members[name]: between.json_schema()} if name in members else between.json_schema()
         for name, between in RANGES.items()
     }
 

@@ -91,9 +91,9 @@ class MomentAnswers:
     @cached_property
     def _clean(self) -> CleanGram:
         """Cleaned with all levels, which share information; then without the references."""
-        whole = cleaned(self._moments, self._constant, self._dummies)
+        with_references = cleaned(self._moments, self._constant, self._dummies)
         cut = np.ix_(self._places, self._places)
-        return whole._replace(gram=whole.gram[cut], error=whole.error[cut])
+        return with_references._replace(gram=with_references.gram[cut], error=with_references.error[cut])
 
     @cached_property
     def _weighted(self) -> WeightedMoments:

@@ -50,8 +50,8 @@ class PreparedPublished(PreparedPoints):
         self, method: "PublicSubset", metadata: Metadata, target: str, candidates: Sequence[str] | None
     ) -> None:
         epsilon = exact_epsilon(method.epsilon)
-        every = method.model_copy(update={"n_points": "all", "measure": "counts"})
-        super().__init__(every, metadata, target, candidates, epsilon * PARTS[0])
+        all_points = method.model_copy(update={"n_points": "all", "measure": "counts"})
+        super().__init__(all_points, metadata, target, candidates, epsilon * PARTS[0])
         if self.objective.name != "logistic":
             raise InvalidParameterError(
                 "The published algorithm is printed for logistic regression. Leave out as_published."
@@ -180,6 +180,6 @@ def ties_counted(rows: Any, cells: Any, n_numeric: int) -> Integers:
         gaps = lengths - 2.0 * (block[:, :n_numeric].astype(np.float64) @ points.T)
         for place in range(n_numeric, cells.shape[1]):
             gaps += 4.0 * GRID**2 * (block[:, None, place] != cells[None, :, place])
-        at, near = np.nonzero(gaps == gaps.min(axis=1, keepdims=True))
-        np.add.at(counts, near, times[start : start + 256][at])
+        at, nearest = np.nonzero(gaps == gaps.min(axis=1, keepdims=True))
+        np.add.at(counts, nearest, times[start : start + 256][at])
     return counts

@@ -179,13 +179,14 @@ class Objective:
         middles, halves = terms.scales()
         unit = half if self._is_linear else 1.0
         with np.errstate(over="ignore", invalid="ignore"):  # units may be as far apart as floats are
-            own = np.clip(coefficients * unit / halves, -LARGEST, LARGEST)
-            own[0] = coefficients[0] * unit - own[1:] @ middles[1:] + (middle if self._is_linear else 0.0)
-            own = np.clip(np.nan_to_num(own), -LARGEST, LARGEST)
+            in_own_units = np.clip(coefficients * unit / halves, -LARGEST, LARGEST)
+            zero = middle if self._is_linear else 0.0
+            in_own_units[0] = coefficients[0] * unit - in_own_units[1:] @ middles[1:] + zero
+            in_own_units = np.clip(np.nan_to_num(in_own_units), -LARGEST, LARGEST)
             reach = np.minimum(BOX * unit / halves, LARGEST)
         names = ["(intercept)" if o is None else o if level is None else f"{o}={level}" for o, level in terms.owners]
         estimates = [
-            (name, owner, level, float(own[j]), float(reach[j]))
+            (name, owner, level, float(in_own_units[j]), float(reach[j]))
             for j, (name, (owner, level)) in enumerate(zip(names, terms.owners, strict=True))
         ]
         return _fit_record(self.name, estimates if self.fit_intercept else estimates[1:])

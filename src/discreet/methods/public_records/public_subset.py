@@ -335,10 +335,10 @@ class PreparedSubset(PreparedPoints):
         if self.method.order == "farthest":
             order = farthest_first(measure.cells, numeric, len(measure.cells))[0]
         subsets = []
-        for size, near in zip(self.sizes, merge_sequence(measure.cells, numeric, order, self.sizes), strict=True):
+        for size, nearest in zip(self.sizes, merge_sequence(measure.cells, numeric, order, self.sizes), strict=True):
             places = np.sort(order[:size])
             totals = np.zeros(len(noisy), dtype=np.int64)
-            np.add.at(totals, near, noisy)
+            np.add.at(totals, nearest, noisy)
             subsets.append((f"{size} points", self.places[places], measure.weights(totals[places])))
         return subsets
 

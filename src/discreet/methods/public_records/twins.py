@@ -81,14 +81,14 @@ def _repeat_errors(
     simulated = method.model_copy(update={"public": records, **of_sizes})
     first: Any = simulated.prepare(metadata, target, candidates)
     errors = {("public records alone", 0): _error(first, first.public_theta, table)}
-    tried: list[Any] = [first]
+    preparations: list[Any] = [first]
     if isinstance(first.measure, Counts):
         rule, most = len(first.places), int(MOST_SHARE * len(points))
         sizes = sorted({max(min(int(rule * factor), most), 2) for factor in FACTORS})
-        tried = [
+        preparations = [
             simulated.model_copy(update={"n_points": size}).prepare(metadata, target, candidates) for size in sizes
         ]
-    for prepared in tried:
+    for prepared in preparations:
         noisy = prepared.measure.draw(table, rng)
         weights = prepared.measure.weights(noisy)
         X, y = prepared.X[prepared.places], prepared.y[prepared.places]
@@ -126,8 +126,8 @@ def _error(prepared: Any, theta: Floats, table: FrameTable) -> float:
     X, y = objective.points(rows)
     best = objective.minimize(X, y, np.ones(len(rows)))
     terms = design.terms(rows).astype(np.float64) / GRID
-    ours, theirs = (
+    estimate, target = (
         np.clip(objective.mean()(terms @ objective.per_half_range(parameters)), -1.0, 1.0)
         for parameters in (theta, best)
     )
-    return float(np.sqrt(np.mean((ours - theirs) ** 2)) / 2.0)
+    return float(np.sqrt(np.mean((estimate - target) ** 2)) / 2.0)

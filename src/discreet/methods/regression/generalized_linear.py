@@ -260,11 +260,11 @@ class PreparedGlm(Preparation):
         """
         report_rows = rows_progress(progress, table)
         steps = noisy_newton(self.problem)
-        left = 2 * self._rho
+        remaining = 2 * self._rho
         request = next(steps)
         while True:  # every pass takes from what is left, and the number of passes is public
-            left -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
-            if left < 0:
+            remaining -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
+            if remaining < 0:
                 raise ArithmeticError("the passes cost more than was reserved")
             answer = self._noisy(table, request, rng, report_rows)
             report_rows = None

@@ -58,10 +58,10 @@ class Screening(Method):
         """Refuse a number of columns that cannot be chosen."""
         k = self.n_features_to_select
         if k >= n_features:
-            why = "all would be selected, and nothing needs to be spent for that" if k == n_features else "lower it"
+            advice = "all would be selected, and nothing needs to be spent for that" if k == n_features else "lower it"
             raise InvalidParameterError(
                 f"n_features_to_select must be less than the number of candidates, but n_features_to_select={k} and "
-                f"n_features={n_features}: {why}."
+                f"n_features={n_features}: {advice}."
             )
 
     def top_k(self, n_features: int, epsilon: Fraction, sensitivity: int, step: int, largest: float | None) -> TopK:

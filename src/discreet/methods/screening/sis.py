@@ -133,13 +133,13 @@ class IndependenceScreening(Screening):
         features = features_of(metadata, target, candidates)
         self.check_size(len(features))
         coding = target_coding(metadata, target, self.level, self.codes)
-        whole = ScoreDesign.plan(metadata, target, features, **coding)
+        design = ScoreDesign.plan(metadata, target, features, **coding)
         if isinstance(self.y_center, float) or self.y_bound is not None:
             center = self.y_center if isinstance(self.y_center, float) else None
             ScoreDesign.plan(
                 metadata, target, features[:1], center, self.y_bound, **coding
             )  # refuses what does not fit
-        return PreparedScreening(self, whole)
+        return PreparedScreening(self, design)
 
 
 @dataclass(frozen=True)

@@ -76,10 +76,10 @@ class ModelSpace:
         masks = []
         for model in models:
             names = set(model) | set(self.forced)
-            inside = [unit for unit in self.units if names & set(unit)]
-            if names != set(self.forced).union(*inside):
+            selected = [unit for unit in self.units if names & set(unit)]
+            if names != set(self.forced).union(*selected):
                 raise InvalidParameterError("Each listed model must hold candidates, and groups whole or not at all.")
-            masks.append(sum(1 << j for j, unit in enumerate(self.units) if unit in inside))
+            masks.append(sum(1 << j for j, unit in enumerate(self.units) if unit in selected))
         if len(set(masks)) < len(masks):
             raise InvalidParameterError("Listed models must differ. Leave out the ones that repeat.")
         size = len(self.units)

@@ -31,7 +31,7 @@ def covering_penalty(variance: float, scale: float, n_units: int, n_rows: int) -
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
-        behind = np.clip((middle - squares) / scale, -700.0, 700.0)
-        chance = float(weights @ (1.0 / (1.0 + np.exp(behind))))  # P(sigma^2 chi^2 + scale logistic > middle)
+        excess = np.clip((middle - squares) / scale, -700.0, 700.0)
+        chance = float(weights @ (1.0 / (1.0 + np.exp(excess))))  # P(sigma^2 chi^2 + scale logistic > middle)
         low, high = (middle, high) if chance > level else (low, middle)
     return max(high, variance * math.log(max(n_rows, 2)))

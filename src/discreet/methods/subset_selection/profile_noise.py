@@ -65,9 +65,9 @@ class ProfileNoise:
 
     def inflation(self, bound: Fraction) -> Fraction:
         """Return what the solver's error and rounding add to the range, in every neighbor that shares the bound."""
-        # Twice the length of the interval of the errors of n log f; f is at least `left` in a neighbor.
-        left = bound - self.sensitivity.size - self.sensitivity.error
-        return 2 * (self.n_rows * self.sensitivity.error / left + self._rounding)
+        # Twice the length of the interval of the errors of n log f; f is at least `least` in a neighbor.
+        least = bound - self.sensitivity.size - self.sensitivity.error
+        return 2 * (self.n_rows * self.sensitivity.error / least + self._rounding)
 
     @property
     def _rounding(self) -> Fraction:

@@ -74,8 +74,8 @@ def noisy_squares(value: float, sensitivity: Sensitivity, epsilon: Fraction, rng
     Claim: ``sum_of_squares.privacy.md``.
     """
     step = squares_step(sensitivity)
-    whole = math.floor(Fraction(value) / step)
-    return discrete_laplace([whole], squares_scale(sensitivity, epsilon), rng)[0] * step
+    steps = math.floor(Fraction(value) / step)
+    return discrete_laplace([steps], squares_scale(sensitivity, epsilon), rng)[0] * step
 
 
 def squares_part(name: str, setting: Setting, epsilon: Fraction, description: str) -> Part:

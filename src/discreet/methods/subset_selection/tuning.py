@@ -189,9 +189,9 @@ class Tuning:
     def _bound_parts(self) -> list[Part]:
         sides = sides_of(self.metadata, self.wide.design.columns)
         tail, n_points = self._tail(), len(bound_grid())
-        each = self.budget["bounds"] / len(sides)
+        epsilon = self.budget["bounds"] / len(sides)
         return [
-            self._rank_part(f"{side} bound of {name}", each, tail if side == "lower" else 1 - tail, n_points)
+            self._rank_part(f"{side} bound of {name}", epsilon, tail if side == "lower" else 1 - tail, n_points)
             for name, side in sides
         ]
 
