@@ -58,24 +58,24 @@ ONE_BY_ONE = {
     "mechanisms/additive.py": "scale wanted what: the scale, and the name of a parameter",
     "mechanisms/quantile.py": "wanted: which quantile",
     "mechanisms/top_k.py": "size value: the number of scores, and the sensitivity",
-    "methods/base/method.py": "found known message: parameters, as they were given and as they must be",
+    "methods/base/method.py": "message parameter_names value: parameters, as they were given and as they must be",
     "methods/public_records/hybrid_published.py": "m: number of public points",
     "methods/public_records/m_estimation.py": "error value: a parameter",
-    "methods/subset_selection/model_space.py": "fits most shown what: numbers of models and columns, and names of "
+    "methods/subset_selection/model_space.py": "field fits most shown: numbers of models and columns, and names of "
     "candidates",
     "methods/moments/moment_answers.py": "unknown: names that were asked for",
     "methods/public_records/objective.py": "error: what kernels/public_records/m_estimates.py says",
-    "methods/subset_selection/pcpl.py": "asked most: parameters",
+    "methods/subset_selection/pcpl.py": "most squares_share: parameters",
     "methods/regression/perturbed_logistic.py": "_too_small: says epsilon",
     "methods/public_records/public_subset.py": "most: number of public points",
     "methods/base/ranges.py": "self value: a range, and a parameter",
-    "methods/base/request_facts.py": "other other_what size what: declared bounds and parameters, and what they are "
+    "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",
-    "methods/screening/screener.py": "why: words of the code",
-    "methods/select_then_fit.py": "first fitting found shown: names and values of parameters",
+    "methods/screening/screener.py": "advice: words of the code",
+    "methods/select_then_fit.py": "first fitting misplaced selection_method shown: names and values of parameters",
     "methods/screening/sis.py": "value: a parameter",
     "methods/subset_selection/subset_regression.py": "shown value: parameters",
-    "methods/moments/sufficient_statistics.py": "stated: declared moments",
+    "methods/moments/moments_selection.py": "stated: declared moments",
     "methods/subset_selection/tuning.py": "named total: shares of epsilon",
     "workflow/delivery.py": "error: for the log that the owner of the rows asked for, and nobody else",
 }

@@ -72,8 +72,8 @@ def blocks(found, moments):
     gram = moments[np.ix_(at, at)]
     parts = (
         moments[at, -1],
-        np.diagonal(gram)[np.diagonal(found.paid)],
-        gram[np.triu(found.paid, 1)],
+        np.diagonal(gram)[np.diagonal(found.noisy_entries)],
+        gram[np.triu(found.noisy_entries, 1)],
         moments[-1:, -1],
         moments[:1, 0],
     )
@@ -106,7 +106,7 @@ def test_no_pair_of_rows_costs_more_than_the_budget(n_numeric, n_categories, int
     """Squared changes over twice the squared scales, all blocks together, add up to at most rho."""
     found = sums(n_numeric, n_categories, neighboring, intercept, row_norm)
     budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), *found.size)
-    weights = {one.name: 1 / (2 * one.scale(budget) ** 2) for one in found.purchases(SHARES[neighboring])}
+    weights = {one.name: 1 / (2 * one.scale(budget) ** 2) for one in found.estimates(SHARES[neighboring])}
     worst = max(
         sum((weight * int((change[name] ** 2).sum()) for name, weight in weights.items()), Fraction(0))
         for change in pairs_of(found)
@@ -122,7 +122,7 @@ def test_no_pair_of_rows_costs_more_than_a_pure_budget(n_numeric, n_categories, 
     """Absolute changes over the scales, all blocks together, add up to at most epsilon."""
     found = sums(n_numeric, n_categories, neighboring, intercept, row_norm)
     budget = NoiseBudget.of(Fraction(1, 2), Fraction(0), *found.size)
-    weights = {one.name: 1 / one.scale(budget) for one in found.purchases(SHARES["add_or_remove_one"])}
+    weights = {one.name: 1 / one.scale(budget) for one in found.estimates(SHARES["add_or_remove_one"])}
     worst = max(
         sum((weight * int(np.abs(change[name]).sum()) for name, weight in weights.items()), Fraction(0))
         for change in pairs_of(found)
@@ -140,7 +140,7 @@ def test_budget_is_used_up_by_the_worst_pair(half):
     first, second = (blocks(found, exact_moments(row)) for row in (one, other))
     spent = {
         part.name: int(((first[part.name] - second[part.name]) ** 2).sum()) / (2 * part.scale(budget) ** 2)
-        for part in found.purchases(SHARES["replace_one"])
+        for part in found.estimates(SHARES["replace_one"])
     }
     assert budget.rho is not None
     least = Fraction(99, 100) if not half else Fraction(7, 10)
@@ -152,7 +152,7 @@ def test_more_free_noise_than_is_free_is_found_out():
     found = sums(4, 0, "replace_one", intercept=False)
     budget = NoiseBudget.of(Fraction(1), Fraction(1, 10**6), *found.size)
     shares = (Fraction(1), Fraction(1), Fraction(1), Fraction(0))
-    weights = {one.name: 1 / (2 * one.scale(budget) ** 2) for one in found.purchases(shares)}
+    weights = {one.name: 1 / (2 * one.scale(budget) ** 2) for one in found.estimates(shares)}
     worst = max(
         sum((weight * int((change[name] ** 2).sum()) for name, weight in weights.items()), Fraction(0))
         for change in pairs_of(found)
@@ -165,7 +165,7 @@ def test_lattice_is_bounded():
     """What the lattice adds, from the scales, is at most what the budget reserved for it."""
     found = sums(6, 2, "replace_one", intercept=True)
     budget = NoiseBudget.of(Fraction(8), Fraction(1, 10**6), *found.size)
-    weights = {one.name: 1 / one.scale(budget) ** 2 for one in found.purchases(SHARES["replace_one"])}
+    weights = {one.name: 1 / one.scale(budget) ** 2 for one in found.estimates(SHARES["replace_one"])}
     worst = max(
         sum((weight * int(np.abs(change[name]).sum()) for name, weight in weights.items()), Fraction(0))
         for change in pairs_of(found)

@@ -196,7 +196,7 @@ def half_fields(function: Any, **of: float) -> Any:
     return found
 
 
-def half_purchases(self: NoisySums, shares: Any, whole: Any = NoisySums.purchases) -> Any:
+def half_estimates(self: NoisySums, shares: Any, whole: Any = NoisySums.estimates) -> Any:
     return tuple(replace(one, l1=one.l1 / 2, l2=one.l2 / 4) for one in whole(self, shares))
 
 
@@ -208,7 +208,7 @@ OF_SCORES = (calibration.Sensitivity, "of", staticmethod(half_fields(calibration
 OF_SQUARES = (sum_of_squares, "squares_scale", half(sum_of_squares.squares_scale))
 OF_PROFILE = (profile_noise.ProfileNoise, "gamma", half(profile_noise.ProfileNoise.gamma))
 OF_RANKS = (quantile, "rank_sensitivity", half(quantile.rank_sensitivity))
-OF_SUMS = (NoisySums, "purchases", half_purchases)
+OF_SUMS = (NoisySums, "estimates", half_estimates)
 OF_TOP_K = (Screening, "top_k", half_top_k)
 OF_CENTER = (sis.Center, "sensitivity", property(half(sis.Center.sensitivity.fget)))
 OF_PASSES = (noisy_newton, "joint_sensitivity", half(noisy_newton.joint_sensitivity))

@@ -74,8 +74,8 @@ def _features(estimator: Any, X: Any, metadata: Metadata | None, target: str | N
         return {str(name): frame[name] for name in frame.columns}
     # Under add_or_remove_one nothing may depend on the number of rows, no row at all included.
     least = 1 if metadata is None or metadata.n_rows is not None else 0
-    given = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
-    matrix = validate_data(estimator, given, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+    cells = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
+    matrix = validate_data(estimator, cells, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
     return {name: matrix[:, i] for i, name in enumerate(_names(metadata, target, matrix.shape[1]))}
 
 
@@ -106,8 +106,8 @@ def _sparse_table(
     check_consistent_length(matrix, response)
     if metadata is None:
         metadata = _unit_features(name, len(response), bounds)
-    own = response.to_native() if isinstance(response, nw.Series) else response
-    return SparseTable(matrix, own, metadata, name, names), name, names
+    values = response.to_native() if isinstance(response, nw.Series) else response
+    return SparseTable(matrix, values, metadata, name, names), name, names
 
 
 def _unit_features(target: str, n_rows: int, bounds: tuple[float, float]) -> Metadata:
@@ -129,8 +129,8 @@ def _target_name(metadata: Metadata | None, target: str | None, y: Any, names: l
     if metadata is None:
         return "target"
     taken = set(names)
-    rest = [name for name in metadata.columns if name not in taken]
-    name = target or getattr(y, "name", None) or (rest[0] if len(rest) == 1 else None)
+    candidates = [name for name in metadata.columns if name not in taken]
+    name = target or getattr(y, "name", None) or (candidates[0] if len(candidates) == 1 else None)
     if name is None or name in taken:
         raise MetadataError("The target must be a declared column that X does not have. Name it with target=NAME.")
     return str(name)
@@ -198,6 +198,6 @@ def feature_columns(estimator: Any, X: Any, names: Sequence[str]) -> dict[str, A
         validate_data(estimator, X, reset=False, skip_check_array=True)
         frame = nw.from_native(X, eager_only=True)
         return {name: frame[name] for name in names}
-    given = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
-    matrix = validate_data(estimator, given, reset=False, dtype=None, ensure_all_finite=False)
+    cells = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
+    matrix = validate_data(estimator, cells, reset=False, dtype=None, ensure_all_finite=False)
     return {name: matrix[:, i] for i, name in enumerate(names)}

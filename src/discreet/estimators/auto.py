@@ -43,7 +43,7 @@ class AutoSelection(SubsetSelector):
     Attributes
     ----------
     release_ : Release
-        What was released; ``release_.request["chosen"]`` tells the choice, and what was supposed for it.
+        What was released; ``release_.request["chosen"]`` holds the choice, and what was supposed for it.
     chosen_ : dict
         The same: the selection's name, how many it was compared with, and the overlap to expect of it.
     support_ : ndarray of bool, shape (n_features,)
@@ -92,11 +92,11 @@ class AutoSelection(SubsetSelector):
         self.metadata = metadata
 
     @override
-    def _chosen(
-        self, table: Table, name: str, among: Sequence[str] | None, charged: bool
+    def _choose_method(
+        self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
         self._source()  # a seed that cannot be is refused before the plan
         epsilon, delta, n0 = (plain(value) for value in (self.epsilon, self.delta, self.n0))
-        asked: dict[str, Any] = {"supposed": self.supposed, "private": table, "charged": charged}
-        method, self.chosen_ = auto_method(table.metadata, name, among, epsilon, delta, n0, **asked)
+        options: dict[str, Any] = {"supposed": self.supposed, "private": table, "charged": charged}
+        method, self.chosen_ = auto_method(table.metadata, name, columns, epsilon, delta, n0, **options)
         return method, self.chosen_

@@ -128,10 +128,10 @@ def best_subsets(
     units = _units(groups, labels, forced)
     d = len(units)
     most = d if max_size is None else _whole("max_size", max_size, d)
-    wanted = min(_whole("n_best", n_best, MAX_BEST), max(math.comb(d, m) for m in range(1, most + 1)))
+    n_models = min(_whole("n_best", n_best, MAX_BEST), max(math.comb(d, m) for m in range(1, most + 1)))
     # The kernel's compiler is loaded when everything else is in order.
     kernel = importlib.import_module("discreet.kernels.subsets.best_subsets")
-    rss, masks = kernel.best_subsets(G, c, total, units, forced, most, wanted)
+    rss, masks = kernel.best_subsets(G, c, total, units, forced, most, n_models)
     return [
         BestSubset(m + 1, _columns(int(masks[m, i]), units, forced, labels), float(rss[m, i]))
         for m in range(most)
@@ -150,9 +150,9 @@ def _moments(gram: npt.ArrayLike, xty: npt.ArrayLike, yty: float) -> tuple[Float
         )
     if total.ndim != 0:
         raise InvalidParameterError(f"yty must be a number, but its shape is {total.shape}. Pass float(y @ y).")
-    apart = np.abs(G - G.T)
-    if apart.max() > ASYMMETRY * np.abs(G).max():
-        i, j = (int(k) for k in np.unravel_index(apart.argmax(), G.shape))
+    asymmetry = np.abs(G - G.T)
+    if asymmetry.max() > ASYMMETRY * np.abs(G).max():
+        i, j = (int(k) for k in np.unravel_index(asymmetry.argmax(), G.shape))
         raise InvalidParameterError(
             f"gram must be symmetric, but gram[{i}, {j}]={G[i, j]:.6g} and gram[{j}, {i}]={G[j, i]:.6g}. "
             "Pass (gram + gram.T) / 2."
@@ -168,9 +168,9 @@ def _array(name: str, value: Any) -> Floats:
     except (TypeError, ValueError) as error:
         raise InvalidParameterError(f"{name} must hold numbers, but it cannot be read as such. Pass floats.") from error
     if not np.isfinite(array).all():
-        found = array[~np.isfinite(array)].flat[0]
+        bad_value = array[~np.isfinite(array)].flat[0]
         raise InvalidParameterError(
-            f"{name} must be finite, but it holds {found}. Leave the columns out, or mend them."
+            f"{name} must be finite, but it holds {bad_value}. Leave the columns out, or mend them."
         )
     return array
 
@@ -184,8 +184,8 @@ def _check_table(G: Floats, c: Floats, total: float) -> None:
             f"gram must be positive semidefinite, but its smallest eigenvalue on a unit diagonal is {smallest:.3g}, "
             f"as noise can make it. Add a ridge: gram + c * numpy.eye(p), with c well above {ridge:.6g}."
         )
-    whole = np.block([[G, c[:, None]], [c[None, :], np.array([[total]])]])
-    if _smallest_eigenvalue(whole) >= -SEMIDEFINITE:
+    joint = np.block([[G, c[:, None]], [c[None, :], np.array([[total]])]])
+    if _smallest_eigenvalue(joint) >= -SEMIDEFINITE:
         return
     if smallest > SEMIDEFINITE:
         least = float(c @ np.linalg.solve(G, c))
@@ -216,25 +216,25 @@ def _labels(names: Sequence[str] | None, p: int) -> tuple[Any, ...]:
             "Name every column, the intercept too."
         )
     if len(set(labels)) < p:
-        twice = next(name for name in labels if labels.count(name) > 1)
-        raise InvalidParameterError(f"names must differ, but {twice[:60]!r} stands there twice. Rename one column.")
+        repeated = next(name for name in labels if labels.count(name) > 1)
+        raise InvalidParameterError(f"names must differ, but {repeated[:60]!r} stands there twice. Rename one column.")
     return labels
 
 
-def _positions(what: str, chosen: Any, labels: tuple[Any, ...]) -> list[int]:
+def _positions(name: str, chosen: Any, labels: tuple[Any, ...]) -> list[int]:
     """Places of the columns that a parameter names."""
     if isinstance(chosen, str):
-        raise InvalidParameterError(f"{what} must be a sequence of columns, but it is {chosen[:60]!r}. Pass a list.")
+        raise InvalidParameterError(f"{name} must be a sequence of columns, but it is {chosen[:60]!r}. Pass a list.")
     place = {label: i for i, label in enumerate(labels)}
-    found = list(chosen)
-    unknown = [column for column in found if isinstance(column, bool) or column not in place]
-    if unknown or len(set(found)) < len(found):
+    columns = list(chosen)
+    unknown = [column for column in columns if isinstance(column, bool) or column not in place]
+    if unknown or len(set(columns)) < len(columns):
         shown = f"{unknown[0]!r:.60}" if unknown else "a column twice"
         raise InvalidParameterError(
-            f"{what} must hold columns of gram, each once, but it holds {shown}. "
+            f"{name} must hold columns of gram, each once, but it holds {shown}. "
             + ("Use the names given." if isinstance(labels[0], str) else "Use positions from 0, or give names.")
         )
-    return [place[column] for column in found]
+    return [place[column] for column in columns]
 
 
 def _units(groups: Any, labels: tuple[Any, ...], forced: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -254,10 +254,10 @@ def _units(groups: Any, labels: tuple[Any, ...], forced: npt.NDArray[np.bool_]) 
             f"From 1 to {MAX_UNITS} columns or groups can be free to enter, but there are {len(units)}. "
             + ("Group columns or name fewer." if units else "Take a column out of always.")
         )
-    found = np.zeros((len(units), len(labels)), dtype=np.bool_)
+    members_of = np.zeros((len(units), len(labels)), dtype=np.bool_)
     for j, unit in enumerate(units):
-        found[j, unit] = True
-    return found
+        members_of[j, unit] = True
+    return members_of
 
 
 def _whole(name: str, value: Any, most: int) -> int:
@@ -271,8 +271,8 @@ def _whole(name: str, value: Any, most: int) -> int:
 def _columns(
     mask: int, units: npt.NDArray[np.bool_], forced: npt.NDArray[np.bool_], labels: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    inside = forced.copy()
+    selected = forced.copy()
     for j, unit in enumerate(units):
         if mask >> j & 1:
-            inside |= unit
-    return tuple(labels[i] for i in np.flatnonzero(inside))
+            selected |= unit
+    return tuple(labels[i] for i in np.flatnonzero(selected))

@@ -34,7 +34,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     metadata: Metadata | None
     random_state: int | None
 
-    def _answered(
+    def _fit_release(
         self,
         X: Any,
         y: Any,
@@ -50,36 +50,36 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             earlier = from_release if isinstance(from_release, Release) else Release.read(from_release)
             selected_for, selected = selection_of(earlier)
             target, candidates = target or selected_for, selected if candidates is None else candidates
-        table, name, among = self._table(X, y, target, candidates, ledger is not None, observed_bound)
-        method, chosen = self._chosen(table, name, among, ledger is not None)
-        return self._released(method, table, name, among, ledger, isinstance(X, Table), chosen)
+        table, name, columns = self._table(X, y, target, candidates, ledger is not None, observed_bound)
+        method, chosen = self._choose_method(table, name, columns, ledger is not None)
+        return self._run(method, table, name, columns, ledger, isinstance(X, Table), chosen)
 
     def _forget(self) -> None:
         """Drop what an earlier fit learned, so that one that raises leaves no release of another."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
-    def _chosen(
-        self, table: Table, name: str, among: Sequence[str] | None, charged: bool
+    def _choose_method(
+        self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
-        """The method that is run, and how it was chosen where nobody named it: from public facts alone."""
-        del table, name, among, charged
-        return self._asked(), None
+        """The method that is run, and how it was chosen where none was named: from public facts alone."""
+        del table, name, columns, charged
+        return self._checked_method(), None
 
-    def _released(
+    def _run(
         self,
         method: Method,
         table: Table,
         name: str,
-        among: Sequence[str] | None,
+        columns: Sequence[str] | None,
         ledger: Ledger | str | Path | None,
         has_names: bool,
         chosen: dict[str, Any] | None = None,
     ) -> Release:
         with nullcontext(ledger) if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger) as book:
-            release = answer(method, table, name, among, ledger=book, rng=self._source(), chosen=chosen).release
+            release = answer(method, table, name, columns, ledger=book, rng=self._source(), chosen=chosen).release
         recorded = release.request["candidates"]  # the names, or how many they are
-        self._candidates = list(recorded if isinstance(recorded, list) else among or features_in(table, name))
+        self._candidates = list(recorded if isinstance(recorded, list) else columns or features_in(table, name))
         if has_names:
             self.feature_names_in_ = np.array(self._candidates, dtype=object)
         self.n_features_in_ = len(self._candidates)
@@ -87,11 +87,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self.release_ = release
         return release
 
-    def _asked(self, **fixed: Any) -> Method:
+    def _checked_method(self, **fixed: Any) -> Method:
         """The method, its parameters checked."""
-        return method_of(self._method, **self._stated(), **fixed)
+        return method_of(self._method, **self._method_parameters(), **fixed)
 
-    def _stated(self) -> dict[str, Any]:
+    def _method_parameters(self) -> dict[str, Any]:
         """The parameters that are the method's."""
         stated = {key: plain(value) for key, value in self.get_params(deep=False).items()}
         return {key: value for key, value in stated.items() if key not in ("metadata", "random_state")}
@@ -105,7 +105,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         charged: bool,
         observed_bound: bool = False,
     ) -> tuple[Table, str, Sequence[str] | None]:
-        """A table as it was opened; or X and y, of which nobody states what was done to them."""
+        """A table as it was opened; or X and y, of which nothing is promised."""
         if isinstance(X, Table):
             if target is None or y is not None:
                 raise InvalidParameterError("A table must come with target=NAME and without y. Name its target column.")
@@ -132,10 +132,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _predictor(self, X: Any, fit: FitRecord) -> Floats:
         """The linear predictor of rows, their cells clipped as in the fit."""
         columns = feature_columns(self, X, self._candidates)
-        found = np.zeros(len(next(iter(columns.values()))) if columns else 0)
+        predictor = np.zeros(len(next(iter(columns.values()))) if columns else 0)
         for term in fit.coefficients:
-            found = found + term.estimate * (1.0 if term.column is None else self._cells(columns, term))
-        return found
+            predictor = predictor + term.estimate * (1.0 if term.column is None else self._cells(columns, term))
+        return predictor
 
     def _cells(self, columns: dict[str, Any], term: Any) -> Floats:
         column = self._metadata.declared(term.column)
@@ -145,9 +145,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             dummy: Floats = (level_codes(values, column) == place).astype(np.float64)
             return dummy
         middle, half = half_width(column)
-        known = numbers(values)
-        found: Floats = np.clip(np.where(np.isnan(known), middle, known), middle - half, middle + half)
-        return found
+        parsed = numbers(values)
+        clipped: Floats = np.clip(np.where(np.isnan(parsed), middle, parsed), middle - half, middle + half)
+        return clipped
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

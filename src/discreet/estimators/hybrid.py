@@ -27,14 +27,14 @@ class HybridEstimator(WeightedPublic):
     huber_delta : float, default=None
         Of the contrast "huber", in the target's unit. None is a tenth of the target's range.
     ridge : float, default=0.0
-        Half the price of a squared coefficient per standard deviation of its column, beside the mean contrast; of a
+        Half the penalty of a squared coefficient per standard deviation of its column, beside the mean contrast; of a
         contrast of your own, of a squared parameter.
     fit_intercept : bool, default=True
         Whether a regression has a constant.
     measure : {"auto", "counts", "margins"}, default="auto"
-        What is bought: how many private rows are nearest to each of some public points; or noisy sums of the target
-        times each column, to which all public records are re-weighted. "auto" takes margins for regressions on many
-        columns.
+        What is estimated from the private rows: how many are nearest to each of some public points; or noisy sums of
+        the target times each column, to which all public records are re-weighted. "auto" takes margins for regressions
+        on many columns.
     n_points : int, "auto" or "all", default="auto"
         Public points to count beside, chosen from the public records alone. "auto" takes one for about 30 / epsilon
         private rows.

@@ -46,14 +46,14 @@ class MEstimator(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
                 "Predictions must come from a named contrast, but this one is your own, and nothing says how it "
                 "predicts. Compute them from theta_."
             )
-        found = self._predictor(X, fit)
+        predictor = self._predictor(X, fit)
         if fit.family == "logistic":
             target = self._metadata.declared(str(self.release_.request["target"]))
             middle, half = half_width(target)  # type: ignore[arg-type] # a target is numeric
-            return np.asarray(middle + half * np.tanh(found / 2.0), dtype=np.float64)
+            return np.asarray(middle + half * np.tanh(predictor / 2.0), dtype=np.float64)
         if fit.family == "poisson":
-            return np.exp(np.clip(found, -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
-        return found
+            return np.exp(np.clip(predictor, -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
+        return predictor
 
     def _learn(self, release: Release) -> None:
         """Set the attributes of this contrast."""
@@ -62,7 +62,7 @@ class MEstimator(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # of a few rows nothing can be told
+        tags.regressor_tags.poor_score = True  # of a few rows the noise hides everything
         return tags
 
 

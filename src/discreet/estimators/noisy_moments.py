@@ -14,7 +14,7 @@ from discreet.workflow.derive import fit_from, select_from
 
 
 class NoisyMoments(SubsetSelector):
-    """Buy one noisy matrix of second moments; then any model, criterion or coefficient is free.
+    """Release one noisy matrix of second moments; then any model, criterion or coefficient is free.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class NoisyMoments(SubsetSelector):
     question : {"selection", "coefficients"}, default="selection"
         What the budget inside is split for.
     model_penalty : {"auto", "aic", "bic"} or float, default="auto"
-        Price of a column in units of chi-squared; "auto" lets a column that does not matter enter in 2% of releases.
+        Penalty of a column in units of chi-squared; "auto" lets a column that does not matter enter in 2% of releases.
     max_size : int, default=None
         The most columns that may be selected besides the forced ones.
     forced : sequence of str, default=()
@@ -33,16 +33,16 @@ class NoisyMoments(SubsetSelector):
     groups : sequence of sequences of str, default=()
         Candidates that enter and leave together. A category is a group by itself.
     y_bound : float or "private", default=None
-        The target is clipped to within this of its center. "private" buys the quantile that serves the question best.
-        None is the furthest of its bounds.
+        The target is clipped to within this of its center. "private" estimates the quantile that serves the question
+        best. None is the furthest of its bounds.
     y_quantile : float, default=None
-        Which quantile is bought.
+        Which quantile is estimated.
     y_center : float, default=None
         The target's zero, in its unit. Public. None is the middle of its bounds.
     row_norm : float, default=None
         Rows whose scaled columns have a larger l2 norm are shrunk to it.
     design_moments : dict of str to dict, default=None
-        ``mean`` and ``sd`` of columns whose distribution is public: what is declared is not paid for.
+        ``mean`` and ``sd`` of columns whose distribution is public: what is declared costs nothing.
     uncorrelated : bool, default=False
         Whether those columns are known to be uncorrelated.
     fit_intercept : bool, default=True

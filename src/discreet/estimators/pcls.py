@@ -20,13 +20,13 @@ class PCLS(SubsetSelector):
         Law of the noise.
     l1_radius : float or "private", default=None
         R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
-        intercept included. Public, or "private" to buy it from a share of epsilon. None is twice `y_bound`.
+        intercept included. Public, or "private" to estimate it from a share of epsilon. None is twice `y_bound`.
     l1_grid : sequence of float, default=None
-        What a bought R may be, in units of the target. None is 1/2, 1, 2, 4 and 8 times `y_bound`.
+        What a private R may be, in units of the target. None is 1/2, 1, 2, 4 and 8 times `y_bound`.
     model_penalty : float, "aic", "bic" or "auto", default="auto"
-        phi: added for each selected column, in squared units of the target. "aic" and "bic" buy the residual variance
-        from a share of epsilon. "auto" is log(2 d) times the scale of the noise, d the number of free columns, and
-        buys the residual variance only where sampling can matter beside the noise.
+        phi: added for each selected column, in squared units of the target. "aic" and "bic" estimate the residual
+        variance from a share of epsilon. "auto" is log(2 d) times the scale of the noise, d the number of free columns,
+        and estimates the residual variance only where sampling can matter beside the noise.
     max_size : int, default=None
         The most columns that may be selected besides the forced ones.
     forced : sequence of str, default=()
@@ -36,18 +36,18 @@ class PCLS(SubsetSelector):
     models : sequence of sequences of str, default=None
         The candidate models themselves, instead of all subsets.
     y_bound : float or "private", default=None
-        r: the target is clipped to within this of its center, in its unit. Public, or "private" to buy it from a share
-        of epsilon. None is the furthest of its bounds.
+        r: the target is clipped to within this of its center, in its unit. Public, or "private" to estimate it from a
+        share of epsilon. None is the furthest of its bounds.
     y_quantile : float, default=None
-        The quantile of the target's distance from its center that a bought `y_bound` aims at. None is 0.95.
+        The quantile of the target's distance from its center that a private `y_bound` aims at. None is 0.95.
     y_center : float, default=None
         The target's zero, in its unit. Public. None is the middle of its bounds.
     fit_intercept : bool, default=True
         Whether every model has a constant, which shares the l1 bound.
     n0 : int, default=None
-        A public guess of the number of rows, where it is private. None buys it where a penalty needs it.
+        A public guess of the number of rows, where it is private. None estimates it where a penalty needs it.
     shares : dict of str to float, default=None
-        Shares of epsilon of what is bought: "bounds", "y_bound", "n_rows", "l1_radius", "sigma2".
+        Shares of epsilon of the private estimates: "bounds", "y_bound", "n_rows", "l1_radius", "sigma2".
     as_published : bool, default=False
         Run Algorithm 1 as printed, its errors included, for study: gives no guarantee.
     random_state : int, default=None

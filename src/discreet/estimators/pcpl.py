@@ -21,9 +21,9 @@ class PCPL(SubsetSelector):
         Law of the noise.
     l1_radius : float or "private", default=None
         R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
-        intercept included. Public, or "private" to buy it from a share of epsilon. None is twice `y_bound`.
+        intercept included. Public, or "private" to estimate it from a share of epsilon. None is twice `y_bound`.
     l1_grid : sequence of float, default=None
-        What a bought R may be, in units of the target. None is 1/2, 1, 2, 4 and 8 times `y_bound`.
+        What a private R may be, in units of the target. None is 1/2, 1, 2, 4 and 8 times `y_bound`.
     model_penalty : float, "aic", "bic" or "auto", default="auto"
         phi: added for each selected column, on the scale of -2 log-likelihood. "aic" is 2, "bic" log n; "auto" weighs
         the error of sampling and the noise of the choice together. All are free.
@@ -36,10 +36,10 @@ class PCPL(SubsetSelector):
     models : sequence of sequences of str, default=None
         The candidate models themselves, instead of all subsets.
     y_bound : float or "private", default=None
-        r: the target is clipped to within this of its center, in its unit. Public, or "private" to buy it from a share
-        of epsilon. None is the furthest of its bounds.
+        r: the target is clipped to within this of its center, in its unit. Public, or "private" to estimate it from a
+        share of epsilon. None is the furthest of its bounds.
     y_quantile : float, default=None
-        The quantile of the target's distance from its center that a bought `y_bound` aims at. None is 0.95.
+        The quantile of the target's distance from its center that a private `y_bound` aims at. None is 0.95.
     y_center : float, default=None
         The target's zero, in its unit. Public. None is the middle of its bounds.
     fit_intercept : bool, default=True
@@ -52,7 +52,7 @@ class PCPL(SubsetSelector):
     variance_floor : float, default=None
         s0^2, in squared units of the target: choose by n log(RSS / n + s0^2), which needs no delta.
     shares : dict of str to float, default=None
-        Shares of epsilon of what is bought: "bounds", "y_bound", "l1_radius", "residual_sum_of_squares".
+        Shares of epsilon of the private estimates: "bounds", "y_bound", "l1_radius", "residual_sum_of_squares".
     as_published : bool, default=False
         Run Algorithm 2 as printed, its errors included, for study: gives no guarantee.
     random_state : int, default=None

@@ -28,7 +28,7 @@ class PerturbedHistogram(MEstimator):
     huber_delta : float, default=None
         Of the contrast "huber", in the target's unit. None is a tenth of the target's range.
     ridge : float, default=0.0
-        Half the price of a squared coefficient per standard deviation of its column, beside the mean contrast.
+        Half the penalty of a squared coefficient per standard deviation of its column, beside the mean contrast.
     fit_intercept : bool, default=True
         Whether a regression has a constant.
     n0 : int, default=None
@@ -144,5 +144,5 @@ class PerturbedHistogram(MEstimator):
         BudgetError
             When the ledger refuses.
         """
-        self._learn(self._answered(X, y, target, candidates, ledger))
+        self._learn(self._fit_release(X, y, target, candidates, ledger))
         return self

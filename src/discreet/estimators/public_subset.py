@@ -26,12 +26,12 @@ class PublicSubset(WeightedPublic):
     huber_delta : float, default=None
         Of the contrast "huber", in the target's unit. None is a tenth of the target's range.
     ridge : float, default=0.0
-        Of the estimates on public records alone and on a histogram: half the price of a squared coefficient per
+        Of the estimates on public records alone and on a histogram: half the penalty of a squared coefficient per
         standard deviation of its column, beside the mean contrast.
     fit_intercept : bool, default=True
         Whether a regression has a constant.
     measure : {"auto", "counts", "margins"}, default="auto"
-        What is bought: see `HybridEstimator`.
+        What is estimated from the private rows: see `HybridEstimator`.
     n_points : int, "auto" or "all", default="auto"
         Public points to count beside. "auto" takes one for about 30 / epsilon private rows.
     n0 : int, default=None
@@ -110,7 +110,7 @@ class PublicSubset(WeightedPublic):
     >>> found = PublicSubset(public, epsilon=1.0).fit(X, 0.5 * X[:, 0])
     >>> found.coef_.round(1), found.public_only_coef_.round(1) + 0.0
     (array([0.5]), array([0.]))
-    >>> sorted({one.n_points for one in found.candidates_})
+    >>> sorted({candidate.n_points for candidate in found.candidates_})
     [0, 2, 4, 8]
     """
 

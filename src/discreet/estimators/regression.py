@@ -16,7 +16,7 @@ from discreet.typing import Floats
 
 
 class _Noisy:
-    """Of a few rows nothing can be told; stands before scikit-learn's mixins, which make the tags it changes."""
+    """Scores on a few rows are poor; stands before scikit-learn's mixins, which make the tags it changes."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -70,7 +70,7 @@ class _Regression(PrivateEstimator):
         BudgetError
             When the ledger refuses.
         """
-        fit = self._answered(X, y, target, candidates, ledger, from_release).fit
+        fit = self._fit_release(X, y, target, candidates, ledger, from_release).fit
         if fit is None:
             raise ValueError("The release holds no coefficients.")
         slopes = [term for term in fit.coefficients if term.column is not None]
@@ -82,10 +82,10 @@ class _Regression(PrivateEstimator):
 
     def _fitted(self) -> FitRecord:
         check_is_fitted(self, "release_")
-        found = self.release_.fit
-        if found is None:
+        fit = self.release_.fit
+        if fit is None:
             raise ValueError("The release holds no coefficients.")
-        return found
+        return fit
 
 
 class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[misc]
@@ -100,10 +100,10 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mis
     confidence : float, default=0.95
         Level of the intervals.
     y_bound : float or "private", default=None
-        The target is clipped to within this of its center. "private" buys its .95 quantile. None is the furthest of
-        its bounds.
+        The target is clipped to within this of its center. "private" estimates its .95 quantile. None is the furthest
+        of its bounds.
     y_quantile : float, default=None
-        Which quantile is bought.
+        Which quantile is estimated.
     y_center : float, default=None
         The target's zero, in its unit. Public. None is the middle of its bounds.
     row_norm : float, default=None

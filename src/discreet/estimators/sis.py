@@ -34,7 +34,7 @@ class DPSIS(SubsetSelector):
     noise : {"exponential", "gumbel"}, default=None
         Its law. None is the first, but for peeling with a delta.
     y_center : float, "private" or "middle", default=None
-        What the target's zero is. None is "private": its mean is bought from a tenth of epsilon.
+        What the target's zero is. None is "private": its mean is estimated from a tenth of epsilon.
     y_bound : float, default=None
         The target is clipped to within this of its center, in its unit. None is half the width of its bounds.
     level : str, default=None
@@ -134,18 +134,18 @@ class DPSIS(SubsetSelector):
         self.metadata = metadata
 
     @override
-    def _chosen(
-        self, table: Table, name: str, among: Sequence[str] | None, charged: bool
+    def _choose_method(
+        self, table: Table, name: str, columns: Sequence[str] | None, charged: bool
     ) -> tuple[Method, dict[str, Any] | None]:
         if self.score_func is not None and charged:
             raise PolicyError(
                 "A ledger must hold proved costs alone, but the sensitivity of a score of your own is not checked. "
                 "Leave out ledger, or leave out score_func."
             )
-        return super()._chosen(table, name, among, charged)
+        return super()._choose_method(table, name, columns, charged)
 
-    def _asked(self, **fixed: Any) -> Method:
-        stated = {key: value for key, value in (self._stated() | fixed).items() if value is not None}
+    def _checked_method(self, **fixed: Any) -> Method:
+        stated = {key: value for key, value in (self._method_parameters() | fixed).items() if value is not None}
         if self.score_func is None and self.sensitivity is None:
             return method_of(self._method, **stated)
         if self.score_func is None or self.sensitivity is None:
@@ -153,9 +153,9 @@ class DPSIS(SubsetSelector):
                 "score_func and sensitivity must be given together: the second is how far one unit can move a score. "
                 "Add it."
             )
-        given = sorted(stated.keys() & _NOT_OWN)
-        if given:
+        misplaced = sorted(stated.keys() & _NOT_OWN)
+        if misplaced:
             raise InvalidParameterError(
-                f"A score of your own must come without {given[0]}: it gets the target as it is. Leave that out."
+                f"A score of your own must come without {misplaced[0]}: it gets the target as it is. Leave that out."
             )
         return OwnScore.of(**stated)

@@ -62,7 +62,7 @@ class SubsetSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
             When the ledger refuses.
         """
         is_published = getattr(self, "as_published", False)
-        release = self._answered(X, y, target, candidates, ledger, from_release, observed_bound=is_published)
+        release = self._fit_release(X, y, target, candidates, ledger, from_release, observed_bound=is_published)
         self.support_ = np.isin(self._candidates, release.selected)
         return self
 

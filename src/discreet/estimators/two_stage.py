@@ -27,7 +27,7 @@ class TwoStage(SubsetSelector):
     n_blocks : int, default=None
         B: each row goes to one of so many blocks at random. None is the root of the number of rows.
     alpha : float, default=0.1
-        Price of a coefficient in a block's lasso, on standardized columns.
+        Penalty of a coefficient in a block's lasso, on standardized columns.
     level : str, default=None
         Of a target that is a category: its rows against all others.
     codes : dict of str to float, default=None

@@ -73,13 +73,13 @@ class WeightedPublic(MEstimator):
                 f"{type(self).__name__} must have public records, but public=None. Give a file, a frame with the "
                 "target, or a pair (X, y); or use PerturbedHistogram, which needs none."
             )
-        table, name, among = self._table(X, y, target, candidates, ledger is not None)
-        names = tuple(among) if among is not None else tuple(features_in(table, name))
+        table, name, columns = self._table(X, y, target, candidates, ledger is not None)
+        names = tuple(columns) if columns is not None else tuple(features_in(table, name))
         # Columns of a table keep their names.
-        known = names if isinstance(X, Table) else getattr(self, "feature_names_in_", names)
-        own = {column: str(given) for column, given in zip(names, known, strict=True)}
-        records = self._records(table.metadata, name, own)
-        release = self._released(self._asked(public=records), table, name, among, ledger, isinstance(X, Table))
+        public_names = names if isinstance(X, Table) else getattr(self, "feature_names_in_", names)
+        public_by_name = {column: str(public_name) for column, public_name in zip(names, public_names, strict=True)}
+        records = self._records(table.metadata, name, public_by_name)
+        release = self._run(self._checked_method(public=records), table, name, columns, ledger, isinstance(X, Table))
         points = records.points(table.metadata, name, tuple(self._candidates))
         self._metadata = points.design.metadata  # with the public ranges, to which cells are clipped
         self._learn(release)
@@ -93,41 +93,41 @@ class WeightedPublic(MEstimator):
                 setattr(self, f"public_only_{key}", value)
         return self
 
-    def _stated(self) -> dict[str, Any]:
+    def _method_parameters(self) -> dict[str, Any]:
         # Public records are opened with the metadata, and are no plain value.
-        return {key: value for key, value in super()._stated().items() if key != "public"}
+        return {key: value for key, value in super()._method_parameters().items() if key != "public"}
 
     def _records(self, metadata: Metadata, target: str, own: dict[str, str]) -> PublicRecords:
         """The public records, with the columns' names of the private table; `own` has those that X gave them."""
-        given = self.public
-        if isinstance(given, (tuple, list)):
-            if len(given) != 2:
+        public = self.public
+        if isinstance(public, (tuple, list)):
+            if len(public) != 2:
                 raise InvalidParameterError(
-                    f"Public records in arrays must be a pair (X, y), but public has {len(given)} parts. Give two."
+                    f"Public records in arrays must be a pair (X, y), but public has {len(public)} parts. Give two."
                 )
-            return PublicRecords(self._joined(given[0], given[1], metadata, target, own), metadata)
-        if isinstance(given, np.ndarray):
+            return PublicRecords(self._joined(public[0], public[1], metadata, target, own), metadata)
+        if isinstance(public, np.ndarray):
             raise InvalidParameterError(
                 "Public records in arrays must be a pair (X, y), but public is one array. Give public=(X, y)."
             )
-        if any(name != known for name, known in own.items()):
+        if any(name != public_name for name, public_name in own.items()):
             raise InvalidParameterError(
                 "Without metadata columns go by their places, so public must be a pair (X, y). Give the pair, or "
                 "metadata."
             )
-        return PublicRecords(given, metadata)
+        return PublicRecords(public, metadata)
 
     def _joined(self, X: Any, y: Any, metadata: Metadata, target: str, own: dict[str, str]) -> pa.Table:
         """Features and target as one table."""
         columns: dict[str, Any] = {}
         if nw.dependencies.is_into_dataframe(X):
             frame = nw.from_native(X, eager_only=True)
-            missing = [known for known in own.values() if known not in frame.columns]
+            missing = [public_name for public_name in own.values() if public_name not in frame.columns]
             if missing:
                 raise DataMismatchError(
                     f"The public X must have the columns of the private one, but lacks {missing[0][:60]!r}. Add it."
                 )
-            columns = {name: frame[known] for name, known in own.items()}
+            columns = {name: frame[public_name] for name, public_name in own.items()}
         else:
             matrix = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else np.asarray(X)
             if matrix.ndim != 2 or matrix.shape[1] != len(own):

@@ -9,7 +9,7 @@ from discreet.methods.base.method import Method
 _HOMES = {
     "pcls": ("discreet.methods.subset_selection.pcls", "PenalizedLeastSquares"),
     "pcpl": ("discreet.methods.subset_selection.pcpl", "ProfileLikelihood"),
-    "moments": ("discreet.methods.moments.sufficient_statistics", "SufficientStatistics"),
+    "moments": ("discreet.methods.moments.moments_selection", "NoisyMoments"),
     "sis": ("discreet.methods.screening.sis", "IndependenceScreening"),
     "two-stage": ("discreet.methods.screening.two_stage", "TwoStageVotes"),
     "linear": ("discreet.methods.regression.linear", "LinearModel"),
@@ -28,10 +28,7 @@ FAMILIES = ("linear", "logistic", "poisson")
 
 
 def method_of(name: str, **parameters: Any) -> Method:
-    """Return a method by its name on the command line.
-
-    Its parameters are checked.
-    """
+    """Return a method by its name on the command line, its parameters checked."""
     if name not in _HOMES:
         raise InvalidParameterError(f"method must be one of {', '.join(_HOMES)}, but method={name[:40]!r}.")
     module, kind = _HOMES[name]

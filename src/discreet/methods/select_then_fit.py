@@ -1,4 +1,4 @@
-"""Screen or select columns, then fit the model that they make: two or three steps as one priced unit."""
+"""Screen or select columns, then fit the model that they make: two or three steps under one privacy cost."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -22,9 +22,9 @@ from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_o
 from discreet.release import StepRecord
 
 NAMING = ("forced", "groups", "models", "design_moments")
-"""Parameters that name columns: after a screening nobody knows whether those are left."""
+"""Parameters that name columns: a screening may drop those columns."""
 
-Then = Callable[[Sequence[str]], Preparation]
+NextStep = Callable[[Sequence[str]], Preparation]
 """From the columns that a step chose to the next step."""
 
 
@@ -65,7 +65,7 @@ class SelectThenFit(Method):
         return self.screen is not None
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
-        """Check all steps and price them, from public facts alone.
+        """Check all steps and fix their privacy costs, from public facts alone.
 
         Parameters
         ----------
@@ -87,30 +87,30 @@ class SelectThenFit(Method):
             When the parts cost more than the whole, or a step's parameters do not fit.
         """
         self._check_keys()
-        asked = _Asked(self, metadata, target, _parts(self.epsilon, self._stated()))
+        steps = _Steps(self, metadata, target, _parts(self.epsilon, self._requested_steps()))
         if self.screen is None:
-            return asked.selected(candidates, ())
-        screen = asked.screening(candidates)
-        asked.check_columns(screen.candidates)
+            return steps.selected(candidates, ())
+        screen = steps.screening(candidates)
+        steps.check_columns(screen.candidates)
         # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise,
         # and none of them is refused once the rows are open: each was checked above.
-        most = screen.candidates[: int(screen.parameters["n_features_to_select"])]
-        words = {"epsilon": self.epsilon, "delta": self.delta, "screen": _told(self.screen, screen)}
+        largest = screen.candidates[: int(screen.parameters["n_features_to_select"])]
+        parameters = {"epsilon": self.epsilon, "delta": self.delta, "screen": _step_parameters(self.screen, screen)}
 
         def then(columns: Sequence[str]) -> Preparation:
             if self.select is None:
-                return asked.fitted(columns, columns, screen)
-            return asked.selected(columns, (_event(screen),))
+                return steps.fitted(columns, columns, screen)
+            return steps.selected(columns, (_event(screen),))
 
-        return PreparedSteps(screen, "screening", then, most, exact_delta(self.delta), words, self.family)
+        return PreparedSteps(screen, "screening", then, largest, exact_delta(self.delta), parameters, self.family)
 
-    def _stated(self) -> list[dict[str, Any]]:
+    def _requested_steps(self) -> list[dict[str, Any]]:
         """The steps that there are."""
         chosen = self.select if self.select is not None or self.screen is not None else {}
         return [step for step in (self.screen, chosen, self.fit) if step is not None]
 
     @property
-    def how(self) -> str:
+    def selection_method(self) -> str:
         """The selection's method."""
         return str((self.select or {}).get("method", "pcls"))
 
@@ -122,37 +122,41 @@ class SelectThenFit(Method):
     def _check_keys(self) -> None:
         """Refuse methods that are none, and what a step cannot decide: the plan does, or another step."""
         screening = None if self.screen is None else str(self.screen.get("method", "sis"))
-        if self.how not in SELECTIONS or self.family not in FAMILIES or screening not in (None, *SCREENINGS):
+        if (
+            self.selection_method not in SELECTIONS
+            or self.family not in FAMILIES
+            or screening not in (None, *SCREENINGS)
+        ):
             first = "" if screening is None else f"screen={screening[:40]!r}, "
             raise InvalidParameterError(
                 f"A plan may screen by one of {', '.join(SCREENINGS)}, must select by one of {', '.join(SELECTIONS)}, "
-                f"then fit one of {', '.join(FAMILIES)}, but it has {first}method={self.how[:40]!r} and "
+                f"then fit one of {', '.join(FAMILIES)}, but it has {first}method={self.selection_method[:40]!r} and "
                 f"family={self.family[:40]!r}."
             )
-        mine = {"name", "fit", "confidence", "delta"} if self.how == "moments" else {"name"}
+        not_in_select = {"name", "fit", "confidence", "delta"} if self.selection_method == "moments" else {"name"}
         if self.screen is not None:
-            mine |= set(NAMING)
+            not_in_select |= set(NAMING)
         steps = (
             ("screen", self.screen or {}, {"name", "delta"}),
-            ("select", self.select or {}, mine),
+            ("select", self.select or {}, not_in_select),
             ("fit", self.fit, {"name", "delta", "fit_intercept", *(NAMING if self.screen is not None else ())}),
         )
         for step, keys, forbidden in steps:
-            found = sorted(forbidden & set(keys))
-            if found and found[0] in NAMING:
+            misplaced = sorted(forbidden & set(keys))
+            if misplaced and misplaced[0] in NAMING:
                 raise InvalidParameterError(
-                    f"A plan's {step} step cannot have {found[0]} after a screening: nobody knows which columns will "
-                    "be left. Leave it out."
+                    f"A plan's {step} step cannot have {misplaced[0]} after a screening: nobody knows which columns "
+                    "will be left. Leave it out."
                 )
-            if found:
+            if misplaced:
                 raise InvalidParameterError(
-                    f"A plan's {step} step cannot have {found[0]}: leave it out. Delta belongs to the plan, "
+                    f"A plan's {step} step cannot have {misplaced[0]}: leave it out. Delta belongs to the plan, "
                     "confidence to fit, and a model here always has an intercept."
                 )
 
 
-class _Asked:
-    """The steps of a plan, as far as they are asked for; `parts` are their epsilons."""
+class _Steps:
+    """The steps of a plan; `parts` are their epsilons."""
 
     def __init__(self, plan: SelectThenFit, metadata: Metadata, target: str, parts: list[Fraction]) -> None:
         self.plan, self.metadata, self.target = plan, metadata, target
@@ -169,11 +173,11 @@ class _Asked:
         return method.prepare(self.metadata, self.target, candidates)
 
     def check_columns(self, columns: Sequence[str]) -> None:
-        """Refuse a column that a later step could not take: which of them a screening leaves, nobody knows yet."""
-        some = columns[:1] if are_alike(self.metadata, columns) else columns
+        """Refuse a column that a later step could not take: a screening may leave any of them."""
+        checked = columns[:1] if are_alike(self.metadata, columns) else columns
         for step in self._later():
             if isinstance(step, Fitter):
-                step.check_columns(self.metadata, self.target, some)
+                step.check_columns(self.metadata, self.target, checked)
 
     def _later(self) -> list[Method]:
         """The steps after a screening; where the fit comes from a selection's moments, they are one."""
@@ -182,16 +186,16 @@ class _Asked:
 
     @property
     def _is_one_step(self) -> bool:
-        return self.plan.how == "moments" and self.plan.family == "linear"
+        return self.plan.selection_method == "moments" and self.plan.family == "linear"
 
     def _selection(self) -> Method:
         plan = self.plan
         keys = {name: value for name, value in (plan.select or {}).items() if name not in ("method", "epsilon")}
-        if plan.how == "moments":
+        if plan.selection_method == "moments":
             keys["delta"] = plan.delta
         if self._is_one_step:
             return method_of("moments", epsilon=_at_most(self.middle + self.last), fit=True, **self._level(), **keys)
-        return method_of(plan.how, epsilon=_at_most(self.middle), **keys)
+        return method_of(plan.selection_method, epsilon=_at_most(self.middle), **keys)
 
     def _level(self) -> dict[str, Any]:
         """The confidence of a fit from noisy moments, which has no other parameter."""
@@ -204,7 +208,7 @@ class _Asked:
         return level
 
     def selected(self, columns: Sequence[str] | None, before: tuple[Event, ...]) -> Preparation:
-        """A selection among columns and the fit of what it selects, when other steps were paid before."""
+        """A selection among columns and the fit of what it selects, when other steps were charged before."""
         plan = self.plan
         if self._is_one_step:
             return self._from_moments(columns)
@@ -216,21 +220,25 @@ class _Asked:
                 "Raise it, or give the selection a smaller one."
             )
         then = self._fit_within(fitter, prepared.candidates, (*before, _event(prepared)))
-        words = {"epsilon": plan.epsilon, "delta": plan.delta, "select": _told({"method": plan.how}, prepared)}
-        return PreparedSteps(prepared, "selection", then, prepared.candidates, self.delta, words, plan.family)
+        parameters = {
+            "epsilon": plan.epsilon,
+            "delta": plan.delta,
+            "select": _step_parameters({"method": plan.selection_method}, prepared),
+        }
+        return PreparedSteps(prepared, "selection", then, prepared.candidates, self.delta, parameters, plan.family)
 
-    def fitted(self, columns: Sequence[str], most: Sequence[str], screen: Preparation) -> Preparation:
+    def fitted(self, columns: Sequence[str], largest: Sequence[str], screen: Preparation) -> Preparation:
         """The fit of screened columns."""
-        return self._fit_within(self._fitter(), most, (_event(screen),))(columns)
+        return self._fit_within(self._fitter(), largest, (_event(screen),))(columns)
 
     def _fitter(self) -> Fitter:
-        found = method_of(self.plan.family, epsilon=float(self.last), delta=self.plan.delta, **self.fitting)
-        if not isinstance(found, Fitter):
+        fitter = method_of(self.plan.family, epsilon=float(self.last), delta=self.plan.delta, **self.fitting)
+        if not isinstance(fitter, Fitter):
             raise InvalidParameterError("A plan must give a guarantee.")
-        return found
+        return fitter
 
-    def _fit_within(self, fitter: Fitter, most: Sequence[str], before: tuple[Event, ...]) -> Then:
-        size = fitter.size(self.metadata, self.target, most)
+    def _fit_within(self, fitter: Fitter, largest: Sequence[str], before: tuple[Event, ...]) -> NextStep:
+        size = fitter.size(self.metadata, self.target, largest)
         budget = NoiseBudget.of(self.first + self.middle + self.last, self.delta, *size, before)
         return lambda columns: fitter.prepare_within(self.metadata, self.target, columns, budget)
 
@@ -254,19 +262,19 @@ def _at_most(part: Fraction) -> float:
 
 
 def _parts(epsilon: float, steps: list[dict[str, Any]]) -> list[Fraction]:
-    """Epsilon of each step; those that do not say share alike what the others leave."""
+    """Epsilon of each step; those without one share alike what the others leave."""
     total = exact_epsilon(epsilon)
     stated = [step.get("epsilon") for step in steps]
-    asked = [None if value is None else exact_epsilon(value) for value in stated]
-    left = total - sum((value for value in asked if value is not None), Fraction(0))
-    open_ = sum(value is None for value in asked)
-    if left < 0 or (open_ and left <= 0):
-        shown = " + ".join("the rest" if value is None else f"{float(value):g}" for value in asked)
+    epsilons = [None if value is None else exact_epsilon(value) for value in stated]
+    remaining = total - sum((value for value in epsilons if value is not None), Fraction(0))
+    open_ = sum(value is None for value in epsilons)
+    if remaining < 0 or (open_ and remaining <= 0):
+        shown = " + ".join("the rest" if value is None else f"{float(value):g}" for value in epsilons)
         raise InvalidParameterError(
             f"The parts of a plan must cost at most the whole, but {shown} does not fit in epsilon="
             f"{epsilon:g}. Lower a part, or raise epsilon."
         )
-    return [value if value is not None else left / open_ for value in asked]
+    return [value if value is not None else remaining / open_ for value in epsilons]
 
 
 def _event(prepared: Preparation) -> Event:
@@ -275,7 +283,7 @@ def _event(prepared: Preparation) -> Event:
     return prepared.event
 
 
-def _told(step: dict[str, Any], prepared: Preparation) -> dict[str, Any]:
+def _step_parameters(step: dict[str, Any], prepared: Preparation) -> dict[str, Any]:
     return {"method": step.get("method", "sis"), **prepared.parameters}
 
 
@@ -290,12 +298,12 @@ class PreparedSteps(Preparation):
         What the choice is called among the steps.
     then : callable
         From the chosen columns to the next step, which may itself be several.
-    most : sequence of str
+    largest : sequence of str
         The most columns that can come: the next step's event is the same for whichever do.
     delta : Fraction
         Of all steps together.
-    words : dict
-        What the plan says of itself and of the choice.
+    first_parameters : dict
+        Of the plan and of the choice.
     family : str
         Of the fit.
     """
@@ -304,20 +312,24 @@ class PreparedSteps(Preparation):
         self,
         first: Preparation,
         label: str,
-        then: Then,
-        most: Sequence[str],
+        then: NextStep,
+        largest: Sequence[str],
         delta: Fraction,
-        words: dict[str, Any],
+        first_parameters: dict[str, Any],
         family: str,
     ) -> None:
         self.first, self.label, self.then, self.delta = first, label, then, delta
         self.columns, self.target, self.candidates = first.columns, first.target, first.candidates
-        self.widest = then(most)
+        self.widest = then(largest)
         self.event = ComposedEvent((_event(first), _event(self.widest)))
-        given = self.widest.parameters
-        self._selects = "select" in given
-        inner = {name: given[name] for name in ("select", "fit")} if self._selects else {"family": family, **given}
-        self.parameters = {**words, **(inner if self._selects else {"fit": inner})}
+        parameters = self.widest.parameters
+        self._selects = "select" in parameters
+        inner = (
+            {name: parameters[name] for name in ("select", "fit")}
+            if self._selects
+            else {"family": family, **parameters}
+        )
+        self.parameters = {**first_parameters, **(inner if self._selects else {"fit": inner})}
         self.noise = self.widest.noise if self._selects else first.noise
         self.steps = (*self._first_steps(first.steps), *self.widest.steps)
         self.public, self.not_protected = first.public, first.not_protected
@@ -325,7 +337,7 @@ class PreparedSteps(Preparation):
     def _first_steps(
         self, steps: tuple[StepRecord, ...], columns: tuple[str, ...] | None = None
     ) -> tuple[StepRecord, ...]:
-        """The choice as steps; a screening tells which columns it left."""
+        """The choice as steps; a screening lists the columns that it chose."""
         alone = StepRecord(name=self.label, event=event_record(_event(self.first)), noise=self.first.noise)
         *before, last = steps or (alone,)
         return (*before, last if self.label == "selection" else last.model_copy(update={"columns": columns}))
@@ -340,7 +352,7 @@ class PreparedSteps(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of work whose length is public.
+            Called for work whose length is public.
 
         Returns
         -------

@@ -14,7 +14,7 @@ from discreet.papers.experiment import Experiment, Work
 from discreet.papers.figures import mean_row, share_row
 from discreet.papers.lei_models import Models, declared, picks
 from discreet.report.study import Column, Picture, Row, Study
-from discreet.simulation.cached_preparation import remembered
+from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.choice import best_selection
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import SimulatedTable
@@ -158,7 +158,7 @@ class Flights:
     def ours(self, epsilon: float, delta: float, work: Work) -> Places:
         """Return the places of the models with intercept that the plan's choice selects, of shape (repeats,)."""
         public, rng = metadata(len(self.y)), Source.seeded(work.seed)
-        prepared = remembered(chosen(len(self.y), epsilon, delta).at(epsilon).prepare(public, TARGET, COLUMNS))
+        prepared = cached_preparation(chosen(len(self.y), epsilon, delta).at(epsilon).prepare(public, TARGET, COLUMNS))
         cells = dict(zip(COLUMNS, self.raw.T, strict=True)) | {TARGET: self.y * UNIT}
         table = SimulatedTable(pa.table(cells), public)
         selections = [prepared.run(table, rng).selected for _ in range(work.repeats)]

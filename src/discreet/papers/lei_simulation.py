@@ -11,7 +11,7 @@ from discreet.papers.experiment import Experiment, Work
 from discreet.papers.figures import share_row
 from discreet.papers.lei_models import Models, declared, laplace
 from discreet.report.study import Column, Picture, Row, Study
-from discreet.simulation.cached_preparation import remembered
+from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.choice import best_selection
 from discreet.simulation.draws import normals, uniforms
 from discreet.simulation.rivals import Rival
@@ -148,7 +148,7 @@ def is_right(rival: Rival, at: tuple[int, float, str], coef: tuple[float, ...], 
     """Tell from which drawn tables a selection gets exactly the right columns, of shape (repeats,)."""
     n, epsilon, relation = at
     public = metadata(n, relation)
-    prepared = remembered(rival.at(epsilon).prepare(public, TARGET, COLUMNS))
+    prepared = cached_preparation(rival.at(epsilon).prepare(public, TARGET, COLUMNS))
     rng, hits = Source.seeded(seed), list[bool]()
     right = {name for place, name in enumerate(COLUMNS) if RIGHT >> place & 1}
     for _ in range(repeats):

@@ -11,9 +11,9 @@ from discreet.kernels.sufficient_statistics.selection import Penalty, best_model
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.moments.noisy_moments import PreparedMoments
-from discreet.methods.moments.sufficient_statistics import SufficientStatistics
-from discreet.methods.subset_selection.tuning import buy
+from discreet.methods.subset_selection.tuning import estimate_privately
 from discreet.typing import Floats
 
 MOST_UNITS = 10
@@ -23,23 +23,23 @@ MOST_WORK = 1e6
 """Multiplications of a search among more: a plan draws hundreds of releases, and the best model is found first."""
 
 
-class RememberedMoments(PreparedMoments):
-    """A request of `SufficientStatistics` that tells the selected columns and nothing else.
+class CachedMoments(PreparedMoments):
+    """A request of `NoisyMoments` that returns the selected columns alone.
 
     Notes
     -----
     Noise and selection are those of `PreparedMoments`, from the same words of a source; among many columns the search
-    ends earlier. What is left out is what a plan does not ask: the best models of each size and their R^2.
+    ends earlier. Left out is what a plan does not need: the best models of each size and their R^2.
     """
 
     @override
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        tuned = buy(self.tuning, table, rng)
+        tuned = estimate_privately(self.tuning, table, rng)
         sums = replace(self.sums, design=tuned.setting.design)
-        record = sums.draw(tuned.moments, self.purchases, self.budget, rng)
+        record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
         method = self.method
         answers = _Selection(record, MOST_WORK)
-        if not isinstance(method, SufficientStatistics):  # never: see `cached_moments`
+        if not isinstance(method, NoisyMoments):  # never: see `cached_moments`
             return Outcome(noise=self.noise, **method.outcome(record, self.sums.design.candidates))
         selected = answers.selected(method.model_penalty) if len(answers.candidates) <= MOST_UNITS else None
         if selected is None:
@@ -51,48 +51,47 @@ class _Selection(MomentAnswers):
     """The model that `MomentAnswers.select` finds, by a look at all of them."""
 
     def searched(self, penalty: Penalty) -> tuple[str, ...]:
-        """Columns of the best model that a search comes to, without what is said of the other sizes."""
+        """Columns of the best model that a search finds, without the best of the other sizes."""
         units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
-        prices = unit_penalties(penalty, units, self._clean.n_rows)
-        best = best_models(self._weighted, units, self._owned((None,)), prices, None, self.most_work)
+        penalties = unit_penalties(penalty, units, self._clean.n_rows)
+        best = best_models(self._weighted, units, self._owned((None,)), penalties, None, self.most_work)
         return tuple(name for j, name in enumerate(self.candidates) if best.mask >> j & 1)
 
     def selected(self, penalty: Penalty) -> tuple[str, ...] | None:
         """Columns of the best model; None where the moments are too close to singular for plain elimination."""
         units = np.array([self._owned((name,)) for name in self.candidates], dtype=np.bool_)
         always = self._owned((None,))
-        prices = unit_penalties(penalty, units, self._clean.n_rows)
+        penalties = unit_penalties(penalty, units, self._clean.n_rows)
         bits = (np.arange(2 ** len(units))[:, None] >> np.arange(len(units))) & 1
-        kept = (bits @ units.astype(np.int64) > 0) | always
-        sums = _residuals(self._weighted.gram, self._weighted.xty, self._weighted.yty, kept)
+        models = (bits @ units.astype(np.int64) > 0) | always
+        sums = _residuals(self._weighted.gram, self._weighted.xty, self._weighted.yty, models)
         if sums is None:
             return None
-        best = int((np.maximum(sums, 0.0) / self._weighted.residual_variance + bits @ prices).argmin())
+        best = int((np.maximum(sums, 0.0) / self._weighted.residual_variance + bits @ penalties).argmin())
         return tuple(name for name, inside in zip(self.candidates, bits[best], strict=True) if inside)
 
 
-def _residuals(gram: Floats, xty: Floats, yty: float, kept: npt.NDArray[np.bool_]) -> Floats | None:
+def _residuals(gram: Floats, xty: Floats, yty: float, models: npt.NDArray[np.bool_]) -> Floats | None:
     """Residual sums of squares of models; None where one of them cannot be had exactly."""
     size = np.sqrt(np.maximum(gram.diagonal(), 1e-300))
     scaled = gram / size[:, None] / size[None, :]
     if float(np.linalg.eigvalsh(scaled)[0]) < 1e-9:
         return None
     side = xty / size
-    grams = np.where(kept[:, :, None] & kept[:, None, :], scaled, np.eye(len(xty)))
-    sides = np.where(kept, side, 0.0)
+    grams = np.where(models[:, :, None] & models[:, None, :], scaled, np.eye(len(xty)))
+    sides = np.where(models, side, 0.0)
     coef = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
     return np.asarray(yty - (sides * coef).sum(axis=1), dtype=np.float64)
 
 
 def cached_moments(prepared: PreparedMoments) -> PreparedMoments:
-    """Return a request that selects the same columns in less time, where there is one.
-
-    Itself for all but plain selections.
+    """Return a plain selection from moments that takes less time and selects the same columns; any other request
+    itself.
     """
     method = prepared.method
-    if type(prepared) is not PreparedMoments or not isinstance(method, SufficientStatistics):
+    if type(prepared) is not PreparedMoments or not isinstance(method, NoisyMoments):
         return prepared
     plain = not (method.forced or method.groups or method.fit) and method.max_size is None
     if not plain:
         return prepared
-    return RememberedMoments(method, prepared.sums, prepared.tuning, prepared.budget)
+    return CachedMoments(method, prepared.sums, prepared.tuning, prepared.budget)

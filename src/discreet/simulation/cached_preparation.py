@@ -11,7 +11,7 @@ from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.moments.noisy_moments import PreparedMoments
 from discreet.methods.subset_selection.pcls import PreparedLeastSquares
 from discreet.methods.subset_selection.setting import Setting
-from discreet.methods.subset_selection.tuning import Tuned, buy
+from discreet.methods.subset_selection.tuning import Tuned, estimate_privately
 from discreet.simulation.cached_moments import cached_moments
 from discreet.simulation.simulated_table import SimulatedTable, design_key
 from discreet.typing import Floats, Masks
@@ -23,7 +23,7 @@ MOST_CELLS = 2**22
 """Of the matrices of all models at once."""
 
 
-class RememberedLeastSquares(PreparedLeastSquares):
+class CachedLeastSquares(PreparedLeastSquares):
     """A request of `PenalizedLeastSquares` whose scores a simulated table remembers.
 
     Notes
@@ -36,10 +36,10 @@ class RememberedLeastSquares(PreparedLeastSquares):
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         if not isinstance(table, SimulatedTable):
             return super().run(table, rng, progress)
-        tuned = buy(self.tuning, table, rng)
+        tuned = estimate_privately(self.tuning, table, rng)
         calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
-        masks = table.remembered(("masks", self.candidates), self.space.masks)
-        counted = table.remembered(("counted", self.candidates), lambda: tuned.setting.counted(masks))
+        masks = table.cached(("masks", self.candidates), self.space.masks)
+        counted = table.cached(("counted", self.candidates), lambda: tuned.setting.counted(masks))
         scores = self._sums(table, tuned, float(calibration.tolerance)) + float(calibration.penalty) * counted
         gamma = calibration.gamma + calibration.inflation
         chosen = int(masks[noisy_min(scores, gamma, calibration.epsilon, rng, calibration.noise)])
@@ -47,17 +47,17 @@ class RememberedLeastSquares(PreparedLeastSquares):
 
     def _sums(self, table: SimulatedTable, tuned: Tuned, tolerance: float) -> Floats:
         setting: Setting = tuned.setting
-        masks = table.remembered(("masks", self.candidates), self.space.masks)
+        masks = table.cached(("masks", self.candidates), self.space.masks)
 
-        def found() -> Floats:
+        def computed() -> Floats:
             sums = _inside(setting.problem(tuned.moments, tolerance), masks)
-            left = np.isnan(sums)
-            if left.any():
-                sums[left] = setting.scores(tuned.moments, masks[left], tolerance)
+            unsolved = np.isnan(sums)
+            if unsolved.any():
+                sums[unsolved] = setting.scores(tuned.moments, masks[unsolved], tolerance)
             return sums
 
         key = ("scores", *design_key(setting.design), setting.ratio, setting.intercept)
-        sums: Floats = table.remembered(key, found)
+        sums: Floats = table.cached(key, computed)
         return sums
 
 
@@ -68,9 +68,9 @@ def _inside(problem: SubsetProblem, masks: Masks) -> Floats:
     if len(masks) * p * p > MOST_CELLS:
         return none
     bits = (masks[:, None] >> np.arange(len(units), dtype=np.uint64)) & np.uint64(1)
-    kept = (bits.astype(np.int64) @ units.astype(np.int64) > 0) | always
-    grams = np.where(kept[:, :, None] & kept[:, None, :], gram, np.eye(p) * max(float(np.trace(gram)) / p, 1.0))
-    sides = np.where(kept, xty, 0.0)
+    columns = (bits.astype(np.int64) @ units.astype(np.int64) > 0) | always
+    grams = np.where(columns[:, :, None] & columns[:, None, :], gram, np.eye(p) * max(float(np.trace(gram)) / p, 1.0))
+    sides = np.where(columns, xty, 0.0)
     try:
         coef = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:  # such as a constant beside all levels of a category
@@ -80,11 +80,8 @@ def _inside(problem: SubsetProblem, masks: Masks) -> Floats:
     return np.where(exact & (np.abs(coef).sum(axis=1) <= radius), yty - (sides * coef).sum(axis=1), np.nan)
 
 
-def remembered(prepared: Preparation) -> Preparation:
-    """Return a request that selects by the same law in less time, where there is one.
-
-    Itself for all but small plain requests of constrained least squares and of noisy moments.
-    """
+def cached_preparation(prepared: Preparation) -> Preparation:
+    """Return a request that selects by the same law in less time, or itself where there is none."""
     if isinstance(prepared, PreparedMoments):
         return cached_moments(prepared)
     if type(prepared) is not PreparedLeastSquares or prepared.method.as_published:
@@ -93,4 +90,4 @@ def remembered(prepared: Preparation) -> Preparation:
     plain = not (space.must_be_listed or space.forced or prepared.method.groups or space.listed is not None)
     if not plain or prepared.method.max_size is not None or space.n_models > MOST_MODELS:
         return prepared
-    return RememberedLeastSquares(prepared.method, prepared.setting, prepared.tuning)
+    return CachedLeastSquares(prepared.method, prepared.setting, prepared.tuning)

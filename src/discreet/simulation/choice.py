@@ -18,7 +18,7 @@ from discreet.simulation.selection import expected
 from discreet.simulation.supposition import Supposition
 
 TRUE_COLUMNS = (1, 2, 3, 4)
-"""Numbers of columns that matter, equally, of the scenarios that are tried: nobody knows which it is."""
+"""Numbers of columns that matter, equally, of the scenarios that are tried."""
 
 HARD = Supposition(r_squared=(0.1,), correlation=(0.6,))
 HARD_COLUMNS = (2, 3)
@@ -64,34 +64,32 @@ def best_selection(
 ) -> Choice:
     """Return the selection whose columns overlap most with the right ones, over the scenarios that are supposed.
 
-    The same for the same public facts: its simulation is seeded.
-
-    Where nothing else is supposed, the columns that matter explain half of the variance of a target whose bounds lie at
-    three standard deviations; where nothing at all is, also a tenth of it, by two and three columns correlated by .6
-    each with the next. Scenarios count alike. Cost: a few seconds for a thousand rows and six candidates.
+    The simulation is seeded, so equal public facts give equal choices. Scenarios count alike. Cost: a few seconds for a
+    thousand rows and six candidates.
     """
     if not RANGES["epsilon"].low <= epsilon <= RANGES["epsilon"].high:
         raise InvalidParameterError(f"epsilon must {RANGES['epsilon']}, but epsilon={epsilon:g}.")
     names = Design.plan(metadata, target, candidates).candidates
     stated = Supposition.of(supposed)
     numbers = [k for k in TRUE_COLUMNS if k <= len(names)] if stated.leaves_columns_open else [None]
-    scenarios = [one for k in numbers for one in stated.scenarios(metadata, target, names, n_rows, k)]
+    scenarios = [scenario for k in numbers for scenario in stated.scenarios(metadata, target, names, n_rows, k)]
     if stated.is_empty:
         hard = [k for k in HARD_COLUMNS if k <= len(names)]
-        scenarios += [one for k in hard for one in HARD.scenarios(metadata, target, names, n_rows, k)]
-    left = rivals(metadata, target, names, delta, scenarios[0].n_rows)
-    n_rivals, means = len(left), dict[str, tuple[float, ...]]()
+        scenarios += [scenario for k in hard for scenario in HARD.scenarios(metadata, target, names, n_rows, k)]
+    compared = rivals(metadata, target, names, delta, scenarios[0].n_rows)
+    n_rivals, means = len(compared), dict[str, tuple[float, ...]]()
     for n_all, n_draws, n_kept in ROUNDS:
         n_tables = math.ceil(n_all / len(scenarios))
-        means = _means(scenarios, left, epsilon, n_tables, n_draws, progress)
-        left = sorted((one for one in left if one.name in means), key=lambda one: means[one.name])[-n_kept:]
-    overlap, right, explained = means[left[-1].name]
-    return Choice(left[-1], right, overlap, explained, n_rivals, stated.record(scenarios))
+        means = _means(scenarios, compared, epsilon, n_tables, n_draws, progress)
+        possible = [rival for rival in compared if rival.name in means]
+        compared = sorted(possible, key=lambda rival: means[rival.name])[-n_kept:]
+    overlap, right, explained = means[compared[-1].name]
+    return Choice(compared[-1], right, overlap, explained, n_rivals, stated.record(scenarios))
 
 
 def _means(
     scenarios: Sequence[Scenario],
-    among: Sequence[Rival],
+    compared: Sequence[Rival],
     epsilon: float,
     n_tables: int,
     n_draws: int,
@@ -100,6 +98,6 @@ def _means(
     """Overlap, right and explained of each selection that is possible, over the scenarios."""
     ratings: dict[str, list[tuple[float, float, float]]] = {}
     for scenario in scenarios:
-        for one in expected(scenario, among, [epsilon], n_tables=n_tables, n_draws=n_draws, progress=progress):
-            ratings.setdefault(one.rival, []).append((one.overlap, one.right, one.explained))
-    return {name: tuple(float(value) for value in np.mean(found, axis=0)) for name, found in ratings.items()}
+        for result in expected(scenario, compared, [epsilon], n_tables=n_tables, n_draws=n_draws, progress=progress):
+            ratings.setdefault(result.rival, []).append((result.overlap, result.right, result.explained))
+    return {name: tuple(float(value) for value in np.mean(rated, axis=0)) for name, rated in ratings.items()}

@@ -19,17 +19,14 @@ class DrawnTables:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._kept: dict[int, SimulatedTable] = {}
+        self._cached: dict[int, SimulatedTable] = {}
         self._room = KEPT_CELLS // (scenario.n_rows * (len(scenario.candidates) + 1))
 
     def table(self, seed: int) -> SimulatedTable:
-        """Return the table of a seed.
-
-        The same rows each time.
-        """
-        if seed in self._kept:
-            return self._kept[seed]
-        found = self.scenario.draw(Source.seeded(seed))
-        if len(self._kept) < self._room:
-            self._kept[seed] = found
-        return found
+        """Return the table of a seed, the same rows each time."""
+        if seed in self._cached:
+            return self._cached[seed]
+        table = self.scenario.draw(Source.seeded(seed))
+        if len(self._cached) < self._room:
+            self._cached[seed] = table
+        return table

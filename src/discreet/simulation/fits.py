@@ -98,7 +98,7 @@ def expected_fit(
     tables : DrawnTables, optional
         Tables of the same scenario that may have been drawn before.
     progress : callable, optional
-        Told of the tables.
+        Called as tables are done.
 
     Returns
     -------
@@ -120,23 +120,23 @@ def expected_fit(
             "A simulation must have at least one table and a seed that is not negative, but "
             f"n_tables={n_tables}, seed={seed}."
         )
-    kept, found = tables or DrawnTables(scenario), list[ExpectedFit]()
+    drawn, fits = tables or DrawnTables(scenario), list[ExpectedFit]()
     costs = [fit_cost(scenario, epsilon, delta, confidence) for epsilon in epsilons]
     ratings: list[list[tuple[float, float, bool, bool]]] = [[] for _ in epsilons]
     for number in range(n_tables if any(cost.prepared for cost in costs) else 0):
-        own = table_seed(seed, number)
-        table = kept.table(own)
+        own_seed = table_seed(seed, number)
+        table = drawn.table(own_seed)
         for place, cost in enumerate(costs):
             if cost.prepared is not None:
-                fit = cost.prepared.run(table, Source.seeded(own * 1009 + 500 + place)).fit
+                fit = cost.prepared.run(table, Source.seeded(own_seed * 1009 + 500 + place)).fit
                 ratings[place] += [] if fit is None else list(_rated(scenario, fit))
         if progress is not None:
             progress("Simulating fits", 1, n_tables)
     for epsilon, rated in zip(epsilons, ratings, strict=True):
         if rated:
             error, half, covered, wide = (float(value) for value in np.array(rated, dtype=np.float64).mean(axis=0))
-            found.append(ExpectedFit(float(epsilon), scenario.n_rows, error, half, covered, wide, len(rated)))
-    return found
+            fits.append(ExpectedFit(float(epsilon), scenario.n_rows, error, half, covered, wide, len(rated)))
+    return fits
 
 
 def fit_cost(scenario: Scenario, epsilon: float, delta: float, confidence: float = 0.95) -> FitCost:
@@ -168,12 +168,12 @@ def fit_cost(scenario: Scenario, epsilon: float, delta: float, confidence: float
 
 def _rated(scenario: Scenario, fit: FitRecord) -> list[tuple[float, float, bool, bool]]:
     """Error, half width, whether the interval holds the effect, and whether it tells nothing: of each coefficient."""
-    found = []
+    ratings = []
     named = [term for term in fit.coefficients if term.column is not None]
     for name, group in groupby(named, key=lambda term: str(term.column)):
         terms = list(group)
         for term, true in zip(terms, _true(scenario, name, terms), strict=True):
-            found.append(
+            ratings.append(
                 (
                     abs(term.estimate - true) * _half(scenario, name),
                     (term.high - term.low) / 2.0 * _half(scenario, name),
@@ -181,7 +181,7 @@ def _rated(scenario: Scenario, fit: FitRecord) -> list[tuple[float, float, bool,
                     term.uninformative,
                 )
             )
-    return found
+    return ratings
 
 
 def _true(scenario: Scenario, name: str, terms: Sequence[CoefficientRecord]) -> list[float]:
@@ -192,10 +192,10 @@ def _true(scenario: Scenario, name: str, terms: Sequence[CoefficientRecord]) -> 
     levels = column.levels or ()
     last = max(len(levels) - 1, 1)
     values = scenario.level_effects.get(name) or tuple(effect * place / last for place in range(len(levels)))
-    known = dict(zip(levels, values, strict=True))
-    told = {term.level for term in terms}
-    reference = next((known[level] for level in levels if level not in told), 0.0)
-    return [known[str(term.level)] - reference for term in terms]
+    by_level = dict(zip(levels, values, strict=True))
+    fitted_levels = {term.level for term in terms}
+    reference = next((by_level[level] for level in levels if level not in fitted_levels), 0.0)
+    return [by_level[str(term.level)] - reference for term in terms]
 
 
 def _half(scenario: Scenario, name: str) -> float:

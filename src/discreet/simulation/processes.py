@@ -16,21 +16,17 @@ Result = TypeVar("Result")
 
 
 def spread(work: Callable[[Item], Result], items: Iterable[Item], n_processes: int) -> Iterator[Result]:
-    """Do work in several processes.
-
-    Results in the order of the items.
-
-    Started anew, not forked: a fork would copy locks that other threads hold. Ctrl-C ends all of them at once.
-    """
+    """Yield the results of work in several spawned processes, in the order of the items; Ctrl-C ends all of them."""
     before = set(multiprocessing.active_children())
+    # Spawned, not forked: a fork would copy locks that other threads hold.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(n_processes, mp_context=context, initializer=_follow)
     # Children are started with the signal held back: ctrl-C reaches the whole group, and is this process's to answer.
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     try:
         for future in futures:
             yield future.result()

@@ -57,10 +57,7 @@ class PublicPattern:
 
     @classmethod
     def of(cls, metadata: Metadata, target: str, candidates: Sequence[str], public: Any) -> "PublicPattern":
-        """Read a public table.
-
-        Its complete records, cut at the declared bounds.
-        """
+        """Read the complete records of a public table, clipped to the declared bounds."""
         records = public if isinstance(public, PublicRecords) else PublicRecords(public, metadata)
         design = Design.plan(metadata, target, candidates)
         points = records.points(metadata, target, design.candidates)
@@ -84,33 +81,21 @@ class PublicPattern:
         )
 
     def draw(self, uniforms: Floats) -> Floats:
-        """Return records drawn with replacement.
-
-        Their scores.
+        """Return the scores of records drawn with replacement.
 
         Shapes: uniforms (n_rows,); returns (n_rows, n_candidates).
         """
         ends = np.cumsum(self.records)
         places = np.searchsorted(ends, uniforms * ends[-1], side="right")
-        found: Floats = self.scores[np.minimum(places, len(ends) - 1)]
-        return found
+        drawn: Floats = self.scores[np.minimum(places, len(ends) - 1)]
+        return drawn
 
     def mean(self, values: Floats) -> float:
-        """Return the mean over the records.
-
-        In their unit.
-
-        Shapes: values (n_points,).
-        """
+        """Return the mean over the records. Shapes: values (n_points,)."""
         return float(np.average(values, weights=self.records))
 
     def variance(self, values: Floats) -> float:
-        """Return the variance over the records.
-
-        In their squared unit.
-
-        Shapes: values (n_points,).
-        """
+        """Return the variance over the records. Shapes: values (n_points,)."""
         return self.mean((values - self.mean(values)) ** 2)
 
 
@@ -139,10 +124,7 @@ class PublicEffects(NamedTuple):
 def public_effects(pattern: PublicPattern, metadata: Metadata, candidates: Sequence[str]) -> PublicEffects:
     """Return the least squares coefficients of the columns that BIC selects in public records; nothing is private.
 
-    May have no effects at all.
-
-    Source: Schwarz 1978, Estimating the dimension of a model (BIC: n log(RSS / n) + log(n) times the number of
-    coefficients).
+    Source: Schwarz 1978, Estimating the dimension of a model.
     """
     if len(candidates) > MOST_SEARCHED:
         raise InvalidParameterError(
@@ -158,40 +140,35 @@ def public_effects(pattern: PublicPattern, metadata: Metadata, candidates: Seque
     selected = _best_by_bic(gram, xty, yty, units, n)
     at = np.flatnonzero(units[selected].any(axis=0)) if selected else np.zeros(0, dtype=np.intp)
     coef = np.linalg.lstsq(gram[np.ix_(at, at)], xty[at], rcond=1e-10)[0] if len(at) else np.zeros(0)
-    rest = y - x[:, at] @ coef
-    free = n - 1 - int(np.linalg.matrix_rank(gram[np.ix_(at, at)], hermitian=True) if len(at) else 0)
-    noise_sd = math.sqrt(float(weights @ rest**2) / max(free, 1))
+    residuals = y - x[:, at] @ coef
+    degrees = n - 1 - int(np.linalg.matrix_rank(gram[np.ix_(at, at)], hermitian=True) if len(at) else 0)
+    noise_sd = math.sqrt(float(weights @ residuals**2) / max(degrees, 1))
     if not noise_sd > 1e-9 * max(math.sqrt(yty / n), 1e-300):
         raise InvalidParameterError(
             "The public table must leave something of the target unexplained, but its columns explain all of it. "
             "Leave out the candidate that tells the target."
         )
-    every = dict(zip(at.tolist(), coef.tolist(), strict=True))
+    coefficient_at = dict(zip(at.tolist(), coef.tolist(), strict=True))
     effects, levels = dict[str, float](), dict[str, tuple[float, ...]]()
     for j in selected:
-        name, own = candidates[j], [every[int(k)] for k in np.flatnonzero(units[j])]
+        name, coefficients = candidates[j], [coefficient_at[int(k)] for k in np.flatnonzero(units[j])]
         if metadata.is_number(name):
-            effects[name] = own[0]
+            effects[name] = coefficients[0]
         else:
-            levels[name] = (0.0, *own)
+            levels[name] = (0.0, *coefficients)
             effects[name] = max(levels[name]) - min(levels[name])
     intercept = pattern.mean(pattern.target) - float(means[at] @ coef)
     return PublicEffects(effects, levels, intercept, noise_sd)
 
 
 def level_places(scores: Floats, n_levels: int) -> npt.NDArray[np.int64]:
-    """Return the places of levels.
-
-    From 0.
-    """
-    found: npt.NDArray[np.int64] = np.rint(scores * (n_levels - 1)).astype(np.int64)
-    return found
+    """Return the places of levels, from 0."""
+    places: npt.NDArray[np.int64] = np.rint(scores * (n_levels - 1)).astype(np.int64)
+    return places
 
 
 def signal(scores: Floats, names: Sequence[str], effects: Mapping[str, float], levels: Any) -> Floats:
-    """Return what columns add to the target.
-
-    In the target's unit.
+    """Return what columns add to the target, in its unit.
 
     Shapes: scores (n, n_candidates); returns (n,).
     """
@@ -199,8 +176,8 @@ def signal(scores: Floats, names: Sequence[str], effects: Mapping[str, float], l
     total = scores @ straight
     for j, name in enumerate(names):
         if name in levels:
-            own = np.array(levels[name])
-            total = total + own[level_places(scores[:, j], len(own))]
+            effect_of_level = np.array(levels[name])
+            total = total + effect_of_level[level_places(scores[:, j], len(effect_of_level))]
     return np.asarray(total, dtype=np.float64)
 
 
@@ -216,18 +193,18 @@ def _regressors(
     pattern: PublicPattern, metadata: Metadata, candidates: Sequence[str]
 ) -> tuple[Floats, tuple[str, ...]]:
     """Columns of the regression and whose they are: a number has one, a category one a level but the first."""
-    found, owned = list[Floats](), list[str]()
+    regressors, owned = list[Floats](), list[str]()
     for j, name in enumerate(candidates):
         column = metadata.declared(name)
         if isinstance(column, NumericColumn):
-            own = [pattern.scores[:, j]]
+            columns = [pattern.scores[:, j]]
         else:
             n_levels = len(column.levels or ())
             places = level_places(pattern.scores[:, j], n_levels)
-            own = [(places == level).astype(np.float64) for level in range(1, n_levels)]
-        found += own
-        owned += [name] * len(own)
-    return np.column_stack(found), tuple(owned)
+            columns = [(places == level).astype(np.float64) for level in range(1, n_levels)]
+        regressors += columns
+        owned += [name] * len(columns)
+    return np.column_stack(regressors), tuple(owned)
 
 
 def _best_by_bic(gram: Floats, xty: Floats, yty: float, units: npt.NDArray[np.bool_], n: int) -> list[int]:
@@ -238,10 +215,10 @@ def _best_by_bic(gram: Floats, xty: Floats, yty: float, units: npt.NDArray[np.bo
     models = [(yty, 0), *zip(rss[np.isfinite(rss)].tolist(), masks[np.isfinite(rss)].tolist(), strict=True)]
 
     def bic(model: tuple[float, int]) -> float:
-        left, mask = model
+        rss, mask = model
         at = np.flatnonzero(units[[bool(mask >> j & 1) for j in range(len(units))]].any(axis=0))
         rank = int(np.linalg.matrix_rank(gram[np.ix_(at, at)], hermitian=True)) if len(at) else 0
-        return n * math.log(max(left, 1e-15 * yty, 1e-300) / n) + math.log(n) * (rank + 1)
+        return n * math.log(max(rss, 1e-15 * yty, 1e-300) / n) + math.log(n) * (rank + 1)
 
     chosen = min(models, key=bic)[1]
     return [j for j in range(len(units)) if chosen >> j & 1]

@@ -11,9 +11,9 @@ CLIPS = (1.0, 0.5, 0.25, 0.125)
 """Public clips of the target, in half ranges; R is as large."""
 
 RADII = (0.75, 0.375, 0.1875)
-"""R in half ranges of the target, beside a clip that is bought."""
+"""R in half ranges of the target, beside a private clip."""
 
-BOUGHT = {"y_bound": "private", "y_quantile": 0.5, "shares": {"y_bound": 0.05}}
+PRIVATE_CLIP = {"y_bound": "private", "y_quantile": 0.5, "shares": {"y_bound": 0.05}}
 
 SCREENED = (1, 2, 3, 5)
 """Columns that a screening selects."""
@@ -80,22 +80,22 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
     half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
     guess = {} if metadata.n_rows is not None else {"n0": n_rows}
     few = len(candidates) < MANY
-    found = [
+    compared = [
         Rival(f"pcls, y_bound {clip * half:.3g}", "pcls", {"y_bound": clip * half, "l1_radius": clip * half})
         for clip in (CLIPS if few else CLIPS[1:3])
     ]
-    found += [
-        Rival(f"pcls, y_bound private, l1_radius {part * half:.3g}", "pcls", {**BOUGHT, "l1_radius": part * half})
+    compared += [
+        Rival(f"pcls, y_bound private, l1_radius {part * half:.3g}", "pcls", {**PRIVATE_CLIP, "l1_radius": part * half})
         for part in (RADII if few else RADII[1:2])
     ]
-    found.append(Rival("moments, y_bound private", "moments", {"y_bound": "private", **guess}))
+    compared.append(Rival("moments, y_bound private", "moments", {"y_bound": "private", **guess}))
     if delta > 0.0:
         noisy = {"delta": delta, "y_bound": "private", **guess}
-        found.append(Rival(f"moments, y_bound private, delta {delta:g}", "moments", noisy))
+        compared.append(Rival(f"moments, y_bound private, delta {delta:g}", "moments", noisy))
     if all(metadata.is_number(name) for name in candidates):
-        found += [
+        compared += [
             Rival(f"sis, {k} columns", "sis", {"n_features_to_select": k, **guess})
             for k in SCREENED
             if k < len(candidates)
         ]
-    return found
+    return compared

@@ -23,10 +23,10 @@ from discreet.typing import Floats
 N_TRUE = 3
 R_SQUARED = 0.5
 SPREAD = 1.0 / 3.0
-"""Standard deviation of the target over half the width of its bounds, where nobody says: bounds at three of them."""
+"""Standard deviation of the target over half the width of its bounds, by default: bounds at three of them."""
 
 SAMPLE = 20_000
-"""Rows from which a scenario tells what its columns explain: exact enough for a plan."""
+"""Rows from which a scenario computes what its columns explain: exact enough for a plan."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Scenario:
         n_rows: int | None = None,
         correlation: float = 0.0,
     ) -> "Scenario":
-        """Return a scenario, with what nobody says filled in.
+        """Return a scenario, with defaults for what is not stated.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Scenario:
         Raises
         ------
         InvalidParameterError
-            When a number is out of range, a name unknown, or nobody says how many rows there are.
+            When a number is out of range, a name unknown, or the number of rows is not given.
         """
         names, rows = names_and_rows(metadata, target, candidates, n_rows)
         half = half_width(metadata.declared(target))[1]  # type: ignore[arg-type]
@@ -135,15 +135,15 @@ class Scenario:
             n_true = max(1, min(N_TRUE, len(names) // 2))
         if effects is None and not 1 <= n_true <= len(names):
             raise InvalidParameterError(f"n_true must be 1 .. {len(names)}, the candidates, but n_true={n_true}.")
-        known = dict(effects) if effects is not None else dict.fromkeys(names[:n_true], 1.0)
-        explained = cls(metadata, target, names, known, 1.0, rows, correlation).explained_variance
+        column_effects = dict(effects) if effects is not None else dict.fromkeys(names[:n_true], 1.0)
+        explained = cls(metadata, target, names, column_effects, 1.0, rows, correlation).explained_variance
         if effects is None:
-            wanted = r_squared * (SPREAD * half) ** 2
-            known = dict.fromkeys(known, math.sqrt(wanted / max(explained, 1e-300)))
-            explained = wanted
+            variance = r_squared * (SPREAD * half) ** 2
+            column_effects = dict.fromkeys(column_effects, math.sqrt(variance / max(explained, 1e-300)))
+            explained = variance
         sd = left_sd(explained, r_squared, SPREAD * half) if noise_sd is None else noise_sd
         check_noise(sd, half)
-        return cls(metadata, target, names, known, sd, rows, correlation)
+        return cls(metadata, target, names, column_effects, sd, rows, correlation)
 
     @classmethod
     def like(
@@ -168,7 +168,7 @@ class Scenario:
             Numeric.
         public_table : path, frame or PublicRecords
             Of other people than the private one, who let theirs be used openly. It is read without any privacy, and
-            what is found in it is told: never give the private table.
+            its effects are shown: never give the private table.
         candidates : sequence of str, optional
             Default all listed columns but the target.
         effects : dict of str to float, optional
@@ -190,7 +190,7 @@ class Scenario:
         DataMismatchError
             When the public table lacks a column, or fewer than 30 of its records are complete.
         InvalidParameterError
-            When a number is out of range, a name unknown, or nobody says how many rows there are.
+            When a number is out of range, a name unknown, or the number of rows is not given.
         MetadataError
             When the metadata declare another file public.
 
@@ -206,19 +206,19 @@ class Scenario:
         check_effects(effects, names, half)
         pattern = PublicPattern.of(metadata, target, names, public_table)
         if effects is None:
-            known, levels, intercept, sd = public_effects(pattern, metadata, names)
+            column_effects, levels, intercept, sd = public_effects(pattern, metadata, names)
         else:
-            known, levels = dict(effects), {}
-            rest = pattern.target - signal(pattern.scores, names, known, levels)
-            intercept, sd = pattern.mean(rest), math.sqrt(pattern.variance(rest))
-        found = cls(metadata, target, names, known, sd, rows, 0.0, 1.0, pattern, levels, intercept)
+            column_effects, levels = dict(effects), {}
+            residuals = pattern.target - signal(pattern.scores, names, column_effects, levels)
+            intercept, sd = pattern.mean(residuals), math.sqrt(pattern.variance(residuals))
+        scenario = cls(metadata, target, names, column_effects, sd, rows, 0.0, 1.0, pattern, levels, intercept)
         if r_squared is not None:
-            sd = left_sd(found.explained_variance, r_squared, sd)
+            sd = left_sd(scenario.explained_variance, r_squared, sd)
         sd = sd if noise_sd is None else noise_sd
         if not sd > 0.0:
             raise InvalidParameterError("The effects must leave something unexplained, but they leave nothing.")
         check_noise(sd, half)
-        return replace(found, noise_sd=sd)
+        return replace(scenario, noise_sd=sd)
 
     def multiplied(self, times: float) -> "Scenario":
         """Return the scenario with larger or smaller effects; the noise and the target's mean stay.
@@ -283,7 +283,7 @@ class Scenario:
 
     @cached_property
     def draw_metadata(self) -> Metadata:
-        """Those of a drawn table: units are not told apart, the number of rows is the scenario's."""
+        """Those of a drawn table: units are not distinguished, the number of rows is the scenario's."""
         facts: dict[str, Any] = {"unit_id": None}
         if self.metadata.n_rows is not None:
             facts["n_rows"] = self.n_rows
@@ -337,14 +337,14 @@ class Scenario:
             return 0.0
         design = self._design
         units = dict(zip(design.candidates, design.units(), strict=True))
-        kept = np.flatnonzero(np.any([units[name] for name in names], axis=0))
-        places = np.concatenate([[0], kept[kept > 0]])
+        columns = np.flatnonzero(np.any([units[name] for name in names], axis=0))
+        places = np.concatenate([[0], columns[columns > 0]])
         moments = table.moments(design).astype(np.float64)
         gram, xty, yty = moments[np.ix_(places, places)], moments[places, -1], moments[-1, -1]
         residual = yty - xty @ np.linalg.lstsq(gram, xty, rcond=1e-10)[0]
         total = yty - moments[0, -1] ** 2 / moments[0, 0]
-        free = max(self.n_rows - int(np.linalg.matrix_rank(gram, hermitian=True)), 1)
-        return 1.0 - float(residual / free) / max(float(total / max(self.n_rows - 1, 1)), 1e-300)
+        degrees = max(self.n_rows - int(np.linalg.matrix_rank(gram, hermitian=True)), 1)
+        return 1.0 - float(residual / degrees) / max(float(total / max(self.n_rows - 1, 1)), 1e-300)
 
     @cached_property
     def _design(self) -> Design:
@@ -353,15 +353,15 @@ class Scenario:
     def _scores(self, rng: Source, n_rows: int) -> Floats:
         """Columns from -1 to 1, categories by the place of their level: of public records, or spread evenly.
 
-        An integer column has the scores of its integers alone, so that the target follows the cells that are seen.
+        An integer column has the scores of its integers alone, so that the target follows the cells.
         """
         if self.pattern is not None:
             return self.pattern.draw(uniforms(rng, n_rows))
-        own = normals(rng, n_rows, len(self.candidates))
-        for j in range(1, own.shape[1]):
-            rest = math.sqrt(1.0 - self.correlation**2)
-            own[:, j] = self.correlation * own[:, j - 1] + rest * own[:, j]
-        even = 2.0 * ndtr(own) - 1.0
+        latent = normals(rng, n_rows, len(self.candidates))
+        for j in range(1, latent.shape[1]):
+            share = math.sqrt(1.0 - self.correlation**2)
+            latent[:, j] = self.correlation * latent[:, j - 1] + share * latent[:, j]
+        even = 2.0 * ndtr(latent) - 1.0
         for j, name in enumerate(self.candidates):
             column = self.metadata.declared(name)
             if isinstance(column, CategoryColumn):
@@ -371,8 +371,8 @@ class Scenario:
             elif getattr(column, "type", "") == "integer":
                 middle, half = half_width(column)
                 lower, upper = math.ceil(middle - half), math.floor(middle + half)
-                whole = np.minimum(np.floor((even[:, j] + 1.0) / 2.0 * (upper - lower + 1.0)), upper - lower) + lower
-                even[:, j] = (whole - middle) / half if half > 0 else 0.0
+                integers = np.minimum(np.floor((even[:, j] + 1.0) / 2.0 * (upper - lower + 1.0)), upper - lower) + lower
+                even[:, j] = (integers - middle) / half if half > 0 else 0.0
         return np.asarray(even, dtype=np.float64)
 
     def _cells(self, name: str, scores: Floats) -> pa.Array:
@@ -387,5 +387,5 @@ class Scenario:
 
 def _array(values: Floats) -> pa.Array:
     """Numbers as Arrow; its own conversion would load pandas first."""
-    whole = np.ascontiguousarray(values, dtype=np.float64)
-    return pa.Array.from_buffers(pa.float64(), len(whole), [None, pa.py_buffer(whole)])
+    contiguous = np.ascontiguousarray(values, dtype=np.float64)
+    return pa.Array.from_buffers(pa.float64(), len(contiguous), [None, pa.py_buffer(contiguous)])

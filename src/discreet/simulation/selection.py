@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Preparation, Progress
-from discreet.simulation.cached_preparation import remembered
+from discreet.simulation.cached_preparation import cached_preparation
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.processes import spread
 from discreet.simulation.rivals import Rival
@@ -92,10 +92,10 @@ class Simulation:
     def prepared(self) -> dict[tuple[str, float], Preparation]:
         """Requests by rival and epsilon; what is refused is left out."""
         return {
-            (rival.name, epsilon): found
+            (rival.name, epsilon): request
             for rival in self.rivals
             for epsilon in self.epsilons
-            if (found := _prepared(self.scenario, rival, epsilon)) is not None
+            if (request := _prepared(self.scenario, rival, epsilon)) is not None
         }
 
     def rated(self, number: int, tables: DrawnTables | None = None) -> Floats:
@@ -115,12 +115,12 @@ class Simulation:
         """
         seed = table_seed(self.seed, number)
         table = self.scenario.draw(Source.seeded(seed)) if tables is None else tables.table(seed)
-        found = np.empty((len(self.prepared), self.n_draws, 3))
-        for place, one in enumerate(self.prepared.values()):
+        ratings = np.empty((len(self.prepared), self.n_draws, 3))
+        for place, prepared in enumerate(self.prepared.values()):
             rng = Source.seeded(seed * 1009 + place + 1)
             for draw in range(self.n_draws):
-                found[place, draw] = _rated(self.scenario, table, one, rng, self.explains)
-        return found
+                ratings[place, draw] = _rated(self.scenario, table, prepared, rng, self.explains)
+        return ratings
 
 
 def table_seed(seed: int, number: int) -> int:
@@ -177,7 +177,7 @@ def expected(
     explains : bool
         Whether it is rated what the selected columns explain; else that is NaN.
     progress : callable, optional
-        Told of the tables.
+        Called as tables are done.
 
     Returns
     -------
@@ -202,23 +202,23 @@ def expected(
     work = Simulation(scenario, tuple(rivals), tuple(map(float, epsilons)), n_draws, seed, explains)
     if not work.prepared:
         return []
-    found: list[Floats] = []
+    table_ratings: list[Floats] = []
 
     def take(more: Iterable[Floats]) -> None:
-        for one in more:
-            found.append(one)
+        for rating in more:
+            table_ratings.append(rating)
             if progress is not None:
                 progress("Simulating tables", 1, n_tables)
 
     take(work.rated(number, tables) for number in range(min(1, n_tables)))  # pays what is loaded once
     start = time.perf_counter()
     take(work.rated(number, tables) for number in range(1, min(2, n_tables)))
-    left = range(2, n_tables)
-    if n_processes > 1 and (time.perf_counter() - start) * len(left) > WORTH_SECONDS:
-        take(spread(work.rated, left, n_processes))
+    remaining = range(2, n_tables)
+    if n_processes > 1 and (time.perf_counter() - start) * len(remaining) > WORTH_SECONDS:
+        take(spread(work.rated, remaining, n_processes))
     else:
-        take(work.rated(number, tables) for number in left)
-    ratings = np.stack(found)
+        take(work.rated(number, tables) for number in remaining)
+    ratings = np.stack(table_ratings)
     return [_mean(scenario, *key, ratings[:, place]) for place, key in enumerate(work.prepared)]
 
 
@@ -256,15 +256,17 @@ def expected_selection(
     list of Expected
         In the order of the selections, then of the epsilons.
     """
-    found = compared
-    if found is None:
-        found = rivals_of(scenario.metadata, scenario.target, scenario.candidates, delta, scenario.n_rows)
-    return expected(scenario, found, epsilons, n_tables=n_tables, n_draws=n_draws, seed=seed)
+    rivals = compared
+    if rivals is None:
+        rivals = rivals_of(scenario.metadata, scenario.target, scenario.candidates, delta, scenario.n_rows)
+    return expected(scenario, rivals, epsilons, n_tables=n_tables, n_draws=n_draws, seed=seed)
 
 
 def _prepared(scenario: Scenario, rival: Rival, epsilon: float) -> Preparation | None:
     try:
-        return remembered(rival.at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates))
+        return cached_preparation(
+            rival.at(epsilon).prepare(scenario.draw_metadata, scenario.target, scenario.candidates)
+        )
     except DiscreetError:  # such as noise that does not fit
         return None
 
@@ -273,21 +275,19 @@ def _rated(
     scenario: Scenario, table: SimulatedTable, prepared: Preparation, rng: Source, explains: bool
 ) -> tuple[float, float, float]:
     selected = tuple(sorted(prepared.run(table, rng).selected))
-    right, worth = scenario.truth, math.nan
+    right, explained = scenario.truth, math.nan
     if explains:
-        worth = table.remembered(("worth", selected), lambda: scenario.explained(table, selected))
+        explained = table.cached(("worth", selected), lambda: scenario.explained(table, selected))
     union = len(right | set(selected))
     overlap = len(right & set(selected)) / union if union else 1.0
-    return float(set(selected) == right), overlap, worth
+    return float(set(selected) == right), overlap, explained
 
 
 def _mean(scenario: Scenario, name: str, epsilon: float, ratings: Floats) -> Expected:
     right, overlap, explained = ratings.mean(axis=(0, 1))
-    each = ratings[:, :, 0].mean(axis=1)
-    seen = float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else 0.0
-    guess = (each.sum() + 1.0) / (len(each) + 2.0)
-    least = math.sqrt(guess * (1.0 - guess) / (len(each) + 2.0)) if seen == 0.0 else 0.0
-    count = ratings[..., 0].size
-    return Expected(
-        name, epsilon, scenario.n_rows, float(right), float(overlap), float(explained), float(max(seen, least)), count
-    )
+    chances = ratings[:, :, 0].mean(axis=1)
+    sample_error = float(chances.std(ddof=1) / math.sqrt(len(chances))) if len(chances) > 1 else 0.0
+    guess = (chances.sum() + 1.0) / (len(chances) + 2.0)
+    least = math.sqrt(guess * (1.0 - guess) / (len(chances) + 2.0)) if sample_error == 0.0 else 0.0
+    error, count = float(max(sample_error, least)), ratings[..., 0].size
+    return Expected(name, epsilon, scenario.n_rows, float(right), float(overlap), float(explained), error, count)

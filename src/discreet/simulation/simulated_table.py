@@ -33,16 +33,13 @@ class SimulatedTable(FrameTable):
     def __init__(self, frame: pa.Table, metadata: Metadata) -> None:
         super().__init__(frame, metadata, "simulated")
         self._arrow = frame
-        self._known: dict[Any, Any] = {}
+        self._cache: dict[Any, Any] = {}
 
-    def remembered(self, key: Any, value: Callable[[], Any]) -> Any:
-        """Return what was computed before, or compute it.
-
-        Not to be changed.
-        """
-        if key not in self._known:
-            self._known[key] = value()
-        return self._known[key]
+    def cached(self, key: Any, value: Callable[[], Any]) -> Any:
+        """Return a cached value, computed at the first call; callers must not change it."""
+        if key not in self._cache:
+            self._cache[key] = value()
+        return self._cache[key]
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -64,60 +61,60 @@ class SimulatedTable(FrameTable):
 
     def _encoded(self, design: RowMap) -> Iterable[Cells]:
         """Blocks of encoded rows; those of the target alone are kept."""
-        blocks = (design.encode(one) for one in self.batches(design.columns))
+        blocks = (design.encode(batch) for batch in self.batches(design.columns))
         if isinstance(design, Design) and not design.candidates:
-            kept: list[Cells] = self.remembered(("target", *design_key(design)), lambda: list(blocks))
-            return kept
+            cached: list[Cells] = self.cached(("target", *design_key(design)), lambda: list(blocks))
+            return cached
         return blocks
 
     @override
     def moments(self, design: Design, progress: Progress | None = None) -> Integers:
         if design.unit_bound is not None:  # the target is divided by the length of its row
-            whole: Integers = self.remembered(
+            whole: Integers = self.cached(
                 ("moments", *design_key(design)), lambda: super(SimulatedTable, self).moments(design)
             )
             return whole.copy()
-        found: Integers = self.remembered(("moments", *design_key(design)), lambda: self._moments(design))
-        return found.copy()
+        moments: Integers = self.cached(("moments", *design_key(design)), lambda: self._moments(design))
+        return moments.copy()
 
     def _moments(self, design: Design) -> Integers:
-        """What a bought bound moves is the target alone: products of the others are added up once."""
+        """Add up products of the other columns once: a private bound moves the target alone."""
         bounds = bounds_key(design.metadata, design.candidates)
         key = (design.candidates, design.row_norm, bounds)
-        blocks: list[npt.NDArray[np.float64]] = self.remembered(
+        blocks: list[npt.NDArray[np.float64]] = self.cached(
             ("rows", *key),
             lambda: [
-                np.ascontiguousarray(design.encode(one)[:, :-1].T, dtype=np.float64)
-                for one in self.batches(design.columns)
+                np.ascontiguousarray(design.encode(batch)[:, :-1].T, dtype=np.float64)
+                for batch in self.batches(design.columns)
             ],
         )
-        gram: Integers = self.remembered(("gram", *key), lambda: _summed(one @ one.T for one in blocks))
-        alone = [cells[:, -1].astype(np.float64) for cells in self._encoded(replace(design, candidates=()))]
+        gram: Integers = self.cached(("gram", *key), lambda: _summed(block @ block.T for block in blocks))
+        targets = [cells[:, -1].astype(np.float64) for cells in self._encoded(replace(design, candidates=()))]
         p = len(gram)
-        found = np.empty((p + 1, p + 1), dtype=np.int64)
-        found[:p, :p] = gram
-        found[:p, p] = found[p, :p] = _summed(x @ y for x, y in zip(blocks, alone, strict=True))
-        found[p, p] = int(_summed(np.atleast_1d(y @ y) for y in alone)[0])
-        return found
+        moments = np.empty((p + 1, p + 1), dtype=np.int64)
+        moments[:p, :p] = gram
+        moments[:p, p] = moments[p, :p] = _summed(x @ y for x, y in zip(blocks, targets, strict=True))
+        moments[p, p] = int(_summed(np.atleast_1d(y @ y) for y in targets)[0])
+        return moments
 
     @override
     def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
-        # A bought center moves the target alone.
-        features: list[npt.NDArray[np.float64]] = self.remembered(
+        # A private center moves the target alone.
+        features: list[npt.NDArray[np.float64]] = self.cached(
             ("features", tuple(design.features), bounds_key(design.metadata, design.features)),
             lambda: [
-                np.ascontiguousarray(design.encode(one)[:, :-1].T, dtype=np.float64)
-                for one in self.batches(design.columns)
+                np.ascontiguousarray(design.encode(batch)[:, :-1].T, dtype=np.float64)
+                for batch in self.batches(design.columns)
             ],
         )
-        targets = [design.responses(one.column(0)).astype(np.float64) for one in self.batches([design.target])]
+        targets = [design.responses(batch.column(0)).astype(np.float64) for batch in self.batches([design.target])]
         return _summed(x @ y for x, y in zip(features, targets, strict=True))
 
     @override
     def target_sum(self, design: ScoreDesign) -> tuple[int, int]:
         key = ("sum", design.target, design.center, design.bound, bounds_key(design.metadata, [design.target]))
-        found: tuple[int, int] = self.remembered(key, lambda: super(SimulatedTable, self).target_sum(design))
-        return found
+        total: tuple[int, int] = self.cached(key, lambda: super(SimulatedTable, self).target_sum(design))
+        return total
 
 
 def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:
@@ -126,15 +123,12 @@ def _summed(parts: Iterable[npt.NDArray[np.float64]]) -> Integers:
 
 
 def design_key(design: Design) -> tuple[Any, ...]:
-    """Return all that decides how a table's rows are encoded.
-
-    Hashable.
-    """
+    """Return all that decides how a table's rows are encoded, hashable."""
     bounds = bounds_key(design.metadata, design.columns)
     return design.columns, design.center, design.bound, design.row_norm, design.unit_bound, bounds
 
 
 def bounds_key(metadata: Metadata, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return what may differ between the metadata of one table: bounds, where they are bought."""
+    """Return what may differ between the metadata of one table: private bounds."""
     columns = [metadata.declared(name) for name in names]
-    return tuple((getattr(one, "lower", None), getattr(one, "upper", None)) for one in columns)
+    return tuple((getattr(column, "lower", None), getattr(column, "upper", None)) for column in columns)

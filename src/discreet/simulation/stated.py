@@ -1,4 +1,4 @@
-"""What may be stated of a table that nobody has seen, and what may not."""
+"""What may be stated of a table before it is opened, and what may not."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,7 @@ LEAST_HALVES = 1e-12
 
 
 def named(stated: Any) -> dict[str, Any]:
-    """Return what is supposed, by name.
-
-    A copy; empty where nothing is supposed.
-    """
+    """Return a copy of what is supposed, by name; empty where nothing is."""
     if stated is None:
         return {}
     if not isinstance(stated, Mapping):
@@ -36,10 +33,7 @@ def named(stated: Any) -> dict[str, Any]:
 
 
 def number(name: str, value: Any) -> float:
-    """Return a number as Python has it.
-
-    The same.
-    """
+    """Return a number as a Python float."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, bool) or not isinstance(plain, int | float):
         raise InvalidParameterError(f"{name} must be a number, but found {_kind(value)}. Give one such as 0.5.")
@@ -50,21 +44,15 @@ def number(name: str, value: Any) -> float:
 
 
 def distinct(name: str, value: Any) -> tuple[float, ...]:
-    """Return numbers, each once; a number alone stands for a list of one.
-
-    In the order given.
-    """
+    """Return numbers in their order, each once; a number alone stands for a list of one."""
     listed = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(listed, list | tuple):
         listed = [listed]
-    return tuple(dict.fromkeys(number(name, one) for one in listed))
+    return tuple(dict.fromkeys(number(name, entry) for entry in listed))
 
 
 def whole(name: str, value: Any) -> int:
-    """Return a whole number as Python has it.
-
-    The same.
-    """
+    """Return a whole number as a Python int."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, bool) or not isinstance(plain, int):
         raise InvalidParameterError(f"{name} must be a whole number, but found {_kind(value)}. Give one such as 3.")
@@ -72,14 +60,11 @@ def whole(name: str, value: Any) -> int:
 
 
 def sizes(value: Any) -> dict[str, float]:
-    """Return effects by column.
-
-    A copy.
-    """
+    """Return a copy of effects by column."""
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        found = "a name that is no text" if isinstance(value, Mapping) else _kind(value)
+        description = "a name that is no text" if isinstance(value, Mapping) else _kind(value)
         raise InvalidParameterError(
-            f'effects must be numbers by column, but found {found}. Give a dict, such as {{"age": 2.5}}.'
+            f'effects must be numbers by column, but found {description}. Give a dict, such as {{"age": 2.5}}.'
         )
     return {str(name): number(f"effects[{str(name)[:60]!r}]", size) for name, size in value.items()}
 
@@ -91,15 +76,12 @@ def _kind(value: Any) -> str:
 def names_and_rows(
     metadata: Metadata, target: str, candidates: Sequence[str] | None, n_rows: int | None
 ) -> tuple[tuple[str, ...], int]:
-    """Return the candidates and the number of rows; a table of them must fit into memory.
-
-    Both known.
-    """
+    """Return the candidates and the number of rows; a table of them must fit into memory."""
     names = Design.plan(metadata, target, candidates).candidates
     rows = metadata.n_rows if n_rows is None else n_rows
     if rows is None or rows < 1:
-        found = "it is private and none is given" if rows is None else f"n_rows={rows}"
-        raise InvalidParameterError(f"A scenario needs a number of rows, but {found}. Give n_rows, at least 1.")
+        description = "it is private and none is given" if rows is None else f"n_rows={rows}"
+        raise InvalidParameterError(f"A scenario needs a number of rows, but {description}. Give n_rows, at least 1.")
     if rows * (len(names) + 1) > MOST_CELLS:
         raise InvalidParameterError(
             f"A simulated table must have at most {MOST_CELLS:,} cells, but {rows:,} rows of {len(names) + 1} "
@@ -148,8 +130,5 @@ def check_noise(noise_sd: float, half: float) -> None:
 
 
 def left_sd(explained: float, r_squared: float, otherwise: float) -> float:
-    """Return the standard deviation of what a part of the variance leaves.
-
-    In the unit of the target.
-    """
+    """Return the residual standard deviation, in the target's unit, of columns that explain a share of the variance."""
     return math.sqrt(explained * (1.0 - r_squared) / r_squared) if explained > 0.0 else otherwise

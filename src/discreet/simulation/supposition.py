@@ -1,4 +1,4 @@
-"""What somebody supposes of a table: one scenario, or several where a number is not known."""
+"""What is supposed of a table: one scenario, or several where a number is not known."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Supposition:
     Raises
     ------
     InvalidParameterError
-        When two of them say different things about one matter, or there are too many scenarios.
+        When two of them contradict each other, or there are too many scenarios.
     """
 
     effects: Mapping[str, float] | None = None
@@ -74,28 +74,25 @@ class Supposition:
 
     @classmethod
     def of(cls, stated: "Mapping[str, Any] | Supposition | None") -> "Supposition":
-        """Return what is stated by name; a number stands for a list of one.
-
-        Checked.
-        """
+        """Return a checked supposition from values by name; a number stands for a list of one."""
         if isinstance(stated, cls):
             return stated
-        given = {name: value for name, value in named(stated).items() if value is not None}
-        unknown = [name for name in given if name not in cls.__dataclass_fields__]
+        fields = {name: value for name, value in named(stated).items() if value is not None}
+        unknown = [name for name in fields if name not in cls.__dataclass_fields__]
         if unknown:
             raise InvalidParameterError(
                 f"What is supposed must be some of {', '.join(cls.__dataclass_fields__)}, but found {unknown[0]!r:.60}."
             )
         for name in ("r_squared", "correlation", "times"):
-            if name in given:
-                given[name] = distinct(name, given[name])
-        if "effects" in given:
-            given["effects"] = sizes(given["effects"])
-        if "n_true" in given:
-            given["n_true"] = whole("n_true", given["n_true"])
-        if "noise_sd" in given:
-            given["noise_sd"] = number("noise_sd", given["noise_sd"])
-        return cls(**given)
+            if name in fields:
+                fields[name] = distinct(name, fields[name])
+        if "effects" in fields:
+            fields["effects"] = sizes(fields["effects"])
+        if "n_true" in fields:
+            fields["n_true"] = whole("n_true", fields["n_true"])
+        if "noise_sd" in fields:
+            fields["noise_sd"] = number("noise_sd", fields["noise_sd"])
+        return cls(**fields)
 
     @property
     def is_empty(self) -> bool:
@@ -110,7 +107,7 @@ class Supposition:
 
     @property
     def leaves_columns_open(self) -> bool:
-        """Whether nobody says which columns matter, nor how many."""
+        """Whether neither the columns that matter nor their number are stated."""
         return self.effects is None and self.n_true is None and self.like is None
 
     def scenarios(
@@ -121,23 +118,20 @@ class Supposition:
         n_rows: int | None = None,
         n_true: int | None = None,
     ) -> list[Scenario]:
-        """Return all scenarios: effects multiplied last, the correlation first.
-
-        At least one.
-        """
+        """Return all scenarios, at least one: effects multiplied last, the correlation first."""
         stated: dict[str, Any] = {"effects": self.effects, "noise_sd": self.noise_sd, "n_rows": n_rows}
-        found = list[Scenario]()
+        scenarios = list[Scenario]()
         public = self._public(metadata)
         for correlation, r_squared in product(self.correlation or (0.0,), self.r_squared or (None,)):
             if public is not None:
-                one = Scenario.like(metadata, target, public, candidates, r_squared=r_squared, **stated)
+                scenario = Scenario.like(metadata, target, public, candidates, r_squared=r_squared, **stated)
             else:
                 share = R_SQUARED if r_squared is None else r_squared
-                many = n_true if self.leaves_columns_open else self.n_true
-                own: dict[str, Any] = {"n_true": many, "r_squared": share, "correlation": correlation}
-                one = Scenario.of(metadata, target, candidates, **stated, **own)
-            found += [one.multiplied(times) for times in self.times or (1.0,)]
-        return found
+                n_effects = n_true if self.leaves_columns_open else self.n_true
+                options: dict[str, Any] = {"n_true": n_effects, "r_squared": share, "correlation": correlation}
+                scenario = Scenario.of(metadata, target, candidates, **stated, **options)
+            scenarios += [scenario.multiplied(times) for times in self.times or (1.0,)]
+        return scenarios
 
     def _public(self, metadata: Metadata) -> PublicRecords | None:
         """The public table, opened once: the file that the metadata declare public, and no other."""
@@ -153,26 +147,25 @@ class Supposition:
         return records
 
     def record(self, scenarios: Sequence[Scenario]) -> dict[str, Any]:
-        """Return what was stated, as public facts that JSON can hold.
-
-        Empty where nothing was stated.
-        """
-        found: dict[str, Any] = {}
+        """Return what was stated as JSON values; empty where nothing was."""
+        facts: dict[str, Any] = {}
         for name in ("effects", "n_true", "noise_sd", "r_squared", "correlation", "times"):
             value = getattr(self, name)
             if value is not None and value != ():
-                found[name] = dict(value) if isinstance(value, Mapping) else value
+                facts[name] = dict(value) if isinstance(value, Mapping) else value
         if scenarios and scenarios[0].pattern is not None:
-            found["like"] = pattern_record(scenarios[0])
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+            facts["like"] = pattern_record(scenarios[0])
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
 
 def pattern_record(scenario: Scenario) -> dict[str, Any] | None:
-    """Return which public table a scenario is drawn from.
-
-    Its name, digest and number of complete records.
-    """
-    own = scenario.pattern
-    if own is None:
+    """Return name, digest and number of complete records of the public table that a scenario is drawn from."""
+    pattern = scenario.pattern
+    if pattern is None:
         return None
-    return {"name": own.name, "sha256": own.sha256, "n_records": own.n_records, "n_dropped": own.n_dropped}
+    return {
+        "name": pattern.name,
+        "sha256": pattern.sha256,
+        "n_records": pattern.n_records,
+        "n_dropped": pattern.n_dropped,
+    }

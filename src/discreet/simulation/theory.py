@@ -26,7 +26,7 @@ class Condition:
         "penalty", "R", "rows" or "epsilon of the sum of squares".
     relation : {">=", "<="}
         Between what is found and what is needed.
-    needed, found : float
+    needed, actual : float
         Of that quantity; what is needed may be infinite: no number would do.
     purpose : str
         What it ensures, in words.
@@ -35,22 +35,19 @@ class Condition:
     quantity: str
     relation: str
     needed: float
-    found: float
+    actual: float
     purpose: str
 
     @property
     def holds(self) -> bool:
         """Whether it is met."""
-        return self.found >= self.needed if self.relation == ">=" else self.found <= self.needed
+        return self.actual >= self.needed if self.relation == ">=" else self.actual <= self.needed
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it.
-
-        Its fields, what is needed None where no number would do, and whether it holds.
-        """
+        """Return the fields as JSON values, an infinite need as None, and whether the condition holds."""
         needed = self.needed if math.isfinite(self.needed) else None
-        own = {"quantity": self.quantity, "relation": self.relation, "needed": needed, "found": self.found}
-        return {**own, "purpose": self.purpose, "holds": self.holds}
+        fields = {"quantity": self.quantity, "relation": self.relation, "needed": needed, "found": self.actual}
+        return {**fields, "purpose": self.purpose, "holds": self.holds}
 
 
 @dataclass(frozen=True)
@@ -79,27 +76,19 @@ class _Facts:
 
 
 def conditions(scenario: Scenario, rivals: Sequence[Rival], epsilon: float) -> list[dict[str, Any]]:
-    """Return the theorems that speak of some of the selections, with their conditions.
+    """Return theorem 1 for the first pcls, theorem 2 for the first pcpl among the selections, each with its conditions.
 
-    Theorem 1 where pcls is among them, theorem 2 where pcpl is: `theorem`, `method`, `rival`, `epsilon`,
-    `model_penalty`, `conditions` and whether all hold.
-
-    n^alpha is the number of models, and the constant c, whose size decides how fast the chance of an error vanishes, is
-    taken as 0: what is needed is the least. Where the paper's units hang on a residual variance of 1 the target is
-    scaled to it. Its noise is at least that of the methods here, so for these a smaller penalty may do.
-
-    Source: Lei et al. 2018, theorems 1 and 2 with conditions (18) to (20); privacy specification 1.7: the penalty
-    must also outweigh the noise, phi >= 4 alpha (r + R)^2 log(n) / epsilon, or the bound of theorem 1 is no bound. By
-    the same step theorem 2 asks for phi >= 64 alpha (r + R)^2 log(n) / (epsilon sigma^2).
+    The constant c is taken as 0, so what is needed is the least; theorem 2 scales the residual variance to 1.
+    Source: Lei et al. 2018, conditions (18) to (20); privacy specification 1.7.
     """
-    found = []
+    theorems = []
     for method in ("pcls", "pcpl"):
-        for rival in (one for one in rivals if one.method == method):
-            told = _theorem(scenario, rival, epsilon)
-            if told is not None:
-                found.append(told)
+        for rival in (candidate for candidate in rivals if candidate.method == method):
+            theorem = _theorem(scenario, rival, epsilon)
+            if theorem is not None:
+                theorems.append(theorem)
                 break
-    return found
+    return theorems
 
 
 def _theorem(scenario: Scenario, rival: Rival, epsilon: float) -> dict[str, Any] | None:
@@ -126,8 +115,8 @@ def _theorem(scenario: Scenario, rival: Rival, epsilon: float) -> dict[str, Any]
         "rival": rival.name,
         "epsilon": epsilon,
         "model_penalty": float(penalty),
-        "holds": all(one.holds for one in all_of),
-        "conditions": [one.record() for one in all_of],
+        "holds": all(condition.holds for condition in all_of),
+        "conditions": [condition.record() for condition in all_of],
     }
 
 
@@ -135,9 +124,9 @@ def _facts(scenario: Scenario, prepared: Preparation) -> _Facts | None:
     r, R = (prepared.parameters.get(name) for name in ("y_bound", "l1_radius"))
     if not scenario.truth or not isinstance(r, int | float) or not isinstance(R, int | float):
         return None
-    own = scenario.pattern
-    scores = scenario.sample if own is None else own.scores
-    weights = np.full(len(scores), 1.0 / len(scores)) if own is None else own.records / own.records.sum()
+    pattern = scenario.pattern
+    scores = scenario.sample if pattern is None else pattern.scores
+    weights = np.full(len(scores), 1.0 / len(scores)) if pattern is None else pattern.records / pattern.records.sum()
     x = np.column_stack([np.ones(len(scores)), scores])
     return _Facts(
         math.log(max(prepared.noise.n_candidates or 2, 2)),
@@ -154,6 +143,7 @@ def _facts(scenario: Scenario, prepared: Preparation) -> _Facts | None:
 
 def _of_least_squares(facts: _Facts, penalty: float, epsilon: float) -> list[Condition]:
     """Theorem 1: the penalty in squared units of the target."""
+    # The penalty must also outweigh the noise: phi >= 4 alpha (r + R)^2 log(n) / epsilon (privacy specification 1.7).
     most = facts.strength * facts.n_rows / max(4.0, 1.0 + 2.0 * facts.n_true)
     return [
         *_penalty(penalty, 4.0 * facts.models * facts.sigma2, 4.0 * facts.models * facts.size / epsilon, most),
@@ -165,6 +155,7 @@ def _of_likelihood(facts: _Facts, penalty: float, prepared: PreparedProfileLikel
     """Theorem 2: the penalty on the scale of -2 log-likelihood; epsilon is in two parts."""
     first, second = float(prepared.split.squares), float(prepared.split.selection)
     most = 2.0 / (3.0 * facts.n_true) * facts.n_rows * math.log1p(facts.strength / (4.0 * facts.sigma2))
+    # By the same step as for theorem 1: phi >= 64 alpha (r + R)^2 log(n) / (epsilon sigma^2).
     least = 64.0 * facts.models * facts.size / (second * facts.sigma2)
     room = facts.n_rows * facts.sigma2 / 4.0 - facts.size
     spread = facts.models + math.log(1.0 / (2.0 * float(prepared.split.delta)))
@@ -176,11 +167,11 @@ def _of_likelihood(facts: _Facts, penalty: float, prepared: PreparedProfileLikel
     ]
 
 
-def _penalty(found: float, sampling: float, noise: float, most: float) -> list[Condition]:
+def _penalty(penalty: float, sampling: float, noise: float, most: float) -> list[Condition]:
     return [
-        Condition("penalty", ">=", sampling, found, "sampling error lets in no column without effect"),
-        Condition("penalty", ">=", noise, found, "the noise for privacy lets in none either"),
-        Condition("penalty", "<=", most, found, "no column with an effect is left out"),
+        Condition("penalty", ">=", sampling, penalty, "sampling error lets in no column without effect"),
+        Condition("penalty", ">=", noise, penalty, "the noise for privacy lets in none either"),
+        Condition("penalty", "<=", most, penalty, "no column with an effect is left out"),
     ]
 
 
@@ -204,8 +195,8 @@ def _likely_penalty(prepared: PreparedProfileLikelihood, facts: _Facts) -> float
     """What the penalty becomes when the sum of squares is as supposed and its noise is nothing."""
     setting, chooser = prepared.setting, prepared.chooser
     profile = chooser.profile(setting)
-    likely = Fraction(facts.n_rows * facts.sigma2 / facts.y_bound**2)
-    bound = profile.bound(likely, prepared.split.squares, prepared.split.delta)
+    sum_of_squares = Fraction(facts.n_rows * facts.sigma2 / facts.y_bound**2)
+    bound = profile.bound(sum_of_squares, prepared.split.squares, prepared.split.delta)
     if bound <= profile.threshold:
         return float(chooser.widest(setting).penalty)
     return float(chooser.choice(setting, bound).penalty)

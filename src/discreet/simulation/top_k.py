@@ -82,7 +82,7 @@ def top_k_accuracy(
     sensitivity : float
         The most that a record changes a score by: 1 if records come or go, 2 if they are replaced.
     expected_score : float, optional
-        What the rule of "auto" is told; without it the rule chooses one-shot noise.
+        The input of the rule of "auto"; without it the rule chooses one-shot noise.
     mechanisms : sequence of str
         Some of `MECHANISMS`.
     n_draws : int
@@ -121,14 +121,14 @@ def top_k_accuracy(
             f"but found mechanisms={unknown or list(mechanisms)}, n_draws={n_draws}, k={k}."
         )
     source, rated = rng or Source(), values if truth is None else np.asarray(truth, dtype=np.float64)
-    found = []
+    accuracies = []
     for name in mechanisms:
         for epsilon in epsilons:
-            paid = exact_epsilon(epsilon)
-            used = choose_mechanism(values.size, k, paid, sensitivity, expected_score) if name == "auto" else name
-            drawn = [DRAWS[used](values, k, paid, sensitivity, source) for _ in range(n_draws)]
-            found.append(_mean(name, float(epsilon), [top_k_metrics(chosen, rated) for chosen in drawn]))
-    return found
+            budget = exact_epsilon(epsilon)
+            used = choose_mechanism(values.size, k, budget, sensitivity, expected_score) if name == "auto" else name
+            draws = [DRAWS[used](values, k, budget, sensitivity, source) for _ in range(n_draws)]
+            accuracies.append(_mean(name, float(epsilon), [top_k_metrics(chosen, rated) for chosen in draws]))
+    return accuracies
 
 
 def _mean(name: str, epsilon: float, ratings: Sequence[tuple[float, ...]]) -> TopKAccuracy:

@@ -11,7 +11,7 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import MetadataError
 from discreet.mechanisms.rng import Source
-from discreet.methods.base.private_bounds import buy_bounds, sides_of, widest
+from discreet.methods.base.private_bounds import estimate_bounds, sides_of, widest
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 
 PRIVATE = {"type": "real", "bounds": "private"}
@@ -26,7 +26,7 @@ def declared(n=4000, **columns):
 def bought(metadata, cells, epsilon=50, tail=Fraction(1, 100), seed=0):
     sides = sides_of(metadata, list(cells))
     table = FrameTable(pa.table(cells), metadata)
-    return buy_bounds(table, metadata, sides, tail, Fraction(epsilon), Source.seeded(seed), "exponential")
+    return estimate_bounds(table, metadata, sides, tail, Fraction(epsilon), Source.seeded(seed), "exponential")
 
 
 def test_the_grid_has_both_signs_and_four_points_an_octave():

@@ -35,7 +35,7 @@ def test_equal_tables_cost_nothing():
 
 BY_A_SUM = Fault(
     "",
-    "methods.base.noise_budget:Purchase.draw",
+    "methods.base.noise_budget:PrivateEstimate.draw",
     "self.scale(budget)",
     "self.scale(budget) * (1 + sum(values) % 2)",
     "",

@@ -19,8 +19,8 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.subset_selection.tuning import Tuned
 from discreet.simulation import selection
-from discreet.simulation.cached_moments import RememberedMoments
-from discreet.simulation.cached_preparation import RememberedLeastSquares, remembered
+from discreet.simulation.cached_moments import CachedMoments
+from discreet.simulation.cached_preparation import CachedLeastSquares, cached_preparation
 from discreet.simulation.drawn_tables import DrawnTables
 from discreet.simulation.inversion import epsilon_for, epsilons_for
 from discreet.simulation.processes import spread
@@ -75,8 +75,8 @@ def test_remembered_scores_select_by_the_same_law(parameters):
     """Where parts are bought, a request that remembers scores selects as often the same as one that does not."""
     supposed, rival = scenario(2, 300), pcls(**parameters)
     plain = rival.at(1.0).prepare(supposed.draw_metadata, "y", supposed.candidates)
-    quick = remembered(plain)
-    assert isinstance(quick, RememberedLeastSquares)
+    quick = cached_preparation(plain)
+    assert isinstance(quick, CachedLeastSquares)
     table, counts = supposed.draw(Source.seeded(2)), []
     for place, one in enumerate((plain, quick)):
         rng = Source.seeded(place)
@@ -97,7 +97,7 @@ def test_remembered_scores_are_the_methods(radius, extra):
     table = supposed.draw(Source.seeded(4))
     moments, masks = table.moments(prepared.design), prepared.space.masks()
     tuned = Tuned(prepared.setting, moments, 200, None, ())
-    found = remembered(prepared)._sums(table, tuned, 1e-9)
+    found = cached_preparation(prepared)._sums(table, tuned, 1e-9)
     assert found == pytest.approx(prepared.setting.scores(moments, masks, 1e-9), rel=1e-9)
 
 
@@ -111,8 +111,8 @@ def test_remembered_moments_select_the_same(parameters, extra):
     table, seen = supposed.draw(Source.seeded(4)), set()
     for epsilon in (0.3, 3.0, 30.0):
         plain = Rival("moments", "moments", parameters).at(epsilon).prepare(supposed.draw_metadata, "y")
-        quick = remembered(plain)
-        assert isinstance(quick, RememberedMoments)
+        quick = cached_preparation(plain)
+        assert isinstance(quick, CachedMoments)
         for seed in range(12):
             both = [one.run(table, Source.seeded(seed)).selected for one in (plain, quick)]
             assert both[0] == both[1]
@@ -134,7 +134,7 @@ def test_what_is_not_remembered():
         Rival("sis", "sis", {"n_features_to_select": 1}),
     ):
         prepared = one.at(1.0).prepare(supposed.draw_metadata, "y", supposed.candidates)
-        assert remembered(prepared) is prepared
+        assert cached_preparation(prepared) is prepared
 
 
 def test_ratings_at_the_ends():

@@ -1,4 +1,4 @@
-"""The candidates of a request, of which there may be millions: their names, and how a release tells of them."""
+"""The candidates of a request, of which there may be millions: their names, and their record in a release."""
 
 import hashlib
 import json
@@ -23,16 +23,9 @@ CHUNK = 2**16
 
 
 class Unnamed(Sequence[str]):
-    """Candidates of which the metadata tell the number and a pattern, for a plan without the table.
+    """Candidates of which the metadata declare the number and a pattern, for a plan without the table.
 
-    Parameters
-    ----------
-    own : sequence of str
-        Those that have names.
-    pattern : str
-        Of the others' names.
-    count : int
-        How many others there are.
+    `own` are those that have names; `count` others are called by `pattern`.
     """
 
     def __init__(self, own: Sequence[str], pattern: str, count: int) -> None:
@@ -58,21 +51,21 @@ class Unnamed(Sequence[str]):
 
 
 def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | None) -> Sequence[str]:
-    """Return the columns that may be selected, as far as they are known without a table.
+    """Return the columns that may be selected, from the request and the metadata alone.
 
-    Those that are named, else all declared ones but the target; not copied.
+    The named ones, else all declared ones but the target; not copied.
     """
     if candidates is not None:
         return candidates
     features = metadata.features
     if features is None:
         return tuple(name for name in metadata.columns if name != target)
-    own = tuple(name for name in metadata.columns if name != target and metadata.is_number(name))
+    numbers = tuple(name for name in metadata.columns if name != target and metadata.is_number(name))
     listed = features.listed()
     if listed is not None and (features.names is not None or metadata.layout is not None):
-        return listed if metadata.layout is not None or not own else (*own, *listed)
+        return listed if metadata.layout is not None or not numbers else (*numbers, *listed)
     if features.count is not None:
-        unnamed = Unnamed(own, features.match, features.count)
+        unnamed = Unnamed(numbers, features.match, features.count)
         if features.holds(unnamed[-1], is_long=False):
             return unnamed
     raise InvalidParameterError(
@@ -82,21 +75,15 @@ def features_of(metadata: Metadata, target: str, candidates: Sequence[str] | Non
 
 
 def features_in(table: Table, target: str) -> Sequence[str]:
-    """Return the columns of a wide table that may be selected, where nobody names them.
-
-    The features and the other numeric columns; categories are left out. Not copied where there are none.
-    """
-    found, metadata = table.feature_names(target), table.metadata
+    """Return the numeric columns of a wide table that may be selected, where the request names none."""
+    features, metadata = table.feature_names(target), table.metadata
     if all(metadata.is_number(name) for name in metadata.columns if name != target):
-        return found
-    return [name for name in found if metadata.is_number(name)]
+        return features
+    return [name for name in features if metadata.is_number(name)]
 
 
 def columns_read(design: ScoreDesign) -> Sequence[str]:
-    """Return the names to look for in a table's header: of numbered features, which have none there, the ends.
-
-    The candidates and the target.
-    """
+    """Return candidates and target as a table's header has them; of numbered features the first and the last."""
     features = design.features
     if design.metadata.layout is not None and len(features) > MOST_LISTED:
         return (features[0], features[-1], design.target)
@@ -104,17 +91,12 @@ def columns_read(design: ScoreDesign) -> Sequence[str]:
 
 
 def columns_progress(progress: Progress | None, n_features: int) -> Callable[[int], None] | None:
-    """Return what is told of columns, whose number is public.
-
-    For an engine.
-    """
+    """Return the progress callback of an engine over columns, whose number is public."""
     return None if progress is None else lambda count: progress("Scoring columns", count, n_features)
 
 
 def candidates_record(names: Sequence[str]) -> Any:
-    """Return candidates as a request tells of them.
-
-    The names, or their ``count`` and the ``sha256`` of their list as JSON without spaces.
+    """Return the names of a request's candidates, or their ``count`` and the ``sha256`` of their list as compact JSON.
 
     Examples
     --------
@@ -136,54 +118,51 @@ def candidates_record(names: Sequence[str]) -> Any:
 
 
 def _chunks(names: Sequence[str]) -> Iterator[tuple[bool, list[str]]]:
-    rest, first = iter(names), True
-    while part := list(islice(rest, CHUNK)):
+    remaining, first = iter(names), True
+    while part := list(islice(remaining, CHUNK)):
         yield first, part
         first = False
 
 
 def public_candidates(metadata: Metadata, target: str, names: Sequence[str]) -> tuple[PublicColumn, ...]:
-    """Say what was declared public about the columns of a request; of many candidates, once for all that are alike.
-
-    The candidates, the target, and the unit's column where there is one.
-    """
-    found = [_public(metadata, name, name, "candidate") for name in names] if len(names) <= MOST_LISTED else []
-    if not found:
-        found = list(_families(metadata, names))
-    found.append(_public(metadata, target, target, "target"))
+    """Return what is declared of the candidates, the target and the unit's column; many candidates are grouped."""
+    entries = [_public(metadata, name, name, "candidate") for name in names] if len(names) <= MOST_LISTED else []
+    if not entries:
+        entries = list(_families(metadata, names))
+    entries.append(_public(metadata, target, target, "target"))
     if metadata.unit_id is not None:
         source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
-        found.append(PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source))
-    return tuple(found)
+        entries.append(PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source))
+    return tuple(entries)
 
 
 def _families(metadata: Metadata, names: Sequence[str]) -> Iterator[PublicColumn]:
     """One entry for all listed columns with the same bounds and source, and one for the features."""
-    alike: dict[PublicColumn, int] = {}
-    own = _among(names, metadata.columns)
+    counts: dict[PublicColumn, int] = {}
+    listed = _own_candidates(names, metadata.columns)
     for name in metadata.columns:
-        if name in own:
+        if name in listed:
             entry = _public(metadata, name, "", "candidate")
-            alike[entry] = alike.get(entry, 0) + 1
-    for entry, count in sorted(alike.items(), key=lambda pair: -pair[1])[:MOST_LISTED]:
+            counts[entry] = counts.get(entry, 0) + 1
+    for entry, count in sorted(counts.items(), key=lambda pair: -pair[1])[:MOST_LISTED]:
         yield entry.model_copy(update={"name": f"{count:,} columns"})
-    if metadata.features is not None and len(names) > len(own):
-        yield _public_of(metadata.features, f"{len(names) - len(own):,} features", "candidate")
+    if metadata.features is not None and len(names) > len(listed):
+        yield _public_of(metadata.features, f"{len(names) - len(listed):,} features", "candidate")
 
 
-def _among(names: Sequence[str], some: Collection[str]) -> set[str]:
-    """Those of some names that are candidates; many candidates are looked through once."""
-    if len(some) < 10:
-        return {name for name in some if name in names}
-    return set(some).intersection(names)
+def _own_candidates(names: Sequence[str], columns: Collection[str]) -> set[str]:
+    """Listed columns that are candidates; many candidates are looked through once."""
+    if len(columns) < 10:
+        return {name for name in columns if name in names}
+    return set(columns).intersection(names)
 
 
 def _public(metadata: Metadata, name: str, shown: str, role: Any) -> PublicColumn:
     column = metadata.column(name)
     if column is None:
         return PublicColumn(name=shown, role=role, type="undeclared", source="not stated")
-    found = _public_of(column, shown, role)
-    return found.model_copy(update={"source": SOURCE}) if metadata.buys_bounds(name) else found
+    entry = _public_of(column, shown, role)
+    return entry.model_copy(update={"source": SOURCE}) if metadata.buys_bounds(name) else entry
 
 
 def _public_of(column: NumericColumn | CategoryColumn, shown: str, role: Any) -> PublicColumn:

@@ -17,7 +17,7 @@ from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.release import FitRecord, HybridRecord, MomentsRecord, NoiseRecord, PublicColumn, SizeRecord, StepRecord
 
 Progress = Callable[[str, int, int | None], None]
-"""Told what is being done, how much more of it is done, and how much there is when that is public."""
+"""Called with what is done, how much more of it is done, and the total where that is public."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Outcome:
     noise : NoiseRecord
         The noise box of the last step; the preparation's unless an earlier step's release decides it.
     steps : tuple of StepRecord
-        All priced parts, when there is more than one.
+        All parts with a privacy cost, when there is more than one.
     fit : FitRecord, optional
         Coefficients.
     moments : MomentsRecord, optional
@@ -78,10 +78,7 @@ class Preparation(ABC):
 
     @abstractmethod
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Open the rows and draw the outcome.
-
-        What was drawn.
-        """
+        """Open the rows and draw the outcome."""
 
 
 class Method(BaseModel, ABC):
@@ -97,17 +94,11 @@ class Method(BaseModel, ABC):
 
     @abstractmethod
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> Preparation:
-        """Check a request against the metadata and fix its noise, without any data.
-
-        The cost, the noise, and a `run`.
-        """
+        """Check a request against the metadata and fix its noise and privacy cost, without any data."""
 
     @classmethod
     def of(cls, **parameters: Any) -> "Method":
-        """Build the method, with a one-line error for a parameter out of range.
-
-        The method.
-        """
+        """Build the method, with a one-line error for a parameter out of range."""
         try:
             return cls(**parameters)
         except ValidationError as error:
@@ -115,14 +106,15 @@ class Method(BaseModel, ABC):
             name = str(first["loc"][0]) if first["loc"] else "parameters"
             message = first["msg"].removeprefix("Value error, ")
             if first["type"] == "extra_forbidden":
-                known = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
+                parameter_names = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
                 raise InvalidParameterError(
-                    f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are {known}."
+                    f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are "
+                    f"{parameter_names}."
                 ) from None
             if message.startswith(f"{name} must"):
                 raise InvalidParameterError(message) from None
-            found = repr(first.get("input"))[:60]
-            raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={found}.") from None
+            value = repr(first.get("input"))[:60]
+            raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={value}.") from None
 
 
 class Fitter(Method):
@@ -130,9 +122,8 @@ class Fitter(Method):
 
     @abstractmethod
     def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
-        """Return what a noise budget must know before the columns of a later selection are known.
-
-        The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
+        """Return the most numbers that a fit releases, and a lower bound of their scales in whole steps, for
+        `NoiseBudget.of`.
         """
 
     @abstractmethod
@@ -143,7 +134,4 @@ class Fitter(Method):
     def prepare_within(
         self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
     ) -> Preparation:
-        """Check a request and fix its noise so that it spends a given budget.
-
-        The noise, and a `run`.
-        """
+        """Check a request and fix its noise so that it spends a given budget."""

@@ -1,4 +1,4 @@
-"""How much additive noise a request may buy: Gaussian where a delta is given, Laplace for pure privacy."""
+"""The privacy cost of additive noise: Gaussian where a delta is given, Laplace for pure privacy."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class NoiseBudget:
     epsilon : Fraction or None
         Of discrete Laplace noise, in nats; None where rho is given.
     lattice : Fraction
-        At least what the lattice adds to the Gaussian's epsilon, for everything bought from this budget.
+        At least what the lattice adds to the Gaussian's epsilon, for all estimates from this budget.
     """
 
     rho: Fraction | None
@@ -43,15 +43,12 @@ class NoiseBudget:
         smallest: int,
         others: tuple[Event, ...] = (),
     ) -> "NoiseBudget":
-        """Return what is left for additive noise when other parts of the request are paid.
-
-        The rest.
-        """
+        """Return what other parts of a request leave for additive noise."""
         if delta == 0:
-            left = epsilon - sum((totals_of(part).pure for part in others), Fraction(0))
-            if left <= 0:
+            remaining = epsilon - sum((totals_of(part).pure for part in others), Fraction(0))
+            if remaining <= 0:
                 raise InvalidParameterError("The parts of a request must cost less than the whole. Lower their shares.")
-            return cls(None, left)
+            return cls(None, remaining)
         # The sum of |v_i| / s_i^2 is at most sqrt(n) sqrt(2 rho) / min s_i, by Cauchy and Schwarz (see GaussianEvent).
         rho = gaussian_rho(epsilon, delta, others)
         root = Fraction(math.isqrt(math.ceil(2 * rho * 10**24)) + 1, 10**12)
@@ -59,17 +56,14 @@ class NoiseBudget:
         return cls(gaussian_rho(epsilon, delta, others, lattice), None, lattice)
 
     def event(self) -> Event:
-        """Return the event of spending all of it.
-
-        Gaussian or Laplace.
-        """
+        """Return the Gaussian or Laplace event of spending all of it."""
         if self.rho is not None:
             return GaussianEvent(self.rho, self.lattice)
         return LaplaceEvent(self.epsilon or Fraction(0))
 
 
 @dataclass(frozen=True)
-class Purchase:
+class PrivateEstimate:
     """One vector of integer sums, and the noise it is released with.
 
     Parameters
@@ -96,10 +90,7 @@ class Purchase:
     formula: str
 
     def scale(self, budget: NoiseBudget) -> Fraction:
-        """Return the noise's scale in whole steps, rounded up.
-
-        Standard deviation of the Gaussian, or scale of the Laplace law.
-        """
+        """Return the Gaussian's standard deviation or the Laplace law's scale, in whole steps, rounded up."""
         if budget.rho is None:
             return _up(float(self.l1 / (self.share * (budget.epsilon or Fraction(1)))))
         return _up(math.sqrt(float(self.l2 / (2 * self.share * budget.rho))))
@@ -109,18 +100,12 @@ class Purchase:
         return float(self.scale(budget)) ** 2 * (1.0 if budget.rho is not None else 2.0)
 
     def draw(self, values: list[int], budget: NoiseBudget, rng: Source) -> list[int]:
-        """Add the noise.
-
-        The noisy sums, fit for release.
-        """
+        """Add the noise; the result may be released."""
         mechanism = discrete_gaussian if budget.rho is not None else discrete_laplace
         return mechanism(values, self.scale(budget), rng)
 
     def noise(self, budget: NoiseBudget, claim: str) -> NoiseRecord:
-        """Return the noise box.
-
-        In units of a product of two scaled columns.
-        """
+        """Return the noise box, in units of a product of two scaled columns."""
         gaussian = budget.rho is not None
         size = math.sqrt(float(self.l2)) if gaussian else float(self.l1)
         return NoiseRecord(
@@ -137,6 +122,7 @@ class Purchase:
 
 def _up(value: float) -> Fraction:
     """The next decimal of some digits above a float and its rounding error."""
+    # The factor 1 + 2^-48 covers the rounding of the few float operations that led to the value.
     places = DIGITS - 1 - math.floor(math.log10(value))
     unit = Fraction(10) ** places
     return Fraction(math.ceil(Fraction(value) * (1 + Fraction(1, 2**48)) * unit)) / unit

@@ -1,4 +1,4 @@
-"""One priced part of a request, before and after it is drawn."""
+"""One private estimate or choice of a request, before and after it is drawn."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from discreet.release import NoiseRecord, StepRecord
 
 @dataclass(frozen=True)
 class Part:
-    """A part that is bought: its price, and its noise or the largest that it can have.
+    """A part of a request: its privacy cost, and its noise or the largest that it can have.
 
     Parameters
     ----------
@@ -25,8 +25,5 @@ class Part:
     noise: NoiseRecord
 
     def record(self, value: float | None = None, noise: NoiseRecord | None = None) -> StepRecord:
-        """Return the part as it stands in a release.
-
-        With the part's price.
-        """
+        """Return the part as it stands in a release, with its privacy cost."""
         return StepRecord(name=self.name, event=event_record(self.event), noise=noise or self.noise, value=value)

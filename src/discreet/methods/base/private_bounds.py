@@ -1,4 +1,4 @@
-"""Bounds bought from the rows: two quantiles a column, on a public grid that fits any unit."""
+"""Private estimates of bounds: two quantiles a column, on a public grid that fits any unit."""
 
 import math
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from discreet.mechanisms.selection import Noise
 Side = tuple[str, Literal["lower", "upper"]]
 """A column and which of its bounds."""
 
-SOURCE = "bought from the rows with noise: see the steps"
+SOURCE = "estimated from the rows with noise: see the steps"
 
 
 def sides_of(metadata: Metadata, columns: Sequence[str]) -> tuple[Side, ...]:
-    """Return the bounds that a request must buy.
+    """Return the bounds that a request must estimate.
 
     Parameters
     ----------
@@ -33,19 +33,19 @@ def sides_of(metadata: Metadata, columns: Sequence[str]) -> tuple[Side, ...]:
     Returns
     -------
     tuple of (str, str)
-        Column and side; a side that is declared is not bought.
+        Column and side; a side that is declared is not estimated.
     """
-    found: list[Side] = []
+    sides: list[Side] = []
     for name in columns:
         column = metadata.column(name)
         if metadata.buys_bounds(name) and isinstance(column, NumericColumn):
-            found += [(name, "lower")] if column.lower is None else []
-            found += [(name, "upper")] if column.upper is None else []
-    return tuple(found)
+            sides += [(name, "lower")] if column.lower is None else []
+            sides += [(name, "upper")] if column.upper is None else []
+    return tuple(sides)
 
 
 def widest(metadata: Metadata) -> Metadata:
-    """Return the metadata with the widest bounds that can be bought.
+    """Return the metadata with the widest bounds that an estimate can have.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ def widest(metadata: Metadata) -> Metadata:
     Returns
     -------
     Metadata
-        The same where nothing is to be bought.
+        The same where no bound is private.
     """
     grid = bound_grid()
     ends = {name: (float(grid[0]), float(grid[-1])) for name in metadata.columns if metadata.buys_bounds(name)}
     return metadata.with_bounds({name: _beside(metadata, name, *pair) for name, pair in ends.items()}, SOURCE)
 
 
-def buy_bounds(
+def estimate_bounds(
     table: Table,
     metadata: Metadata,
     sides: Sequence[Side],
@@ -71,7 +71,7 @@ def buy_bounds(
     rng: Source,
     noise: Noise,
 ) -> tuple[Metadata, dict[str, float]]:
-    """Return the metadata with bought bounds, and each of them by the name of its step.
+    """Return the metadata with estimated bounds, and each of them by the name of its step.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def buy_bounds(
     metadata : Metadata
         As declared.
     sides : sequence of (str, str)
-        What to buy.
+        What to estimate.
     tail : Fraction
         Share of rows that may lie beyond each bound.
     epsilon : Fraction
@@ -104,19 +104,19 @@ def buy_bounds(
     grid = bound_grid()
     rows = BoundMap(metadata, tuple(dict.fromkeys(name for name, _ in sides)))
     counts = table.map_reduce(rows, rows.count, rows.nothing)
-    found: dict[str, float] = {}
+    estimates: dict[str, float] = {}
     pairs: dict[str, dict[str, float]] = {}
     for name, side in sides:
         place = 2 * rows.columns.index(name) + (side == "upper")
         quantile = tail if side == "lower" else 1 - tail
         law = (metadata.neighboring, metadata.rows_per_unit, epsilon, rng, noise)
         point = float(grid[noisy_quantile(counts[place], quantile, *law)])
-        found[f"{side} bound of {name}"] = point
+        estimates[f"{side} bound of {name}"] = point
         pairs.setdefault(name, {})[side] = point
     bounds = {
         name: _beside(metadata, name, pair.get("lower", 0.0), pair.get("upper", 0.0)) for name, pair in pairs.items()
     }
-    return metadata.with_bounds(bounds, SOURCE), found
+    return metadata.with_bounds(bounds, SOURCE), estimates
 
 
 def _beside(metadata: Metadata, name: str, lower: float, upper: float) -> tuple[float, float]:
@@ -132,23 +132,23 @@ def _beside(metadata: Metadata, name: str, lower: float, upper: float) -> tuple[
     if column.upper is not None:
         return min(lower, column.upper - max(abs(column.upper), 1.0) * 2.0**-20), column.upper
     lower, upper = min(lower, upper), max(lower, upper)
-    room = max(abs(lower), abs(upper)) * 2.0**-20 + 2.0**-20
-    return (lower, upper) if upper - lower > room else (lower - room, upper + room)
+    least_width = max(abs(lower), abs(upper)) * 2.0**-20 + 2.0**-20
+    return (lower, upper) if upper - lower > least_width else (lower - least_width, upper + least_width)
 
 
 def with_design(
     design: Design, declared: Metadata, metadata: Metadata, center: float | None, bound: float | None
 ) -> Design:
-    """Return a design under bought bounds; never an error, since the rows have been read.
+    """Return a design under estimated bounds; never an error, since the rows have been read.
 
     Parameters
     ----------
     design : Design
         Under the widest bounds.
     declared : Metadata
-        Before any bound was bought.
+        Before any bound was estimated.
     metadata : Metadata
-        With the bought bounds.
+        With the estimated bounds.
     center, bound : float or None
         The target's, where they are public; moved inside the bounds.
 

@@ -33,7 +33,7 @@ class Between:
         return f"{'be 0 or ' if self.or_zero else ''}lie in [{self.low:.12g}, {self.high:.12g}]"
 
     def __call__(self, value: float, info: ValidationInfo) -> float:
-        """Return a number within the range, or say what it must be."""
+        """Return a number within the range, or refuse it."""
         if self.low <= value <= self.high or (self.or_zero and value == 0):
             return value
         raise ValueError(f"{info.field_name} must {self}, but {info.field_name}={value:.12g}.")
@@ -45,10 +45,7 @@ class Between:
         return {**handler(schema), **self.json_schema()}
 
     def json_schema(self) -> dict[str, Any]:
-        """Return the range as JSON Schema.
-
-        Without a type.
-        """
+        """Return the range as JSON Schema, without a type."""
         ends = {"minimum": self.low, "maximum": self.high}
         return {"anyOf": [{"const": 0}, ends]} if self.or_zero else ends
 
@@ -86,13 +83,10 @@ RANGES = {
 
 
 def ranges_as_schema() -> dict[str, Any]:
-    """Return the ranges as JSON Schema, by parameter; words such as "private" are none of its business.
-
-    The members of a mapping or a list have the range that stands in it.
-    """
-    inside = {"shares": "additionalProperties", "codes": "additionalProperties", "l1_grid": "items", "ridges": "items"}
+    """Return the ranges of numbers as JSON Schema, by parameter; those of a mapping or a list are of its members."""
+    members = {"shares": "additionalProperties", "codes": "additionalProperties", "l1_grid": "items", "ridges": "items"}
     return {
-        name: {inside[name]: between.json_schema()} if name in inside else between.json_schema()
+        name: {members[name]: between.json_schema()} if name in members else between.json_schema()
         for name, between in RANGES.items()
     }
 

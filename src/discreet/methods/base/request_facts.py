@@ -1,4 +1,4 @@
-"""What is public about a request, and what may be told while it runs."""
+"""What is public about a request, and the progress that it may report."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,28 +14,19 @@ from discreet.release import PublicColumn
 
 
 def rows_progress(progress: Progress | None, table: Table) -> Any:
-    """Return what is told of rows: only where their number is public, and all of them are sure to be read.
-
-    For an engine.
-    """
+    """Return the progress callback of an engine over rows, or None where their number is private."""
     if progress is None or table.metadata.n_rows is None or table.row_count() is None:
         return None
     return lambda count: progress("Reading rows", count, table.metadata.n_rows)
 
 
 def models_progress(progress: Progress | None, n_models: int) -> Callable[[int], None] | None:
-    """Return what is told of models.
-
-    For a kernel.
-    """
+    """Return the progress callback of a kernel over models."""
     return None if progress is None else lambda count: progress("Scoring models", count, n_models)
 
 
 def public_columns(metadata: Metadata, design: Design) -> Iterator[PublicColumn]:
-    """Say what was declared public about the columns of a request.
-
-    The candidates, the target, and the unit's column where there is one.
-    """
+    """Yield what is declared of the candidates, the target and the unit's column."""
     yield from public_candidates(metadata, design.target, design.candidates)
 
 
@@ -43,12 +34,12 @@ LEAST_RATIO, MOST_RATIO = 1e-60, 1e60
 """Of one unit to another: powers of them, times the most rows, are finite and normal floats."""
 
 
-def check_ratio(what: str, size: float, other_what: str, other: float) -> None:
+def check_ratio(name: str, size: float, reference_name: str, reference: float) -> None:
     """Refuse two sizes that no float can hold side by side."""
-    if not LEAST_RATIO <= size / other <= MOST_RATIO:
+    if not LEAST_RATIO <= size / reference <= MOST_RATIO:
         raise InvalidParameterError(
-            f"{what} must be within a factor of {MOST_RATIO:g} of {other_what}, but they are {size:.3g} and "
-            f"{other:.3g}. "
+            f"{name} must be within a factor of {MOST_RATIO:g} of {reference_name}, but they are {size:.3g} and "
+            f"{reference:.3g}. "
             "Declare one of them in another unit."
         )
 
@@ -63,10 +54,7 @@ def check_slopes(design: Design) -> None:
 
 
 def not_protected(metadata: Metadata) -> tuple[str, ...]:
-    """Say what a guarantee leaves open.
-
-    Facts in words.
-    """
+    """Return what a guarantee does not protect, in words."""
     facts = [
         "the metadata: bounds, levels and their sources",
         "the request: target, candidates, parameters",

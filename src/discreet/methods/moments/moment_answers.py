@@ -1,4 +1,4 @@
-"""What noisy moments tell: the best models, and coefficients of any model, without the rows and for free."""
+"""What follows from noisy moments: the best models, and coefficients of any model, without the rows and for free."""
 
 import math
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ class MomentAnswers:
         return tuple(self.record.owners[j] for j in self._places)
 
     @cached_property
-    def _kept(self) -> NoisyGram:
+    def _model_moments(self) -> NoisyGram:
         cut = np.ix_(self._places, self._places)
         moments = self._moments
         return moments._replace(
@@ -90,14 +90,14 @@ class MomentAnswers:
 
     @cached_property
     def _clean(self) -> CleanGram:
-        """Cleaned with all levels, which tell of each other; then without the references."""
-        whole = cleaned(self._moments, self._constant, self._dummies)
+        """Cleaned with all levels, which share information; then without the references."""
+        with_references = cleaned(self._moments, self._constant, self._dummies)
         cut = np.ix_(self._places, self._places)
-        return whole._replace(gram=whole.gram[cut], error=whole.error[cut])
+        return with_references._replace(gram=with_references.gram[cut], error=with_references.error[cut])
 
     @cached_property
     def _weighted(self) -> WeightedMoments:
-        return weighted(self._kept, self._clean)
+        return weighted(self._model_moments, self._clean)
 
     def select(
         self,
@@ -106,11 +106,9 @@ class MomentAnswers:
         forced: Sequence[str] = (),
         groups: Sequence[Sequence[str]] = (),
     ) -> tuple[tuple[str, ...], tuple[SizeRecord, ...]]:
-        """Return the best model, and the best of each size.
+        """Return the columns of the best model, and the best model of each size.
 
-        Returns (1) columns of the best model; (2) the best model of each size, with its R^2 corrected for the noise;
-        with a `least_criterion` where the search of that size was not finished, and the model is the best that it
-        came to.
+        R^2 is corrected for the noise. A `least_criterion` is given where the search of that size did not finish.
         """
         space = ModelSpace.plan(self.candidates, tuple(forced), tuple(tuple(group) for group in groups), max_size, None)
         units = np.array([self._owned(unit) for unit in space.units], dtype=np.bool_).reshape(-1, len(self._owners))
@@ -118,7 +116,7 @@ class MomentAnswers:
         penalties = unit_penalties(model_penalty, units, self._clean.n_rows)
         best = best_models(self._weighted, units, always, penalties, space.max_size, self.most_work)
         models = [self._owned(space.names(mask)) | always for mask in best.masks]
-        values, errors = r_squared(self._kept, self._clean, self._weighted, models, always)
+        values, errors = r_squared(self._model_moments, self._clean, self._weighted, models, always)
         z = NormalDist().inv_cdf(0.975)
         by_size = tuple(
             SizeRecord(
@@ -137,10 +135,7 @@ class MomentAnswers:
         return space.names(best.mask), by_size
 
     def fit(self, columns: Sequence[str] | None = None, confidence: float = 0.95) -> FitRecord:
-        """Return the coefficients of a model in the columns' own units.
-
-        Estimates, and intervals that hold the sampling and the privacy noise.
-        """
+        """Return a model's coefficients in the columns' own units; the intervals cover sampling and privacy noise."""
         names = tuple(columns) if columns is not None else self.candidates
         unknown = [name for name in names if name not in self.candidates]
         if unknown or len(set(names)) < len(names):
@@ -163,7 +158,7 @@ class MomentAnswers:
             record.y_center,
             constant,
         )
-        found = coefficients(
+        estimates = coefficients(
             self._moments,
             at,
             confidence,
@@ -172,18 +167,18 @@ class MomentAnswers:
             constant=self._constant,
             dummies=self._dummies,
         )
-        sampling, privacy = np.diagonal(found.covariance_sampling), np.diagonal(found.covariance_privacy)
+        sampling, privacy = np.diagonal(estimates.covariance_sampling), np.diagonal(estimates.covariance_privacy)
         listed = tuple(
             CoefficientRecord(
                 name=record.labels[j],
                 column=record.owners[j],
                 level=record.labels[j].removeprefix(f"{record.owners[j]}=") if self._is_dummy(j) else None,
-                estimate=float(found.coef[k]),
-                low=float(found.low[k]),
-                high=float(found.high[k]),
+                estimate=float(estimates.coef[k]),
+                low=float(estimates.low[k]),
+                high=float(estimates.high[k]),
                 sampling_variance=max(float(sampling[k]), 0.0),
                 privacy_variance=max(float(privacy[k]), 0.0),
-                uninformative=bool(found.uninformative[k]),
+                uninformative=bool(estimates.uninformative[k]),
             )
             for k, j in enumerate(at)
         )
@@ -191,16 +186,15 @@ class MomentAnswers:
             family="linear",
             confidence=confidence,
             coefficients=listed,
-            residual_sd=float((found.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
+            residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
             r_squared=self._r_squared(at),
         )
 
     def lasso_path(self) -> tuple[Floats, Floats]:
-        """Return the lasso's path on the scaled columns, the noise weighed in.
+        """Return the penalties of the lasso's path, decreasing, shape (n_knots,), and its coefficients, shape (n_knots,
+        p).
 
-        Returns (1) decreasing; (2) of the columns `labels`, in units of y's bound per half range.
-
-        Returns shape penalties (n_knots,), coefficients (n_knots, p).
+        Of the scaled columns `labels`, in units of y's bound per half range.
         """
         return lasso_path(self._weighted, self._owned((None,)))
 
@@ -233,4 +227,4 @@ class MomentAnswers:
 
     def _r_squared(self, at: Sequence[int]) -> float:
         model = np.isin(self._places, list(at))
-        return float(r_squared(self._kept, self._clean, self._weighted, [model], self._owned((None,)))[0][0])
+        return float(r_squared(self._model_moments, self._clean, self._weighted, [model], self._owned((None,)))[0][0])

@@ -1,4 +1,4 @@
-"""Noisy moments: sums of products bought once, then any model, coefficient or criterion for free."""
+"""Noisy moments: sums of products released once, then any model, coefficient or criterion for free."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -28,23 +28,23 @@ from discreet.methods.base.request_facts import check_slopes, not_protected, pub
 from discreet.methods.moments.noisy_sums import CLAIM, NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
-from discreet.methods.subset_selection.tuning import Tuning, buy
+from discreet.methods.subset_selection.tuning import Tuning, estimate_privately
 from discreet.release import MomentsRecord, StepRecord
 
 Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 
 TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100)}
-"""Of epsilon, for each part that is bought before the moments."""
+"""Of epsilon, for each private estimate before the moments."""
 
 TYPICAL_ROWS = 3_000
-"""Guess of the number of rows where it is private, which decides how hard a bought clip of the target cuts."""
+"""Guess of the number of rows where it is private, which decides how hard a private clip of the target cuts."""
 
 COUNT_SHARE = 0.02
 """Of the budget for the moments, for the number of rows where it is private."""
 
 
 class MomentsMethod(Fitter):
-    """A method that buys noisy moments. Its subclasses document the parameters, and say what they make of them."""
+    """A method that releases noisy moments. Its subclasses document the parameters, and say what they make of them."""
 
     epsilon: Epsilon = 1.0
     delta: Delta = 0.0
@@ -112,7 +112,7 @@ class MomentsMethod(Fitter):
         return False
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
-        """Return the sums that would be bought.
+        """Return the sums to be estimated.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class MomentsMethod(Fitter):
         Returns
         -------
         NoisySums
-            With the widest bounds that can come out, where bounds are bought.
+            With the widest bounds that can come out, where bounds are private.
         """
         design = self._design(metadata, target, columns)
         if self.row_norm is not None:
@@ -203,9 +203,9 @@ class MomentsMethod(Fitter):
             When a column lacks bounds or levels.
         """
         sums = self.sums(metadata, target, candidates)
-        bought = self._bought(metadata, sums.design)
+        names = self._private_parts(metadata, sums.design)
         epsilon = exact_epsilon(self.epsilon)
-        tuning = self._tuning(metadata, sums, {name: epsilon * TUNING_SHARES[name] for name in bought})
+        tuning = self._tuning(metadata, sums, {name: epsilon * TUNING_SHARES[name] for name in names})
         others = tuple(part.event for part in tuning.parts)
         budget = NoiseBudget.of(epsilon, exact_delta(self.delta), *sums.size, others)
         return PreparedMoments(self, sums, tuning, budget)
@@ -232,15 +232,15 @@ class MomentsMethod(Fitter):
             The noise, and a `run`.
         """
         sums = self.sums(metadata, target, columns)
-        if self._bought(metadata, sums.design):
+        if self._private_parts(metadata, sums.design):
             raise InvalidParameterError(
                 "A later step must have public bounds: declare the bounds of its columns, and give y_bound a number."
             )
         return PreparedMoments(self, sums, self._tuning(metadata, sums, {}), budget)
 
-    def _bought(self, metadata: Metadata, design: Design) -> list[str]:
-        wanted = {"bounds": bool(sides_of(metadata, design.columns)), "y_bound": self.y_bound == "private"}
-        return [name for name in TUNING_SHARES if wanted[name]]
+    def _private_parts(self, metadata: Metadata, design: Design) -> list[str]:
+        is_private = {"bounds": bool(sides_of(metadata, design.columns)), "y_bound": self.y_bound == "private"}
+        return [name for name in TUNING_SHARES if is_private[name]]
 
     def _tuning(self, metadata: Metadata, sums: NoisySums, budget: dict[str, Fraction]) -> Tuning:
         # The exponential mechanism: it costs an eighth of epsilon^2 beside Gaussian noise (privacy specification 7.1).
@@ -262,7 +262,7 @@ class MomentsMethod(Fitter):
         )
 
     def _clip_level(self, metadata: Metadata, sums: NoisySums) -> Fraction:
-        """Which quantile of |y - y_center| the target is clipped to, where that is bought."""
+        """Which quantile of |y - y_center| the target is clipped to, where that is private."""
         if self.y_quantile is not None:
             return exact(self.y_quantile, "y_quantile")
         if self.question == "coefficients":
@@ -280,7 +280,7 @@ class MomentsMethod(Fitter):
         relation : NeighboringRelation
             Of the metadata.
         sums : NoisySums
-            What is bought.
+            The sums.
         pure : bool
             Whether the noise is Laplace's, for which nothing is free.
 
@@ -292,13 +292,13 @@ class MomentsMethod(Fitter):
         # Laplace noise adds up what the blocks change by, whatever the relation: nothing is free.
         replaces = relation is NeighboringRelation.REPLACE_ONE and not pure
         name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
-        public = not sums.paid.any()
-        found = coefficient_shares(name) if self.question == "coefficients" else selection_shares(name, public)
+        public = not sums.noisy_entries.any()
+        shares = coefficient_shares(name) if self.question == "coefficients" else selection_shares(name, public)
         counted = sums.design.metadata.n_rows is None
-        found = found._replace(rows=COUNT_SHARE if counted else 0.0)
+        shares = shares._replace(rows=COUNT_SHARE if counted else 0.0)
         # Homogeneous in the shares, so that dividing by the cost makes it 1; a hair more, for it is a float.
-        total = exact(cost(found, name), "share") * (1 + Fraction(1, 10**12))
-        xty, gram, yty, rows = (exact(share, "share") / total for share in found)
+        total = exact(cost(shares, name), "share") * (1 + Fraction(1, 10**12))
+        xty, gram, yty, rows = (exact(share, "share") / total for share in shares)
         return xty, gram, yty, rows
 
 
@@ -310,9 +310,9 @@ class PreparedMoments(Preparation):
     method : MomentsMethod
         The parameters.
     sums : NoisySums
-        What is bought.
+        The sums.
     tuning : Tuning
-        What is bought before.
+        The private estimates before them.
     budget : NoiseBudget
         Of the sums.
     """
@@ -326,10 +326,10 @@ class PreparedMoments(Preparation):
         events: tuple[Event, ...] = (*(part.event for part in tuning.parts), budget.event())
         self.event = events[0] if len(events) == 1 else ComposedEvent(events)
         self.delta = exact_delta(method.delta)
-        self.purchases = sums.purchases(method.shares(metadata.neighboring, sums, budget.rho is None))
-        if max(purchase.scale(budget) for purchase in self.purchases) > MAX_SCALE:
+        self.estimates = sums.estimates(method.shares(metadata.neighboring, sums, budget.rho is None))
+        if max(estimate.scale(budget) for estimate in self.estimates) > MAX_SCALE:
             raise InvalidParameterError("The noise must fit in 64 bits. Raise epsilon, or lower rows_per_unit.")
-        self.noise = self.purchases[0].noise(budget, CLAIM)
+        self.noise = self.estimates[0].noise(budget, CLAIM)
         self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
         self.parameters = {
             **method.model_dump(mode="json", exclude_none=True, by_alias=True),
@@ -339,7 +339,7 @@ class PreparedMoments(Preparation):
         self.public, self.not_protected = tuple(public_columns(metadata, design)), not_protected(metadata)
 
     def _moments_steps(self) -> tuple[StepRecord, ...]:
-        """One price for all sums: what one row does to them together."""
+        """One privacy cost for all sums: what one row does to them together."""
         record = StepRecord(name="moments", event=event_record(self.budget.event()), noise=self.noise)
         return (record,)
 
@@ -353,7 +353,7 @@ class PreparedMoments(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the rows where their number is public.
+            Called as rows are read, where their number is public.
 
         Returns
         -------
@@ -362,10 +362,10 @@ class PreparedMoments(Preparation):
 
         Notes
         -----
-        Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of bought bound.
+        Claim: ``noisy_moments.privacy.md``. Cost: one pass over the rows, one more for each kind of private bound.
         """
-        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
+        tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         sums = replace(self.sums, design=tuned.setting.design)
-        record = sums.draw(tuned.moments, self.purchases, self.budget, rng)
-        found = self.method.outcome(record, self.sums.design.candidates)
-        return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **found)
+        record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
+        answers = self.method.outcome(record, self.sums.design.candidates)
+        return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **answers)

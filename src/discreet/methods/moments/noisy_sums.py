@@ -1,4 +1,4 @@
-"""Second moments of a design, bought once with additive noise: which sums, at which sensitivity, in which record."""
+"""Second moments of a design, released once with additive noise: which sums, at which sensitivity, in which record."""
 
 import math
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.unit_rows import CONSTANT
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.mechanisms.rng import Source
-from discreet.methods.base.noise_budget import NoiseBudget, Purchase
+from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
 from discreet.release import MomentsRecord
 from discreet.typing import Bools, Integers
 
@@ -35,7 +35,7 @@ class NoisySums:
         The row map.
     fit_intercept : bool
         Whether the constant is a column of X.
-    known : dict of str to (float, float)
+    declared : dict of str to (float, float)
         Mean and variance, on the scaled columns, of candidates whose distribution is declared public.
     uncorrelated : bool
         Whether those candidates are declared uncorrelated.
@@ -43,7 +43,7 @@ class NoisySums:
 
     design: Design
     fit_intercept: bool
-    known: Mapping[str, tuple[float, float]]
+    declared: Mapping[str, tuple[float, float]]
     uncorrelated: bool
 
     # ---- which sums
@@ -67,18 +67,18 @@ class NoisySums:
         return (None, *owned) if self.fit_intercept else tuple(owned)
 
     @cached_property
-    def paid(self) -> Bools:
+    def noisy_entries(self) -> Bools:
         """Entries of X'X that are released with noise; the others are public, or zero by their meaning."""
         owners = np.array([owner or "" for owner in self.owners])
         wide = np.array([width > 1 for width in self._widths])
-        paid = ~((owners[:, None] == owners[None, :]) & wide[:, None])  # two levels of a category never meet
-        np.fill_diagonal(paid, True)
-        public = np.array([(owner is None and not self.is_unit) or owner in self.known for owner in self.owners])
-        both = public[:, None] & public[None, :]
+        noisy = ~((owners[:, None] == owners[None, :]) & wide[:, None])  # two levels of a category never meet
+        np.fill_diagonal(noisy, True)
+        public = np.array([(owner is None and not self.is_unit) or owner in self.declared for owner in self.owners])
+        public_pairs = public[:, None] & public[None, :]
         if not self.uncorrelated:
-            both &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
-        found: Bools = paid & ~both
-        return found
+            public_pairs &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
+        noisy_entries: Bools = noisy & ~public_pairs
+        return noisy_entries
 
     @cached_property
     def _widths(self) -> tuple[int, ...]:
@@ -93,14 +93,10 @@ class NoisySums:
 
     # ---- at which sensitivity
 
-    def purchases(self, shares: tuple[Fraction, Fraction, Fraction, Fraction]) -> tuple[Purchase, ...]:
-        """Return the blocks with their sensitivities, leaving out those that need no noise.
+    def estimates(self, shares: tuple[Fraction, Fraction, Fraction, Fraction]) -> tuple[PrivateEstimate, ...]:
+        """Return the blocks that need noise, with their sensitivities; X'X in two, its diagonal and the rest.
 
-        One a block, X'X in two: its diagonal, and what is beside it.
-
-        Claim: ``noisy_moments.privacy.md``.
-
-        Source: Privacy specification 6.1.
+        Claim: ``noisy_moments.privacy.md``. Source: privacy specification 6.1.
         """
         replaces = self.design.metadata.neighboring is NeighboringRelation.REPLACE_ONE
         m = self._squared_norm()
@@ -108,73 +104,76 @@ class NoisySums:
         in_box = self.design.row_norm is None and not self.is_unit
         l1 = m if in_box else _root_up(m * len(self.columns))
         of_xty = (4 * m, 2 * l1, "2 sqrt(m)") if replaces else (m, l1, "sqrt(m)")
-        one = (Fraction(1), Fraction(1), "1")
+        of_one = (Fraction(1), Fraction(1), "1")
         diagonal, beside = self._gram_sensitivity(m, replaces)
-        table = (of_xty, diagonal, beside, one, one)
-        off_diagonal = bool(np.triu(self.paid, 1).any())
-        wanted = (True, bool(np.diagonal(self.paid).any()), off_diagonal, True, not replaces)
+        sensitivities = (of_xty, diagonal, beside, of_one, of_one)
+        off_diagonal = bool(np.triu(self.noisy_entries, 1).any())
+        has_noise = (True, bool(np.diagonal(self.noisy_entries).any()), off_diagonal, True, not replaces)
         parts = (shares[0], shares[1], shares[1], shares[2], shares[3])
         c, unit = self.design.metadata.rows_per_unit, GRID * GRID
         return tuple(
-            Purchase(name, l2 * (c * unit) ** 2, l1 * c * unit, share, unit, f"{c} x {words}" if c > 1 else words)
-            for name, (l2, l1, words), share, is_wanted in zip(BLOCKS, table, parts, wanted, strict=True)
-            if is_wanted
+            PrivateEstimate(
+                name, l2 * (c * unit) ** 2, l1 * c * unit, share, unit, f"{c} x {formula}" if c > 1 else formula
+            )
+            for name, (l2, l1, formula), share, is_noisy in zip(BLOCKS, sensitivities, parts, has_noise, strict=True)
+            if is_noisy
         )
 
     def _gram_sensitivity(self, m: Fraction, replaces: bool) -> tuple[Sensitivity, Sensitivity]:
-        """Of X'X: squared l2, l1, and the l2 in words, for its diagonal and for what is beside it.
-
-        Noise that is sqrt(2) larger on the diagonal weighs changes by the Frobenius norm. Where all that moves is a
-        row of a box, added or removed, equal noise is better: the diagonal's squares add up to m, not m^2.
-        """
-        one = 1 if self.fit_intercept else 0
+        """Return squared l2, l1 and the l2 in words, of the diagonal of X'X and of the rest."""
+        n_constants = 1 if self.fit_intercept else 0
         if self.design.row_norm is not None or self.is_unit:
             l1 = m * (len(self.columns) + 1) / 2 * (2 if replaces else 1)
-            twice, words = (2, "sqrt(2) m") if replaces else (1, "m")
-            return (twice * m * m, l1, words), (twice * m * m / 2, l1, f"{words} / sqrt(2)")
+            # |dG|_F^2 counts each off-diagonal change twice: noise sqrt(2) larger on the diagonal weighs by that norm.
+            factor, formula = (2, "sqrt(2) m") if replaces else (1, "m")
+            return (factor * m * m, l1, formula), (factor * m * m / 2, l1, f"{formula} / sqrt(2)")
         if replaces:
             groups = sum(width > 1 for width in self.design.widths)
             l1 = m * (m - 1) + len(self.design.widths) + groups
             return (2 * m * m, l1, "sqrt(2) m"), (m * m, l1, "m")
-        triangle = (m * (m + 1) / 2 - one, m * (m + 1) / 2 - one, "sqrt(m (m + 1) / 2)")
+        # A row of a box, added or removed: equal noise, as the diagonal's squares add up to m and not m^2.
+        triangle = (m * (m + 1) / 2 - n_constants, m * (m + 1) / 2 - n_constants, "sqrt(m (m + 1) / 2)")
         return triangle, triangle
 
     def _squared_norm(self) -> Fraction:
         """m: bound of |x|^2 over rows, the constant included where it is a column."""
         if self.is_unit:
             return Fraction(1)
-        one = 1 if self.fit_intercept else 0
+        n_constants = 1 if self.fit_intercept else 0
         if self.design.row_norm is not None:
-            return one + exact(self.design.row_norm, "row_norm") ** 2
-        return Fraction(one + len(self.design.candidates))
+            return n_constants + exact(self.design.row_norm, "row_norm") ** 2
+        return Fraction(n_constants + len(self.design.candidates))
 
     # ---- in which record
 
     def draw(
-        self, moments: Integers, purchases: tuple[Purchase, ...], budget: NoiseBudget, rng: Source
+        self, moments: Integers, estimates: tuple[PrivateEstimate, ...], budget: NoiseBudget, rng: Source
     ) -> MomentsRecord:
-        """Add the noise to the exact sums.
-
-        Fit for release.
+        """Add the noise to the exact sums; the result may be released.
 
         Shapes: moments (n_columns, n_columns).
         """
-        by_name = {purchase.name: purchase for purchase in purchases}
+        by_name = {estimate.name: estimate for estimate in estimates}
 
-        def bought(name: str, values: list[int]) -> tuple[list[int], float]:
+        def with_noise(name: str, values: list[int]) -> tuple[list[int], float]:
             return by_name[name].draw(values, budget, rng), by_name[name].variance(budget)
 
         at = np.array(self.columns)
-        xty, xty_variance = bought("X'y", [int(v) for v in moments[at, -1]])
-        yty, yty_variance = bought("y'y", [int(moments[-1, -1])])
+        xty, xty_variance = with_noise("X'y", [int(v) for v in moments[at, -1]])
+        yty, yty_variance = with_noise("y'y", [int(moments[-1, -1])])
         n_rows, n_variance = float(self.design.metadata.n_rows or 0), 0.0
         if self.design.metadata.n_rows is None:
-            counted, variance = bought("rows", [int(moments[0, 0])])
+            counted, variance = with_noise("rows", [int(moments[0, 0])])
             n_rows, n_variance = max(counted[0] / GRID**2, 1.0), variance / GRID**4
         gram, gram_variance = self._public_gram(n_rows, n_variance)
-        for name, places in ((BLOCKS[1], np.diag(np.diagonal(self.paid))), (BLOCKS[2], np.triu(self.paid, 1))):
+        for name, places in (
+            (BLOCKS[1], np.diag(np.diagonal(self.noisy_entries))),
+            (BLOCKS[2], np.triu(self.noisy_entries, 1)),
+        ):
             pairs = np.argwhere(places)
-            noisy, variance = bought(name, [int(moments[at[i], at[j]]) for i, j in pairs]) if len(pairs) else ([], 0.0)
+            noisy, variance = (
+                with_noise(name, [int(moments[at[i], at[j]]) for i, j in pairs]) if len(pairs) else ([], 0.0)
+            )
             for (i, j), value in zip(pairs, noisy, strict=True):
                 gram[i][j] = gram[j][i] = value
                 gram_variance[i][j] = gram_variance[j][i] = variance
@@ -182,11 +181,11 @@ class NoisySums:
 
     def _public_gram(self, n_rows: float, n_variance: float) -> tuple[list[list[int]], list[list[float]]]:
         """Return what is declared of X'X, and how far the table's own sums may lie from it, as a variance."""
-        mean = np.array([1.0 if owner is None else self.known.get(owner, (0.0, 0.0))[0] for owner in self.owners])
-        spread = np.array([0.0 if owner is None else self.known.get(owner, (0.0, 0.0))[1] for owner in self.owners])
+        mean = np.array([1.0 if owner is None else self.declared.get(owner, (0.0, 0.0))[0] for owner in self.owners])
+        spread = np.array([0.0 if owner is None else self.declared.get(owner, (0.0, 0.0))[1] for owner in self.owners])
         second = np.outer(mean, mean) + np.diag(spread)
         square = np.diag(second)
-        public = ~self.paid & ((square[:, None] * square[None, :]) > 0)
+        public = ~self.noisy_entries & ((square[:, None] * square[None, :]) > 0)
         # |x_i x_j| <= 1, so Var(x_i x_j) <= E x_i^2 x_j^2 <= min(E x_i^2, E x_j^2); the constant's square is no chance.
         sampled = np.minimum(square[:, None], square[None, :]) - second**2
         constant = np.array([owner is None for owner in self.owners])
@@ -242,20 +241,17 @@ class NoisySums:
 
 
 def noisy_gram(record: MomentsRecord) -> NoisyGram:
-    """Return released moments in scaled units.
-
-    What the kernels compute with.
-    """
+    """Return released moments in scaled units, for the kernels."""
     unit = float(record.grid) ** 2
     # A constant that is not 1 is made 1, and its noise with it.
-    each = np.array([1.0 if owner is not None else 1.0 / record.constant for owner in record.owners])
-    both = np.outer(each, each)
+    column_scales = np.array([1.0 if owner is not None else 1.0 / record.constant for owner in record.owners])
+    products = np.outer(column_scales, column_scales)
     return NoisyGram(
-        np.array(record.gram, dtype=object).astype(np.float64).reshape(len(each), -1) / unit * both,
-        np.array(record.xty, dtype=object).astype(np.float64) / unit * each,
+        np.array(record.gram, dtype=object).astype(np.float64).reshape(len(column_scales), -1) / unit * products,
+        np.array(record.xty, dtype=object).astype(np.float64) / unit * column_scales,
         record.yty / unit,
-        np.array(record.gram_variance, dtype=np.float64).reshape(len(each), -1) / unit**2 * both**2,
-        np.array(record.xty_variance, dtype=np.float64) / unit**2 * each**2,
+        np.array(record.gram_variance, dtype=np.float64).reshape(len(column_scales), -1) / unit**2 * products**2,
+        np.array(record.xty_variance, dtype=np.float64) / unit**2 * column_scales**2,
         record.yty_variance / unit**2,
         float(record.n_rows),
         record.n_rows_variance,

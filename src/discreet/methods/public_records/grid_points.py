@@ -19,7 +19,7 @@ ROWS_A_CELL = 50.0
 100."""
 
 FIRST_GUESS = 10_000
-"""Of the number of rows, where nobody gives one."""
+"""Of the number of rows, where none is given."""
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,25 @@ class GridPoints:
     def of(
         cls, design: HybridDesign, metadata: Metadata, epsilon: Fraction, n0: int | None, bins: int | None = None
     ) -> "GridPoints":
-        """Return the grid of a request, from public facts alone.
-
-        At most `MOST_CELLS`.
+        """Return the grid of a request, of at most `MOST_CELLS` cells, from public facts alone.
 
         Source: Lei 2011, Section 3; privacy specification 5.5.
         """
         levels = prod(len(_levels(design, name)) for name in design.categories)
-        whole = {name: _whole(design, name) for name in design.numeric}
+        n_values = {name: _whole(design, name) for name in design.numeric}
         n_rows = metadata.n_rows or n0 or FIRST_GUESS
-        along = bins or _rule(n_rows * float(epsilon) / (ROWS_A_CELL * metadata.rows_per_unit) / levels, whole)
-        found = {name: min(along, size) if size else along for name, size in whole.items()}
-        n_cells = levels * prod(found.values())
+        n_bins = bins or _rule(n_rows * float(epsilon) / (ROWS_A_CELL * metadata.rows_per_unit) / levels, n_values)
+        bins_by_column = {name: min(n_bins, size) if size else n_bins for name, size in n_values.items()}
+        n_cells = levels * prod(bins_by_column.values())
         if n_cells > MOST_CELLS:
             raise InvalidParameterError(
                 f"A histogram must have at most {MOST_CELLS:,} cells, but these columns need {n_cells:,}. Take fewer "
                 "columns or bins, or weight public records."
             )
-        axes = [_middles(found[name], found[name] == whole[name]) for name in design.numeric]
+        axes = [_middles(bins_by_column[name], bins_by_column[name] == n_values[name]) for name in design.numeric]
         axes += [np.arange(len(_levels(design, name)), dtype=np.int16) for name in design.categories]
         mesh = np.meshgrid(*axes, indexing="ij")
-        return cls(np.stack([axis.ravel() for axis in mesh], axis=1).astype(np.int16), found)
+        return cls(np.stack([axis.ravel() for axis in mesh], axis=1).astype(np.int16), bins_by_column)
 
 
 def _levels(design: HybridDesign, name: str) -> tuple[str, ...]:
@@ -79,14 +77,14 @@ def _whole(design: HybridDesign, name: str) -> int | None:
     return round(2 * half) + 1 if all(end == round(end) for end in ends) else None
 
 
-def _rule(per_level: float, whole: dict[str, int | None]) -> int:
+def _rule(per_level: float, n_values: dict[str, int | None]) -> int:
     """The most cells a column so that all together are no more than the rule gives; integers take only their values."""
-    along = 2
-    while along < MOST_CELLS and prod(min(along + 1, size or along + 1) for size in whole.values()) <= per_level:
-        along += 1
-        if all(size is not None and size <= along for size in whole.values()):
+    n_bins = 2
+    while n_bins < MOST_CELLS and prod(min(n_bins + 1, size or n_bins + 1) for size in n_values.values()) <= per_level:
+        n_bins += 1
+        if all(size is not None and size <= n_bins for size in n_values.values()):
             break
-    return along
+    return n_bins
 
 
 def _middles(bins: int, are_values: bool) -> Cells:

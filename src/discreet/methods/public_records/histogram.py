@@ -93,16 +93,20 @@ class PreparedHistogram(Preparation):
         self.objective = method.objective(design, grid.cells, np.ones(len(grid.cells)))
         part = self.counts.part("counts", "rows")
         self.event, self.noise = part.event, part.noise
-        said: dict[str, Any] = {**method.said(), "bins": dict(grid.bins), "n_cells": len(grid.cells)}
+        parameters: dict[str, Any] = {
+            **method.release_parameters(),
+            "bins": dict(grid.bins),
+            "n_cells": len(grid.cells),
+        }
         if self.objective.name != "own":
-            said["contrast"] = self.objective.name
-        self.parameters = said
+            parameters["contrast"] = self.objective.name
+        self.parameters = parameters
         self.public: tuple[PublicColumn, ...] = public_candidates(metadata, design.target, design.candidates)
         self.not_protected = not_protected(metadata)
 
     @property
     def is_proved(self) -> bool:  # type: ignore[override]
-        """False for a contrast of one's own: code that nobody has read runs beside the rows."""
+        """False for a contrast of one's own: code without a proof runs beside the rows."""
         return self.objective.predicts
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
@@ -115,7 +119,7 @@ class PreparedHistogram(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of work whose length is public.
+            Called for work whose length is public.
 
         Returns
         -------

@@ -45,7 +45,7 @@ class HybridMethod(MEstimation):
     public : PublicRecords
         Of other people, with the same columns.
     measure : {"auto", "counts", "margins"}
-        What is bought from the private rows: how many are nearest to each of some public points, or the sums that a
+        What is estimated from the private rows: how many are nearest to each of some public points, or the sums that a
         regression's score needs. "auto" decides from public facts: see `Measured.plan`.
     n_points : int, "auto" or "all"
         How many public points to count beside, chosen from the public records alone.
@@ -104,7 +104,7 @@ class HybridEstimate(HybridMethod):
 
 
 class PreparedPoints(Preparation):
-    """A request on public points, what it buys from the private rows fixed.
+    """A request on public points, with its private estimates fixed.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class PreparedPoints(Preparation):
         candidates: Sequence[str] | None,
         epsilon: Fraction,
     ) -> None:
-        self.asked, self.metadata = method, metadata
+        self.points_method, self.metadata = method, metadata
         self.points: PublicPoints = method.public.points(metadata, target, candidates)
         design = self.points.design
         self.columns, self.target, self.candidates = design.columns, target, design.candidates
@@ -143,8 +143,10 @@ class PreparedPoints(Preparation):
             "counts" if counted else "margins", "rows" if counted else "products of scaled columns"
         )
         self.parameters: dict[str, Any] = {
-            **method.said(),
-            "contrast": self.objective.name if self.objective.name != "own" else method.said()["contrast"],
+            **method.release_parameters(),
+            "contrast": self.objective.name
+            if self.objective.name != "own"
+            else method.release_parameters()["contrast"],
             "measure": "counts" if counted else "margins",
             "n_points": len(self.places),
             "public": {"name": method.public.name, "sha256": self.points.sha256, "file": method.public.file_sha256},
@@ -156,7 +158,7 @@ class PreparedPoints(Preparation):
         )
 
     def check_table(self, table: Table, charged: bool) -> None:
-        """Refuse a private table that is the public one, and a charge for records that nobody declared public.
+        """Refuse a private table that is the public one, and a charge for records that are not declared public.
 
         Parameters
         ----------
@@ -165,16 +167,16 @@ class PreparedPoints(Preparation):
         charged : bool
             Whether a ledger is to be charged.
         """
-        self.asked.public.check_beside(table, charged)
+        self.points_method.public.check_beside(table, charged)
 
     @property
     def is_proved(self) -> bool:  # type: ignore[override]
-        """False for a contrast of one's own: code that nobody has read runs beside the rows."""
+        """False for a contrast of one's own: code without a proof runs beside the rows."""
         return self.objective.predicts
 
     def _public_theta(self) -> Floats:
         """The contrast's minimum on the public records alone: free."""
-        return self.objective.minimize(self.X, self.y, self.points.records.astype(np.float64), self.asked.ridge)
+        return self.objective.minimize(self.X, self.y, self.points.records.astype(np.float64), self.points_method.ridge)
 
     def twins(self, progress: Progress | None = None) -> tuple[TwinRecord, ...]:
         """Return what errors to expect, by simulation on the public records.
@@ -182,25 +184,27 @@ class PreparedPoints(Preparation):
         Parameters
         ----------
         progress : callable, optional
-            Told of the repeats.
+            Called as repeats are done.
 
         Returns
         -------
         tuple of TwinRecord
             None where no twins are asked for, or a contrast of one's own makes no predictions.
         """
-        if not self.asked.twins or not self.objective.predicts:
+        if not self.points_method.twins or not self.objective.predicts:
             return ()
-        return twin_errors(self.asked, self.metadata, self.target, self.candidates, self.asked.twins, progress)
+        return twin_errors(
+            self.points_method, self.metadata, self.target, self.candidates, self.points_method.twins, progress
+        )
 
-    def weighted(self, noisy: Any, kept: Integers, weights: Floats) -> PointsRecord:
+    def weighted(self, noisy: Any, places: Integers, weights: Floats) -> PointsRecord:
         """Return weighted public points as they stand in a release.
 
         Parameters
         ----------
         noisy : ndarray
-            What the measure bought.
-        kept : ndarray of int64
+            What the measure drew.
+        places : ndarray of int64
             Places of the points that have a weight.
         weights : ndarray of float
             One each.
@@ -211,7 +215,7 @@ class PreparedPoints(Preparation):
             All public, or drawn.
         """
         return PointsRecord(
-            public=self.asked.public.name,
+            public=self.points_method.public.name,
             sha256=self.points.sha256,
             n_records=int(self.points.records.sum()),
             n_points=len(self.points),
@@ -219,7 +223,7 @@ class PreparedPoints(Preparation):
             measure="counts" if isinstance(self.measure, Counts) else "margins",
             measured=tuple(self.places.tolist()),
             noisy=tuple(float(value) for value in noisy),
-            kept=tuple(kept.tolist()),
+            kept=tuple(places.tolist()),
             weights=tuple(float(f"{value:.9g}") for value in weights),
         )
 
@@ -262,7 +266,7 @@ class PreparedHybrid(PreparedPoints):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of work whose length is public.
+            Called for work whose length is public.
 
         Returns
         -------
@@ -281,7 +285,7 @@ class PreparedHybrid(PreparedPoints):
         noisy = self.measure.draw(table, rng, progress)
         weights = self.measure.weights(noisy)
         X, y = self.X[self.places], self.y[self.places]
-        theta = self.objective.minimize(X, y, weights, self.asked.ridge)
+        theta = self.objective.minimize(X, y, weights, self.points_method.ridge)
         return Outcome(
             selected=tuple(self.candidates),
             noise=self.noise,
@@ -297,7 +301,7 @@ class PreparedHybrid(PreparedPoints):
 def measured(
     method: HybridMethod, metadata: Metadata, points: PublicPoints, objective: Objective, epsilon: Fraction
 ) -> tuple[Integers, Counts | Margins]:
-    """Return what is bought from the private rows, from public facts alone.
+    """Return the points that get weights and the private estimate that weights them, from public facts alone.
 
     Parameters
     ----------
@@ -337,11 +341,11 @@ def measured(
             "Margins are sums of the target times columns, for regressions; a mean or a quantile needs counts. Leave "
             "out measure."
         )
-    many = len(points.design.columns) + 1 > np.log2(max(k, 2))
+    has_many_columns = len(points.design.columns) + 1 > np.log2(max(k, 2))
     if len(points.design.columns) > FEW_COLUMNS:
         k = min(2 * k, len(points), MOST_POINTS)
     if method.measure == "margins" or (
-        method.measure == "auto" and method.n_points == "auto" and is_regression and many
+        method.measure == "auto" and method.n_points == "auto" and is_regression and has_many_columns
     ):
         return np.arange(len(points)), Margins(metadata, epsilon, points)
     if isinstance(method.n_points, int):

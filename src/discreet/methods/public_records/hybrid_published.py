@@ -50,8 +50,8 @@ class PreparedPublished(PreparedPoints):
         self, method: "PublicSubset", metadata: Metadata, target: str, candidates: Sequence[str] | None
     ) -> None:
         epsilon = exact_epsilon(method.epsilon)
-        every = method.model_copy(update={"n_points": "all", "measure": "counts"})
-        super().__init__(every, metadata, target, candidates, epsilon * PARTS[0])
+        all_points = method.model_copy(update={"n_points": "all", "measure": "counts"})
+        super().__init__(all_points, metadata, target, candidates, epsilon * PARTS[0])
         if self.objective.name != "logistic":
             raise InvalidParameterError(
                 "The published algorithm is printed for logistic regression. Leave out as_published."
@@ -89,7 +89,7 @@ class PreparedPublished(PreparedPoints):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the candidates.
+            Called as candidates are done.
 
         Returns
         -------
@@ -113,26 +113,26 @@ class PreparedPublished(PreparedPoints):
         counts = ties_counted(rows, self.points.cells, len(self.points.design.numeric))
         order = np.argsort(-self._noisy(counts, self.epsilons[0], rng), kind="stable")
         cells, numeric = self.points.cells, len(self.points.design.numeric)
-        found = []
+        estimates = []
         for size in self.sizes:
-            kept = np.sort(order[:size])
-            again = ties_counted(rows, cells[kept], numeric)
-            weights = np.maximum(self._noisy(again, self.epsilons[1] / len(self.sizes), rng), 0.0)
-            theta = self.objective.minimize(self.X[kept], self.y[kept], weights)
+            places = np.sort(order[:size])
+            subset_counts = ties_counted(rows, cells[places], numeric)
+            weights = np.maximum(self._noisy(subset_counts, self.epsilons[1] / len(self.sizes), rng), 0.0)
+            theta = self.objective.minimize(self.X[places], self.y[places], weights)
             criterion = math.sqrt(float(((self._chances(X, theta) - chances) ** 2).sum()))
-            found.append((criterion, kept, weights, theta))
+            estimates.append((criterion, places, weights, theta))
             if progress is not None:
                 progress("Estimating on public points", 1, len(self.sizes))
-        steps = [round(criterion * STEP) for criterion, *_ in found]
+        steps = [round(criterion * STEP) for criterion, *_ in estimates]
         noisy = discrete_laplace(steps, STEP / self.epsilons[2], rng)
         chosen = int(np.argmin(noisy))
-        _, kept, weights, theta = found[chosen]
+        _, places, weights, theta = estimates[chosen]
         return Outcome(
             selected=tuple(self.candidates),
             noise=self.noise,
             fit=self.objective.record(theta),
             hybrid=HybridRecord(
-                points=self.weighted((), kept, weights),
+                points=self.weighted((), places, weights),
                 public_only=self.objective.record(self.public_theta),
                 candidates=tuple(
                     CandidateRecord(name=f"{size} points", n_points=size, chosen=place == chosen)
@@ -145,8 +145,8 @@ class PreparedPublished(PreparedPoints):
         return np.array(discrete_laplace(counts.tolist(), 2 / epsilon, rng), dtype=np.float64)
 
     def _chances(self, X: Floats, theta: Floats) -> Floats:
-        found: Floats = self.objective.contrast.predict(theta, X)  # type: ignore[attr-defined]
-        return found
+        chances: Floats = self.objective.contrast.predict(theta, X)  # type: ignore[attr-defined]
+        return chances
 
 
 def ties_counted(rows: Any, cells: Any, n_numeric: int) -> Integers:
@@ -170,7 +170,7 @@ def ties_counted(rows: Any, cells: Any, n_numeric: int) -> Integers:
     ----------
     Wang et al. 2018, Definition 5; privacy specification 5.1 (ties).
     """
-    found = np.zeros(len(cells), dtype=np.int64)
+    counts = np.zeros(len(cells), dtype=np.int64)
     distinct, times = np.unique(rows, axis=0, return_counts=True)
     points = cells[:, :n_numeric].astype(np.float64)
     lengths = (points**2).sum(axis=1)
@@ -180,6 +180,6 @@ def ties_counted(rows: Any, cells: Any, n_numeric: int) -> Integers:
         gaps = lengths - 2.0 * (block[:, :n_numeric].astype(np.float64) @ points.T)
         for place in range(n_numeric, cells.shape[1]):
             gaps += 4.0 * GRID**2 * (block[:, None, place] != cells[None, :, place])
-        at, near = np.nonzero(gaps == gaps.min(axis=1, keepdims=True))
-        np.add.at(found, near, times[start : start + 256][at])
-    return found
+        at, nearest = np.nonzero(gaps == gaps.min(axis=1, keepdims=True))
+        np.add.at(counts, nearest, times[start : start + 256][at])
+    return counts

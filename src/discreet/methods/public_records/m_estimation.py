@@ -1,4 +1,4 @@
-"""M-estimates as they are asked for: which contrast, and its parameters."""
+"""The parameters of M-estimates, and their contrasts."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -38,7 +38,7 @@ class MEstimation(Method):
     huber_delta : float, optional
         Of the contrast "huber", in the target's unit; default a tenth of its range.
     ridge : float
-        Half the price of a squared coefficient per standard deviation of its column, beside the mean contrast.
+        Half the penalty of a squared coefficient per standard deviation of its column, beside the mean contrast.
     fit_intercept : bool
         Whether a model has a constant.
     """
@@ -54,7 +54,7 @@ class MEstimation(Method):
 
     @field_validator("contrast")
     @classmethod
-    def _known(cls, value: Any) -> Any:
+    def _name_or_contrast(cls, value: Any) -> Any:
         names = ("auto", *get_args(ContrastName))
         if isinstance(value, str):
             if value not in names:
@@ -66,9 +66,7 @@ class MEstimation(Method):
         return value
 
     def objective(self, design: HybridDesign, cells: Cells, records: Floats) -> Objective:
-        """Return what is minimized.
-
-        The contrast in scaled units.
+        """Return the objective, its contrast in scaled units.
 
         Shapes: cells (m, n_columns), records (m,).
         """
@@ -108,18 +106,15 @@ class MEstimation(Method):
             "quantile": lambda: Quantile(self.quantile),
             "own": lambda: self.contrast,
         }
-        found: Contrast = contrasts[name]()
-        return found
+        contrast: Contrast = contrasts[name]()
+        return contrast
 
-    def said(self) -> dict[str, Any]:
-        """Return the parameters for a release; those of other contrasts are left out.
-
-        JSON values.
-        """
-        found = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public", "twins"})
+    def release_parameters(self) -> dict[str, Any]:
+        """Return the parameters for a release; those of other contrasts are left out."""
+        parameters = self.model_dump(mode="json", exclude_none=True, exclude={"contrast", "public", "twins"})
         if self.contrast != "quantile":
-            found.pop("quantile", None)
-        return {**found, "contrast": self.contrast if isinstance(self.contrast, str) else _named(self.contrast)}
+            parameters.pop("quantile", None)
+        return {**parameters, "contrast": self.contrast if isinstance(self.contrast, str) else _named(self.contrast)}
 
 
 def _named(contrast: Any) -> str:

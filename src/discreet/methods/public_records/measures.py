@@ -1,4 +1,4 @@
-"""What is bought from the private rows beside public points: counts of nearest points, or margins."""
+"""Private estimates beside public points: counts of the nearest points, or margins."""
 
 import math
 from abc import ABC, abstractmethod
@@ -69,8 +69,8 @@ class Measure(ABC):
     @property
     def sensitivity(self) -> int:
         """The l1 sensitivity, in whole steps."""
-        both = 2 if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return both * self.metadata.rows_per_unit * self.row_size
+        n_rows_changed = 2 if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        return n_rows_changed * self.metadata.rows_per_unit * self.row_size
 
     @property
     def scale(self) -> Fraction:
@@ -78,19 +78,16 @@ class Measure(ABC):
         return self.sensitivity / self.epsilon
 
     def part(self, name: str, unit: str) -> Part:
-        """Return the part as it is priced.
-
-        Discrete Laplace noise.
-        """
+        """Return the part with its privacy cost: discrete Laplace noise."""
         rows = self.metadata.rows_per_unit
-        both = "2 x " if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else ""
+        factor = "2 x " if self.metadata.neighboring is NeighboringRelation.REPLACE_ONE else ""
         box = NoiseRecord(
             mechanism="discrete_laplace",
             noise="laplace",
             sensitivity=self.sensitivity / self.step,
             scale=float(self.scale / self.step),
             unit=unit,
-            formula=f"{both}{rows} x {self.row_size // self.step}, what the rows of one unit add to all together",
+            formula=f"{factor}{rows} x {self.row_size // self.step}, what the rows of one unit add to all together",
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )
@@ -128,15 +125,9 @@ class Counts(Measure):
         return NearestPoints(self.cells, len(self.design.numeric))
 
     def draw(self, table: Table, rng: Source, progress: Progress | None = None) -> Integers:
-        """Return the noisy counts.
+        """Return the noisy counts, one a point.
 
-        One a point.
-
-        Claim: ``hybrid.privacy.md``. Cost: one pass.
-
-        Source: Wang et al. 2018, Definition 5; privacy specification 5.1.
-
-        Returns shape (k,).
+        Claim: ``hybrid.privacy.md``. Source: Wang et al. 2018, Definition 5; privacy specification 5.1. Cost: one pass.
         """
         nearest, size = self.nearest, len(self.cells)  # alone: they are sent to where the rows are
 
@@ -144,13 +135,11 @@ class Counts(Measure):
             return np.bincount(nearest.nearest(cells), minlength=size).astype(np.int64)
 
         start = np.zeros(len(self.cells), dtype=np.int64)
-        found = table.map_reduce(self.design, work, start, rows_progress(progress, table))
-        return np.array(discrete_laplace(found.tolist(), self.scale, rng), dtype=np.int64)
+        counts = table.map_reduce(self.design, work, start, rows_progress(progress, table))
+        return np.array(discrete_laplace(counts.tolist(), self.scale, rng), dtype=np.int64)
 
     def weights(self, noisy: Any) -> Floats:
-        """Return nonnegative weights of the points.
-
-        Adding up to the public number of rows, or to the noisy total.
+        """Return nonnegative weights of the points, which add up to the public number of rows, or to the noisy total.
 
         Shapes: noisy (k,); returns (k,).
         """
@@ -195,8 +184,8 @@ class Margins(Measure):
         low = np.array([*(-1.0 if owner is None else 0.0 for owner in self._levels), -1.0])
         furthest = np.maximum(1.0 - center, center - low)
         reach = np.where(sd > 1e-9, np.minimum(CLIP_SDS * sd, furthest), furthest)
-        many = np.array([owner is not None and owner > 2 for owner in self._levels] + [False])
-        center, reach = np.where(many, 0.0, center), np.where(many, 1.0, reach)
+        has_many_levels = np.array([owner is not None and owner > 2 for owner in self._levels] + [False])
+        center, reach = np.where(has_many_levels, 0.0, center), np.where(has_many_levels, 1.0, reach)
         if len(np.unique(self._targets(self.points.cells))) == 2:
             reach[-1] = furthest[-1]
         return center, reach
@@ -204,12 +193,12 @@ class Margins(Measure):
     @cached_property
     def _levels(self) -> list[int | None]:
         """For each term but the constant, the number of levels of its category."""
-        design, found = self.points.design, list[int | None]()
+        design, n_levels = self.points.design, list[int | None]()
         for name in design.candidates:
             column = design.metadata.declared(name)
             levels = len(column.levels or ()) if isinstance(column, CategoryColumn) else None
-            found += [levels] * (1 if levels is None else levels - 1)
-        return found
+            n_levels += [levels] * (1 if levels is None else levels - 1)
+        return n_levels
 
     def _targets(self, cells: Cells) -> Cells:
         return np.asarray(cells[:, self.points.design.target_place], dtype=np.int16)
@@ -218,13 +207,10 @@ class Margins(Measure):
         return self.points.design.features(cells, center, reach)
 
     def draw(self, table: Table, rng: Source, progress: Progress | None = None) -> Floats:
-        """Return the noisy sums.
+        """Return the noisy sums of the target, of its product with each term, then the number of rows where it is
+        private.
 
-        The target's sum, then that of its product with each term; then the number of rows where it is private.
-
-        Claim: ``hybrid.privacy.md``. Cost: one pass.
-
-        Source: Deville and Sarndal 1992 (calibration to totals).
+        Claim: ``hybrid.privacy.md``. Source: Deville and Sarndal 1992 (calibration to totals). Cost: one pass.
         """
         counted = self.metadata.n_rows is None
         design, (center, reach) = self.points.design, self._scales  # alone: they are sent to where the rows are
@@ -234,13 +220,12 @@ class Margins(Measure):
             return np.append(sums, len(cells) * GRID**2) if counted else sums
 
         start = np.zeros(len(self._levels) + 1 + counted, dtype=np.int64)
-        found = table.map_reduce(self.points.design, work, start, rows_progress(progress, table))
-        return np.array([float(value) for value in discrete_laplace(found.tolist(), self.scale, rng)])
+        totals = table.map_reduce(self.points.design, work, start, rows_progress(progress, table))
+        return np.array([float(value) for value in discrete_laplace(totals.tolist(), self.scale, rng)])
 
     def weights(self, noisy: Any, doubt: float = 1.0) -> Floats:
-        """Return positive weights of all public points.
-
-        Adding up to the number of rows, as far as it is known; the public records' own where that is 0.
+        """Return positive weights of all public points, which add up to the number of rows; below one row, the public
+        counts.
 
         Returns shape (m,).
         """

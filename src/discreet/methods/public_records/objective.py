@@ -56,9 +56,7 @@ class Objective:
     def of(
         cls, name: str, contrast: Contrast, design: HybridDesign, cells: Cells, records: Floats, fit_intercept: bool
     ) -> "Objective":
-        """Return a contrast with its columns' centers and spreads, those of the points.
-
-        A column that the points do not spread keeps its unit.
+        """Return a contrast with the centers and spreads of the points' columns; a constant column keeps its unit.
 
         Shapes: cells (m, n_columns), records (m,).
         """
@@ -94,10 +92,7 @@ class Objective:
         return self.name in ("linear", "huber")
 
     def points(self, cells: Cells) -> tuple[Floats, Floats]:
-        """Return X and y of points as the contrast takes them.
-
-        Returns (1) standardized columns; the target alone for a location; own units for a contrast of one's own; (2)
-        responses.
+        """Return X, standardized except for a location or one's own contrast, and the responses y of points.
 
         Shapes: cells (m, n_columns); returns X (m, p), y (m,).
         """
@@ -118,9 +113,7 @@ class Objective:
     def minimize(
         self, X: Floats, y: Floats, weights: Floats, ridge: float = 0.0, start: Floats | None = None
     ) -> Floats:
-        """Return the minimum on weighted points.
-
-        The contrast's parameters.
+        """Return the parameters that minimize the contrast on weighted points.
 
         Shapes: X (m, p), y (m,), weights (m,).
         """
@@ -130,36 +123,28 @@ class Objective:
             raise InvalidParameterError(str(error)) from None
 
     def nothing(self) -> Floats:
-        """Return the parameters of no effect at all: a chance of one half, or the middle of the target's range.
-
-        Zeros, but that a Poisson constant is the logarithm of the middle.
-        """
-        found = np.zeros(1 if self.is_location else len(self.center) + self.fit_intercept)
-        if self.name == "poisson" and self.fit_intercept:
-            found[0] = np.log(max(self._target[0], 1e-9))
-        return found
+        """Return the parameters of no effect: a chance of one half, or the middle of the target's range."""
+        theta = np.zeros(1 if self.is_location else len(self.center) + self.fit_intercept)
+        if self.name == "poisson" and self.fit_intercept:  # log link: e^theta_0 is the middle
+            theta[0] = np.log(max(self._target[0], 1e-9))
+        return theta
 
     def per_half_range(self, theta: Floats) -> Floats:
-        """Return parameters as coefficients of the constant and of the columns, per half range around the middle.
-
-        Slopes cut to the box; of a location the constant alone, the others 0. A linear target's zero is its middle.
+        """Return the constant and the slopes per half range, clipped; of a location the constant alone, the slopes 0.
 
         Returns shape (1 + p,).
         """
-        found = np.zeros(1 + len(self.center))
+        coefficients = np.zeros(1 + len(self.center))
         if self.is_location:
-            found[0] = theta[0]
-            return np.clip(found, -BOX, BOX)
-        found[1:] = np.clip(theta[-len(self.center) :] / self.spread, -BOX, BOX)
+            coefficients[0] = theta[0]
+            return np.clip(coefficients, -BOX, BOX)
+        coefficients[1:] = np.clip(theta[-len(self.center) :] / self.spread, -BOX, BOX)
         constant = theta[0] if self.fit_intercept else 0.0
-        found[0] = constant - self._target_shift + found[1:] @ (self.shift - self.center)
-        return found
+        coefficients[0] = constant - self._target_shift + coefficients[1:] @ (self.shift - self.center)
+        return coefficients
 
     def mean(self) -> Callable[[Floats], Floats]:
-        """Return the map from linear predictors to predictions of the target on its scale from -1 to 1.
-
-        Elementwise.
-        """
+        """Return the elementwise map from linear predictors to predictions of the target on its scale from -1 to 1."""
         middle, half = self._target
         if self.name == "logistic":
             return lambda eta: 2.0 * expit(eta) - 1.0
@@ -168,7 +153,7 @@ class Objective:
         return lambda eta: eta
 
     def losses(self, models: Floats, clip: float | None = None) -> LossTables:
-        """Return the tables that rate models by their predictions.
+        """Return the loss tables of models' predictions.
 
         Shapes: models (n_models, 1 + p).
         """
@@ -176,29 +161,29 @@ class Objective:
         return loss_tables(models, self.mean(), clip, tau)
 
     def record(self, theta: Floats) -> FitRecord:
-        """Return parameters in the columns' units, for a release.
-
-        Without intervals.
-        """
+        """Return parameters in the columns' units for a release, without intervals."""
         if self.name == "own":
             return _fit_record(
                 "own", [(f"theta[{j}]", None, None, float(value), np.inf) for j, value in enumerate(theta)]
             )
         middle, half = self._target
-        found = self.per_half_range(theta)
+        coefficients = self.per_half_range(theta)
         if self.is_location:
-            return _fit_record(self.name, [(self.design.target, None, None, middle + half * float(found[0]), half)])
+            return _fit_record(
+                self.name, [(self.design.target, None, None, middle + half * float(coefficients[0]), half)]
+            )
         terms = Terms(self.design.regression)
         middles, halves = terms.scales()
         unit = half if self._is_linear else 1.0
         with np.errstate(over="ignore", invalid="ignore"):  # units may be as far apart as floats are
-            own = np.clip(found * unit / halves, -LARGEST, LARGEST)
-            own[0] = found[0] * unit - own[1:] @ middles[1:] + (middle if self._is_linear else 0.0)
-            own = np.clip(np.nan_to_num(own), -LARGEST, LARGEST)
+            in_own_units = np.clip(coefficients * unit / halves, -LARGEST, LARGEST)
+            zero = middle if self._is_linear else 0.0
+            in_own_units[0] = coefficients[0] * unit - in_own_units[1:] @ middles[1:] + zero
+            in_own_units = np.clip(np.nan_to_num(in_own_units), -LARGEST, LARGEST)
             reach = np.minimum(BOX * unit / halves, LARGEST)
         names = ["(intercept)" if o is None else o if level is None else f"{o}={level}" for o, level in terms.owners]
         estimates = [
-            (name, owner, level, float(own[j]), float(reach[j]))
+            (name, owner, level, float(in_own_units[j]), float(reach[j]))
             for j, (name, (owner, level)) in enumerate(zip(names, terms.owners, strict=True))
         ]
         return _fit_record(self.name, estimates if self.fit_intercept else estimates[1:])

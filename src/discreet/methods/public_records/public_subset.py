@@ -155,7 +155,7 @@ class Candidate:
         What it is called.
     theta : ndarray of float
         Parameters.
-    kept : ndarray of int64
+    places : ndarray of int64
         Places of the public points that it rests on; none for one that rests on none.
     weights : ndarray of float
         Of these points.
@@ -163,7 +163,7 @@ class Candidate:
 
     record: CandidateRecord
     theta: Floats
-    kept: Integers
+    places: Integers
     weights: Floats
 
 
@@ -201,10 +201,10 @@ class PreparedSubset(PreparedPoints):
         self.sizes = self._sizes()
         self.n_candidates = 2 + len(method.ridges) * (len(self.sizes) or len(DOUBTS)) + (self.grid is not None)
         self.choosing = self._choosing(parts["validation"])
-        bought = [self.measuring] + ([] if self.grid is None else [self.grid.part("histogram", "rows")])
-        self.event: Event = events_of(*(part.event for part in bought), self.choosing.event)
+        estimates = [self.measuring] + ([] if self.grid is None else [self.grid.part("histogram", "rows")])
+        self.event: Event = events_of(*(part.event for part in estimates), self.choosing.event)
         self.noise = self.choosing.noise
-        self.steps = (*(part.record() for part in bought), self.choosing.record())
+        self.steps = (*(part.record() for part in estimates), self.choosing.record())
         self.parameters["sizes"] = list(self.sizes)
 
     def _sizes(self) -> tuple[int, ...]:
@@ -225,8 +225,9 @@ class PreparedSubset(PreparedPoints):
 
     def _choosing(self, epsilon: Fraction) -> Part:
         metadata, noise = self.metadata, NOISE_OF_MECHANISM[self.method.mechanism]
-        both = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        self.range = both * metadata.rows_per_unit * LOSS_ONE
+        n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        self.range = n_rows_changed * metadata.rows_per_unit * LOSS_ONE
+        factor = "2 x " if n_rows_changed == 2 else ""
         box = NoiseRecord(
             mechanism=self.method.mechanism,
             noise=noise,
@@ -234,7 +235,7 @@ class PreparedSubset(PreparedPoints):
             sensitivity=self.range / LOSS_ONE,
             scale=float(self.range / epsilon) / LOSS_ONE,
             unit="rows predicted as wrongly as can be",
-            formula=f"{'2 x ' if both == 2 else ''}{metadata.rows_per_unit}, rows of one unit, losses from 0 to 1",
+            formula=f"{factor}{metadata.rows_per_unit}, rows of one unit, losses from 0 to 1",
             numerics="exact draw; losses are whole steps",
             claim=CLAIM,
         )
@@ -251,7 +252,7 @@ class PreparedSubset(PreparedPoints):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of work whose length is public.
+            Called for work whose length is public.
 
         Returns
         -------
@@ -265,38 +266,43 @@ class PreparedSubset(PreparedPoints):
         """
         twins = self.twins(progress)
         noisy = self.measure.draw(table, rng, progress)
-        found = self._candidates(noisy, progress)
+        candidates = self._candidates(noisy, progress)
         if self.grid is not None:
-            found.append(self._of_grid(self.grid.draw(table, rng, progress)))
-        losses = self._losses(table, np.array([self.objective.per_half_range(one.theta) for one in found]), progress)
+            candidates.append(self._of_grid(self.grid.draw(table, rng, progress)))
+        losses = self._losses(
+            table, np.array([self.objective.per_half_range(candidate.theta) for candidate in candidates]), progress
+        )
         noise = NOISE_OF_MECHANISM[self.method.mechanism]
-        chosen = noisy_min(losses + self._leaning(found), self.range, self.choice_epsilon, rng, noise)
-        best = found[chosen]
-        records = [one.record.model_copy(update={"chosen": place == chosen}) for place, one in enumerate(found)]
+        chosen = noisy_min(losses + self._leaning(candidates), self.range, self.choice_epsilon, rng, noise)
+        best = candidates[chosen]
+        records = [
+            candidate.record.model_copy(update={"chosen": place == chosen})
+            for place, candidate in enumerate(candidates)
+        ]
         return Outcome(
             selected=tuple(self.candidates),
             noise=self.noise,
             steps=self.steps,
             fit=self.objective.record(best.theta),
             hybrid=HybridRecord(
-                points=self.weighted(noisy, best.kept, best.weights),
+                points=self.weighted(noisy, best.places, best.weights),
                 public_only=self.objective.record(self.public_theta),
                 candidates=tuple(records),
                 twins=twins,
             ),
         )
 
-    def _leaning(self, found: Sequence[Candidate]) -> Integers:
+    def _leaning(self, candidates: Sequence[Candidate]) -> Integers:
         """Public steps added to the losses: the log of the odds, in units of the noise."""
-        sizes = [one.record.n_points or 0 for one in found]
+        sizes = [candidate.record.n_points or 0 for candidate in candidates]
         favored = sizes.index(max(self.sizes), 2) if self.sizes else 2
-        price = float(self.range / self.choice_epsilon) * math.log(LEAN * max(len(found) - 1, 1))
-        return np.where(np.arange(len(found)) == favored, 0, round(min(price, MOST_LEAN))).astype(np.int64)
+        advantage = float(self.range / self.choice_epsilon) * math.log(LEAN * max(len(candidates) - 1, 1))
+        return np.where(np.arange(len(candidates)) == favored, 0, round(min(advantage, MOST_LEAN))).astype(np.int64)
 
     def _candidates(self, noisy: Any, progress: Progress | None) -> list[Candidate]:
         """All of them but the histogram, in an order that the sizes and ridges fix."""
         none = np.zeros(0, dtype=np.int64)
-        found = [
+        candidates = [
             Candidate(CandidateRecord(name="no effect", n_points=0), self.objective.nothing(), none, np.zeros(0)),
             self._public_only(),
         ]
@@ -306,16 +312,16 @@ class PreparedSubset(PreparedPoints):
             subsets = [
                 (f"margins, trust x {doubt:g}", self.places, self.measure.weights(noisy, doubt)) for doubt in DOUBTS
             ]
-        for name, kept, weights in subsets:
-            X, y = self.X[kept], self.y[kept]
+        for name, places, weights in subsets:
+            X, y = self.X[places], self.y[places]
             theta: Floats | None = None
             for ridge in sorted(self.method.ridges):
                 theta = self.objective.minimize(X, y, weights, ridge, theta)
-                record = CandidateRecord(name=f"{name}, ridge {ridge:g}", n_points=len(kept), ridge=ridge)
-                found.append(Candidate(record, theta, kept, weights))
+                record = CandidateRecord(name=f"{name}, ridge {ridge:g}", n_points=len(places), ridge=ridge)
+                candidates.append(Candidate(record, theta, places, weights))
             if progress is not None:
                 progress("Estimating on public points", 1, len(subsets))
-        return found
+        return candidates
 
     def _public_only(self) -> Candidate:
         record = CandidateRecord(name="public records alone", n_points=len(self.points), ridge=self.method.ridge)
@@ -328,13 +334,13 @@ class PreparedSubset(PreparedPoints):
         order = np.argsort(-noisy, kind="stable")
         if self.method.order == "farthest":
             order = farthest_first(measure.cells, numeric, len(measure.cells))[0]
-        found = []
-        for size, near in zip(self.sizes, merge_sequence(measure.cells, numeric, order, self.sizes), strict=True):
-            kept = np.sort(order[:size])
+        subsets = []
+        for size, nearest in zip(self.sizes, merge_sequence(measure.cells, numeric, order, self.sizes), strict=True):
+            places = np.sort(order[:size])
             totals = np.zeros(len(noisy), dtype=np.int64)
-            np.add.at(totals, near, noisy)
-            found.append((f"{size} points", self.places[kept], measure.weights(totals[kept])))
-        return found
+            np.add.at(totals, nearest, noisy)
+            subsets.append((f"{size} points", self.places[places], measure.weights(totals[places])))
+        return subsets
 
     def _of_grid(self, noisy: Integers) -> Candidate:
         grid = self.grid

@@ -32,7 +32,7 @@ MOST_SHARE = 0.4
 """Of the public points are tried as one number: about half of them play the public table."""
 
 MOST_ROWS = 50_000
-"""Of a private twin; with more private rows than that the errors are told too large."""
+"""Of a private twin; with more private rows the errors stated are too large."""
 
 
 def twin_errors(
@@ -45,16 +45,15 @@ def twin_errors(
 ) -> tuple[TwinRecord, ...]:
     """Return the errors of an estimate on simulated private tables, for several numbers of public points.
 
-    One half of the public records, drawn at random, plays the public table; rows of the other, drawn with odds tilted
-    by `TILT`, play the private one. A repeat whose halves hold too few records is left out. Cost: that of an estimate,
-    times repeats and sizes.
+    A random half of the public records plays the public table, rows of the other half, tilted by `TILT`, the private
+    one.
     """
     rng = Source.seeded(0)  # nothing here is private
-    found: dict[tuple[str, int], list[float]] = {}
+    errors_by_size: dict[tuple[str, int], list[float]] = {}
     for _ in range(repeats):
         with suppress(DataMismatchError, InvalidParameterError):  # a half of few records may not do as a table
-            for key, error in _one(method, metadata, target, candidates, rng).items():
-                found.setdefault(key, []).append(error)
+            for key, error in _repeat_errors(method, metadata, target, candidates, rng).items():
+                errors_by_size.setdefault(key, []).append(error)
         if progress is not None:
             progress("Simulating on public records", 1, repeats)
     return tuple(
@@ -65,11 +64,11 @@ def twin_errors(
             low=float(min(errors)),
             high=float(max(errors)),
         )
-        for (name, size), errors in sorted(found.items(), key=lambda item: item[0][1])
+        for (name, size), errors in sorted(errors_by_size.items(), key=lambda item: item[0][1])
     )
 
 
-def _one(
+def _repeat_errors(
     method: "HybridMethod", metadata: Metadata, target: str, candidates: Sequence[str] | None, rng: Source
 ) -> dict[tuple[str, int], float]:
     points = method.public.points(metadata, target, candidates)
@@ -79,20 +78,22 @@ def _one(
         metadata = metadata.model_copy(update={"n_rows": private.num_rows})
     table, records = FrameTable(private, metadata), PublicRecords(public, metadata)
     of_sizes = {"sizes": None} if "sizes" in type(method).model_fields else {}
-    asked = method.model_copy(update={"public": records, **of_sizes})
-    first: Any = asked.prepare(metadata, target, candidates)
+    simulated = method.model_copy(update={"public": records, **of_sizes})
+    first: Any = simulated.prepare(metadata, target, candidates)
     errors = {("public records alone", 0): _error(first, first.public_theta, table)}
-    tried: list[Any] = [first]
+    preparations: list[Any] = [first]
     if isinstance(first.measure, Counts):
         rule, most = len(first.places), int(MOST_SHARE * len(points))
         sizes = sorted({max(min(int(rule * factor), most), 2) for factor in FACTORS})
-        tried = [asked.model_copy(update={"n_points": size}).prepare(metadata, target, candidates) for size in sizes]
-    for prepared in tried:
+        preparations = [
+            simulated.model_copy(update={"n_points": size}).prepare(metadata, target, candidates) for size in sizes
+        ]
+    for prepared in preparations:
         noisy = prepared.measure.draw(table, rng)
         weights = prepared.measure.weights(noisy)
         X, y = prepared.X[prepared.places], prepared.y[prepared.places]
-        theta = prepared.objective.minimize(X, y, weights, asked.ridge)
-        size = prepared.asked.n_points
+        theta = prepared.objective.minimize(X, y, weights, simulated.ridge)
+        size = prepared.points_method.n_points
         errors["margins" if prepared is first else "counts", 0 if prepared is first else size] = _error(
             prepared, theta, table
         )
@@ -125,7 +126,8 @@ def _error(prepared: Any, theta: Floats, table: FrameTable) -> float:
     X, y = objective.points(rows)
     best = objective.minimize(X, y, np.ones(len(rows)))
     terms = design.terms(rows).astype(np.float64) / GRID
-    ours, theirs = (
-        np.clip(objective.mean()(terms @ objective.per_half_range(one)), -1.0, 1.0) for one in (theta, best)
+    estimate, target = (
+        np.clip(objective.mean()(terms @ objective.per_half_range(parameters)), -1.0, 1.0)
+        for parameters in (theta, best)
     )
-    return float(np.sqrt(np.mean((ours - theirs) ** 2)) / 2.0)
+    return float(np.sqrt(np.mean((estimate - target) ** 2)) / 2.0)

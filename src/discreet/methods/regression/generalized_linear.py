@@ -247,7 +247,7 @@ class PreparedGlm(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the rows of the first pass where their number is public.
+            Called as rows of the first pass are read, where their number is public.
 
         Returns
         -------
@@ -258,16 +258,16 @@ class PreparedGlm(Preparation):
         -----
         Claim: ``generalized_linear.privacy.md``. Cost: two or three passes over the rows.
         """
-        told = rows_progress(progress, table)
+        report_rows = rows_progress(progress, table)
         steps = noisy_newton(self.problem)
-        left = 2 * self._rho
+        remaining = 2 * self._rho
         request = next(steps)
         while True:  # every pass takes from what is left, and the number of passes is public
-            left -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
-            if left < 0:
+            remaining -= (Fraction(request.mu) * self.design.metadata.rows_per_unit) ** 2
+            if remaining < 0:
                 raise ArithmeticError("the passes cost more than was reserved")
-            answer = self._noisy(table, request, rng, told)
-            told = None
+            answer = self._noisy(table, request, rng, report_rows)
+            report_rows = None
             try:
                 request = steps.send(answer)
             except StopIteration as done:
@@ -302,7 +302,7 @@ class PreparedGlm(Preparation):
             )
         return problem
 
-    def _noisy(self, table: Table, request: Request, rng: Source, told: Any) -> Floats:
+    def _noisy(self, table: Table, request: Request, rng: Source, report_rows: Any) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
         places = np.array([*self.terms.places, self.design.n_columns - 1])
         p = len(places) - 1
@@ -310,8 +310,8 @@ class PreparedGlm(Preparation):
         def work(cells: Cells) -> Integers:
             return request.row_map.sums(np.asfortranarray(cells[:, places]))
 
-        exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), told)
-        found = np.zeros((p, p + 1))
+        exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), report_rows)
+        noisy = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
         parts = (
             (request.sd_gradient, (np.arange(p), np.full(p, p))),
@@ -321,6 +321,6 @@ class PreparedGlm(Preparation):
         for scale, at in parts:
             values = [int(value) for value in exact[at]]
             least = max(Fraction(scale) * (1 + Fraction(1, 2**40)), Fraction(LEAST_SCALE))
-            found[at] = [float(value) for value in discrete_gaussian(values, least, rng)]
-        found[upper[1], upper[0]] = found[upper]
-        return found
+            noisy[at] = [float(value) for value in discrete_gaussian(values, least, rng)]
+        noisy[upper[1], upper[0]] = noisy[upper]
+        return noisy

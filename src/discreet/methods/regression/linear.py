@@ -17,10 +17,10 @@ class LinearModel(MomentsMethod):
     delta : float
         With a positive one the noise is Gaussian and much smaller; 0 is pure privacy, by Laplace noise.
     y_bound : float, "private" or None
-        The target is clipped to within this of its center, in its unit. "private" buys its .95 quantile. Default the
-        furthest of its bounds.
+        The target is clipped to within this of its center, in its unit. "private" estimates its .95 quantile. Default
+        the furthest of its bounds.
     y_quantile : float, optional
-        Which quantile is bought.
+        Which quantile is estimated.
     y_center : float, optional
         The target's zero, in its unit. Public. Default the middle of its bounds.
     row_norm : float, optional
@@ -46,8 +46,5 @@ class LinearModel(MomentsMethod):
         """Accept any columns."""
 
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the coefficients.
-
-        The columns and their coefficients.
-        """
+        """Return the columns and their coefficients."""
         return {"selected": names, "fit": MomentAnswers(record).fit(names, self.confidence)}

@@ -33,10 +33,7 @@ class LogisticModel(GeneralizedLinear):
     family_name = "logistic"
 
     def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
-        """Return the response's law, and center and bound of its cells.
-
-        Returns (1) of a response that is 0 or 1; (2) in the target's unit.
-        """
+        """Return the law of a response of 0 or 1, and center and bound of its cells in the target's unit."""
         column = metadata.declared(target)
         if not isinstance(column, NumericColumn) or (column.lower, column.upper) != (0.0, 1.0):
             raise MetadataError(

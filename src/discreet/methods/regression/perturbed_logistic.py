@@ -105,7 +105,7 @@ class PreparedPerturbation(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Not told: the number of passes depends on the rows.
+            Not called: the number of passes depends on the rows.
 
         Returns
         -------
@@ -130,8 +130,8 @@ class PreparedPerturbation(Preparation):
 
         theta, _ = minimized(sums, linear, self.chosen)
         released = np.array(self._rounded(theta, rng)) * STEP
-        whole, unknown = np.full(p, BOX), np.zeros((p, p))
-        fit = Fit(np.clip(released, -BOX, BOX), -whole, whole, unknown, unknown, self.method.confidence)
+        widest, unknown = np.full(p, BOX), np.zeros((p, p))
+        fit = Fit(np.clip(released, -BOX, BOX), -widest, widest, unknown, unknown, self.method.confidence)
         return Outcome(
             selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=self.terms.fit("logistic", fit)
         )

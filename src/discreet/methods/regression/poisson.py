@@ -33,9 +33,8 @@ class PoissonModel(GeneralizedLinear):
     family_name = "poisson"
 
     def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
-        """Return the response's law, and center and bound of its cells.
-
-        Returns (1) of counts up to the target's upper bound; (2) in the target's unit.
+        """Return the law of counts up to the target's upper bound, and center and bound of their cells in the target's
+        unit.
         """
         column = metadata.declared(target)
         if not isinstance(column, NumericColumn) or column.lower != 0.0 or column.upper is None:

@@ -35,28 +35,30 @@ class Terms:
     @cached_property
     def places(self) -> tuple[int, ...]:
         """Which of the design's columns, the target apart, are in the model."""
-        found, at = [0], 1
+        places, at = [0], 1
         for width in self.design.widths:
-            found += range(at + (1 if width > 1 else 0), at + width)
+            places += range(at + (1 if width > 1 else 0), at + width)
             at += width
-        return tuple(found)
+        return tuple(places)
 
     @cached_property
     def owners(self) -> tuple[tuple[str | None, str | None], ...]:
         """Column and level of each term; both None for the constant."""
-        found: list[tuple[str | None, str | None]] = [(None, None)]
+        owners: list[tuple[str | None, str | None]] = [(None, None)]
         for name in self.design.candidates:
             column = self.design.metadata.declared(name)
             levels = column.levels if isinstance(column, CategoryColumn) else None
-            found += [(name, level) for level in levels[1:]] if levels else [(name, None)]
-        return tuple(found)
+            owners += [(name, level) for level in levels[1:]] if levels else [(name, None)]
+        return tuple(owners)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Places, among the terms, of the dummies of one category."""
         names = [owner for owner, level in self.owners if level is not None]
-        found = (tuple(j for j, (owner, _) in enumerate(self.owners) if owner == name) for name in dict.fromkeys(names))
-        return tuple(found)
+        groups = (
+            tuple(j for j, (owner, _) in enumerate(self.owners) if owner == name) for name in dict.fromkeys(names)
+        )
+        return tuple(groups)
 
     def scales(self) -> tuple[Floats, Floats]:
         """Return middle and half width of each term, in its own unit."""
@@ -69,10 +71,7 @@ class Terms:
         return np.array([middle for middle, _ in pairs]), np.array([half for _, half in pairs])
 
     def fit(self, family: Family, fit: Fit) -> FitRecord:
-        """Return coefficients per unit of each column; the intercept is where all columns are zero.
-
-        For a release.
-        """
+        """Return coefficients per unit of each column for a release; the intercept is where all columns are zero."""
         middles, halves = self.scales()
         rows = np.diag(1.0 / halves)
         rows[0, 1:] = -(middles / halves)[1:]

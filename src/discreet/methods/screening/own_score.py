@@ -101,14 +101,14 @@ class PreparedOwnScore(Preparation):
         self.columns, self.target, self.candidates = columns_read(design), design.target, design.features
         expected = method.expected_score
         largest = None if expected is None else expected / method.sensitivity
-        asked = method.model_copy(update={"expected_score": largest})
-        self.top_k = asked.top_k(len(design.features), exact_epsilon(method.epsilon), STEPS + 2, STEPS, None)
+        scaled = method.model_copy(update={"expected_score": largest})
+        self.top_k = scaled.top_k(len(design.features), exact_epsilon(method.epsilon), STEPS + 2, STEPS, None)
         record = self.top_k.noise_record(STEPS, "declared sensitivities", f"1, {DECLARED}", CLAIM)
         self.noise = record.model_copy(update={"numerics": "exact draw; scores are rounded to whole steps"})
         self.event = self.top_k.event
         self.delta = exact_delta(method.delta) if self.top_k.is_concentrated else Fraction(0)
         self.parameters: dict[str, Any] = {
-            **method.said(),
+            **method.release_parameters(),
             **self.top_k.parameters,
             "score_func": getattr(method.score_func, "__name__", type(method.score_func).__name__)[:100],
         }
@@ -128,7 +128,7 @@ class PreparedOwnScore(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told nothing: how long the function takes may depend on the rows.
+            Not called: how long the function takes may depend on the rows.
 
         Returns
         -------
@@ -144,18 +144,18 @@ class PreparedOwnScore(Preparation):
         cells = all_rows(table, self.design).astype(np.float64) / GRID
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # a warning would tell of the rows
-            found = np.asarray(self.method.score_func(cells[:, :-1], cells[:, -1]), dtype=np.float64).ravel()
-            found = found / self.method.sensitivity
-        if found.size != len(self.design.features):
+            scores = np.asarray(self.method.score_func(cells[:, :-1], cells[:, -1]), dtype=np.float64).ravel()
+            scores = scores / self.method.sensitivity
+        if scores.size != len(self.design.features):
             raise ArithmeticError("the score must return one number a column")
-        steps = _steps(found)
+        steps = _steps(scores)
         chosen = self.top_k.draw(steps, rng)
         return Outcome(tuple(self.design.features[place] for place in chosen), self.noise)
 
 
 def _steps(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Round to whole steps; what is not a number counts as the least."""
-    known = np.where(np.isnan(scores), -np.inf, scores)
+    ordered = np.where(np.isnan(scores), -np.inf, scores)
     with np.errstate(over="ignore"):
-        found: npt.NDArray[np.int64] = np.rint(np.clip(known * STEPS, -LARGEST, LARGEST)).astype(np.int64)
-    return found
+        steps: npt.NDArray[np.int64] = np.rint(np.clip(ordered * STEPS, -LARGEST, LARGEST)).astype(np.int64)
+    return steps

@@ -22,7 +22,7 @@ from discreet.methods.screening.top_k_choice import (
 )
 
 MOST_PEELED = 1000
-"""Rounds of peeling are priced one by one; more columns are for the other mechanisms."""
+"""Each round of peeling has a privacy cost of its own; more columns are for the other mechanisms."""
 
 
 class Screening(Method):
@@ -51,27 +51,21 @@ class Screening(Method):
         return True
 
     def number_of_rows(self, metadata: Metadata) -> int | None:
-        """Return the number of rows that formulas may use.
-
-        The public one, else the guess `n0`.
-        """
+        """Return the number of rows that formulas may use: the public one, else the guess `n0`."""
         return metadata.n_rows if metadata.n_rows is not None else self.n0
 
     def check_size(self, n_features: int) -> None:
         """Refuse a number of columns that cannot be chosen."""
         k = self.n_features_to_select
         if k >= n_features:
-            why = "all would be selected, and nothing needs to be spent for that" if k == n_features else "lower it"
+            advice = "all would be selected, and nothing needs to be spent for that" if k == n_features else "lower it"
             raise InvalidParameterError(
                 f"n_features_to_select must be less than the number of candidates, but n_features_to_select={k} and "
-                f"n_features={n_features}: {why}."
+                f"n_features={n_features}: {advice}."
             )
 
     def top_k(self, n_features: int, epsilon: Fraction, sensitivity: int, step: int, largest: float | None) -> TopK:
-        """Return the choice, by the rule where no mechanism is named.
-
-        With its noise.
-        """
+        """Return the choice of k columns and its noise, by the rule where no mechanism is named."""
         self.check_size(n_features)
         k, delta = self.n_features_to_select, exact_delta(self.delta)
         expected = self.expected_score
@@ -83,7 +77,7 @@ class Screening(Method):
                 f"mechanism=peeling must select at most {MOST_PEELED} columns, but n_features_to_select={k}. "
                 "Use mechanism=one_shot."
             )
-        if mechanism == "peeling" and noise == "gumbel" and delta and k > 1:  # one draw is priced as it is, at delta 0
+        if mechanism == "peeling" and noise == "gumbel" and delta and k > 1:  # one draw costs epsilon at delta 0
             epsilon = concentrated_epsilon(k, epsilon, delta)
         gamma = self.gamma if self.gamma is not None else 1.0 if k == 1 else GAMMA
         return TopK(mechanism, noise, gamma, n_features, k, epsilon, sensitivity)
@@ -97,31 +91,25 @@ class Screening(Method):
             return self.mechanism, self.noise or by_delta
         if self.gamma is not None:
             return "canonical_lipschitz", self.noise or "exponential"
-        found = choose_mechanism(n_features, k, epsilon, sensitivity, expected)
-        if found == "canonical_lipschitz":
-            return found, self.noise or "exponential"
+        mechanism = choose_mechanism(n_features, k, epsilon, sensitivity, expected)
+        if mechanism == "canonical_lipschitz":
+            return mechanism, self.noise or "exponential"
         if self.noise == "exponential" or k > MOST_PEELED:
-            return found, "exponential"
+            return mechanism, "exponential"
         # Peeling has one-shot's scale at the same epsilon; with a delta its rounds together may have a larger one.
         gains = k > 1 and delta > 0 and concentrated_epsilon(k, epsilon, delta) > epsilon
         peels = self.noise == "gumbel" or gains
         return ("peeling", "gumbel") if peels else ("one_shot", "exponential")
 
-    def said(self) -> dict[str, Any]:
-        """Return the parameters as they were given, without those that are empty.
-
-        What JSON can hold.
-        """
+    def release_parameters(self) -> dict[str, Any]:
+        """Return the parameters that are set, as JSON values."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 def target_coding(
     metadata: Metadata, target: str, level: str | None, codes: Mapping[str, float] | None
 ) -> dict[str, Any]:
-    """Return how a target that is a category is coded: a category with two levels needs nobody to say so.
-
-    `level` and `codes`: with two levels and neither, -1 for the first and 1 for the second.
-    """
+    """Return `level` and `codes` of a category target; two levels without either are coded -1 and 1."""
     column = metadata.declared(target)
     if isinstance(column, CategoryColumn) and level is None and codes is None and len(column.levels or ()) == 2:
         low, high = column.levels or ("", "")

@@ -59,8 +59,9 @@ class IndependenceScreening(Screening):
     noise : {"exponential", "gumbel"}, optional
         Its law. Default the first, but for peeling with a delta.
     y_center : float, "private" or "middle", optional
-        What the target's zero is. "private", the default, buys its mean, so that columns with a large mean of their own
-        do not stand out for that alone; "middle" is that of its bounds or codes; a number is public, in its unit.
+        What the target's zero is. "private", the default, estimates its mean, so that columns with a large mean of
+        their own do not stand out for that alone; "middle" is that of its bounds or codes; a number is public, in its
+        unit.
     y_bound : float, optional
         The target is clipped to within this of its center, in its unit. Default half the width of its bounds; a target
         of two values is never clipped.
@@ -101,7 +102,7 @@ class IndependenceScreening(Screening):
     def _shares_in_range(cls, value: dict[str, float] | None) -> dict[str, float] | None:
         for name, share in (value or {}).items():
             if name != "y_center":
-                raise ValueError(f"shares must name y_center, the one part that is bought, not {name[:40]!r}.")
+                raise ValueError(f"shares must name y_center, the one private estimate, not {name[:40]!r}.")
             check_share(name, share)
         return value
 
@@ -132,18 +133,18 @@ class IndependenceScreening(Screening):
         features = features_of(metadata, target, candidates)
         self.check_size(len(features))
         coding = target_coding(metadata, target, self.level, self.codes)
-        whole = ScoreDesign.plan(metadata, target, features, **coding)
+        design = ScoreDesign.plan(metadata, target, features, **coding)
         if isinstance(self.y_center, float) or self.y_bound is not None:
             center = self.y_center if isinstance(self.y_center, float) else None
             ScoreDesign.plan(
                 metadata, target, features[:1], center, self.y_bound, **coding
             )  # refuses what does not fit
-        return PreparedScreening(self, whole)
+        return PreparedScreening(self, design)
 
 
 @dataclass(frozen=True)
 class Center:
-    """The public plan of buying the target's mean.
+    """The public plan of the private estimate of the target's mean.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class Center:
     Under replace_one the sum S of the target gets noise of sensitivity 2 c rows, c = `rows_per_unit`, and is divided by
     the public number of rows. Under add_or_remove_one each row counts (1 + y) / 2 to one sum and (1 - y) / 2 to the
     other: their l1 sensitivity is c, that of a count alone, their sum is the count and their difference S. So the count
-    comes free, with half the noise variance that buying S and the count apart at half epsilon each would have.
+    comes free, with half the noise variance that estimates of S and of the count at half of epsilon each would have.
     """
 
     design: ScoreDesign
@@ -173,7 +174,7 @@ class Center:
         return 2 * GRID * self.design.metadata.rows_per_unit
 
     def part(self) -> Part:
-        """Return the part as it is priced.
+        """Return the part with its privacy cost.
 
         Returns
         -------
@@ -183,20 +184,20 @@ class Center:
         rows = self.design.metadata.rows_per_unit
         check_scale(self.sensitivity / self.epsilon, "the target's mean")
         step = GRID if self._replaces else 2 * GRID
-        words = "sum of the scaled target" if self._replaces else "rows that count as high, and rows that count as low"
+        unit = "sum of the scaled target" if self._replaces else "rows that count as high, and rows that count as low"
         box = NoiseRecord(
             mechanism="discrete_laplace",
             noise="laplace",
             sensitivity=self.sensitivity / step,
             scale=float(self.sensitivity / self.epsilon) / step,
-            unit=words,
+            unit=unit,
             formula=f"2 x {rows}, rows of one unit" if self._replaces else f"{rows}, rows of one unit, both together",
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )
         return Part("y_center", LaplaceEvent(self.epsilon), box)
 
-    def buy(self, table: Table, rng: Source) -> float:
+    def estimate(self, table: Table, rng: Source) -> float:
         """Return the target's noisy mean, in its unit or that of its codes.
 
         Parameters
@@ -260,29 +261,29 @@ class PreparedScreening(Preparation):
 
     def _top_k(self, epsilon: Fraction) -> TopK:
         metadata = self.whole.metadata
-        both = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        sensitivity = both * metadata.rows_per_unit * GRID**2
+        n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        sensitivity = n_rows_changed * metadata.rows_per_unit * GRID**2
         n_rows = self.method.number_of_rows(metadata)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
 
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
-        whose = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
-        return f"{self.top_k.sensitivity // GRID**2}, the most that {whose} a score by"
+        change = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
+        return f"{self.top_k.sensitivity // GRID**2}, the most that {change} a score by"
 
     def _screening(self) -> StepRecord:
         return StepRecord(name="screening", event=event_record(self.top_k.event), noise=self.noise)
 
     def _parameters(self) -> dict[str, Any]:
-        found = {**self.method.said(), **self.top_k.parameters}
+        parameters = {**self.method.release_parameters(), **self.top_k.parameters}
         if self.whole.codes is not None:
-            found["codes"] = dict(self.whole.codes)
+            parameters["codes"] = dict(self.whole.codes)
         if self.center is None:
             design = self._around(self._public_center)
-            found |= {"y_center": design.center, "y_bound": design.bound}
+            parameters |= {"y_center": design.center, "y_bound": design.bound}
         elif not self._has_two_values:
-            found["y_bound"] = self._around(self.whole.center).bound
-        return found
+            parameters["y_bound"] = self._around(self.whole.center).bound
+        return parameters
 
     @property
     def _public_center(self) -> float:
@@ -303,7 +304,7 @@ class PreparedScreening(Preparation):
         return replace(self.whole, center=center, bound=bound)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Buy the target's mean where it is asked for, add up the products, choose the k best after noise.
+        """Estimate the target's mean where it is private, add up the products, choose the k best after noise.
 
         Parameters
         ----------
@@ -312,7 +313,7 @@ class PreparedScreening(Preparation):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the columns, whose number is public.
+            Called as columns are done, whose number is public.
 
         Returns
         -------
@@ -325,7 +326,7 @@ class PreparedScreening(Preparation):
         """
         center, steps = self._public_center, self.steps
         if self.center is not None:
-            center = self.center.buy(table, rng)
+            center = self.center.estimate(table, rng)
             steps = (self.center.part().record(center), self._screening())
         design = self._around(center)
         scores = table.products(design, columns_progress(progress, len(design.features)))

@@ -20,7 +20,7 @@ Mechanism = Literal["canonical_lipschitz", "one_shot", "peeling"]
 TopKNoise = Literal["exponential", "gumbel"]
 
 EXPECTED_SHARE = 1 / 6
-"""The k-th best score, as a share of the most that any can be, where nobody says what to expect."""
+"""The k-th best score, as a share of the most that any can be, where no expectation is given."""
 
 LEAD = 2.0
 """Canonical Lipschitz is chosen from this many times the logarithm of the number of sets on."""
@@ -29,7 +29,7 @@ GAMMA = 0.75
 """How canonical Lipschitz weighs a set's worst column and the best one left out."""
 
 MOST_SETS = 10**4000
-"""A larger number of sets is told as this one: it would not fit a JSON number."""
+"""A larger number of sets is recorded as this one: it would not fit a JSON number."""
 
 
 @dataclass(frozen=True)
@@ -74,22 +74,18 @@ class TopK:
         return SelectionEvent(self.epsilon, self.noise)
 
     def draw(self, scores: npt.NDArray[np.int64], rng: Source) -> list[int]:
-        """Return the places of the chosen columns.
+        """Return the places of the chosen columns, in increasing order: the order of the scores is private.
 
-        In increasing order: the order of the scores is private.
-
-        Claim: ``mechanisms/top_k.privacy.md``.
-
-        Shapes: scores (n_features,).
+        Claim: ``mechanisms/top_k.privacy.md``. Shapes: scores (n_features,).
         """
         law = (self.k, self.epsilon, self.sensitivity, rng)
         if self.mechanism == "canonical_lipschitz":
-            found = canonical_lipschitz(scores, *law, gamma=self.gamma, noise=self.noise)
+            chosen = canonical_lipschitz(scores, *law, gamma=self.gamma, noise=self.noise)
         elif self.mechanism == "one_shot":
-            found = one_shot(scores, *law)
+            chosen = one_shot(scores, *law)
         else:
-            found = peeling(scores, *law, noise=self.noise)
-        return sorted(int(place) for place in found)
+            chosen = peeling(scores, *law, noise=self.noise)
+        return sorted(int(place) for place in chosen)
 
     @property
     def is_concentrated(self) -> bool:
@@ -99,8 +95,8 @@ class TopK:
     @property
     def parameters(self) -> dict[str, Any]:
         """What the rule decided, for a release."""
-        found: dict[str, Any] = {"mechanism": self.mechanism, "noise": self.noise}
-        return found | {"gamma": self.gamma} if self.mechanism == "canonical_lipschitz" else found
+        parameters: dict[str, Any] = {"mechanism": self.mechanism, "noise": self.noise}
+        return parameters | {"gamma": self.gamma} if self.mechanism == "canonical_lipschitz" else parameters
 
     @property
     def scale(self) -> Fraction:
@@ -109,10 +105,7 @@ class TopK:
         return 2 * self.sensitivity * rounds / self.epsilon
 
     def noise_record(self, step: int, unit: str, formula: str, claim: str) -> NoiseRecord:
-        """Return the noise box.
-
-        Its sensitivity is the range of the scores' changes in all rounds: scale times epsilon.
-        """
+        """Return the noise box; its sensitivity is the range of the scores' changes in all rounds."""
         whole = self.mechanism == "canonical_lipschitz"
         rounds = 1 if whole or self.k == 1 else self.k
         ways = min(math.comb(self.n_features, self.k), MOST_SETS) if whole else self.n_features
@@ -132,13 +125,7 @@ class TopK:
 def choose_mechanism(
     n_features: int, k: int, epsilon: Fraction, sensitivity: float, expected_score: float | None
 ) -> Mechanism:
-    """Return the better mechanism for pure privacy, as far as public facts tell.
-
-    The first wins where scores stand out from its noise over all sets, the second everywhere else.
-
-    A set of columns that are not among the best has the loss of the k-th best score, and there are ``C(d, k)`` of them:
-    their noise reaches its logarithm, so scores are heard from ``epsilon / 2`` times them above that on. One-shot noise
-    needs k times as much for each column but only ``log d`` of it, and degrades more gently below.
+    """Return the better mechanism for pure privacy, from public facts alone.
 
     Examples
     --------
@@ -147,14 +134,14 @@ def choose_mechanism(
     """
     if k == 1 or expected_score is None:
         return "one_shot"
-    heard = float(epsilon) / 2.0 * expected_score / sensitivity
-    return "canonical_lipschitz" if heard > LEAD * log_sets(n_features, k) else "one_shot"
+    # A wrong set has the loss of the k-th best score, and there are C(d, k) of them: their largest noise is about
+    # 2 sensitivity / epsilon times log C(d, k). One-shot noise has k times the scale, but over d columns alone.
+    strength = float(epsilon) / 2.0 * expected_score / sensitivity
+    return "canonical_lipschitz" if strength > LEAD * log_sets(n_features, k) else "one_shot"
 
 
 def log_sets(n_features: int, k: int) -> float:
-    """Return the logarithm of the number of sets of k columns out of d.
-
-    log C(d, k).
+    """Return log C(d, k), the logarithm of the number of sets of k columns out of d.
 
     Examples
     --------
@@ -165,12 +152,9 @@ def log_sets(n_features: int, k: int) -> float:
 
 
 def concentrated_epsilon(k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the epsilons of k rounds of peeling with Gumbel noise, added up, that cost epsilon at delta.
+    """Return the total epsilon of k rounds of peeling with Gumbel noise that cost epsilon at delta, rounded down.
 
-    k times epsilon0, rounded down, where the rounds' rho, k epsilon0^2 / 8, converts to at most epsilon; epsilon
-    itself where adding up is better.
-
-    Source: Privacy specification 4.3 (alternatives) and 7.1.
+    Source: privacy specification 4.3 (alternatives) and 7.1.
 
     Examples
     --------
@@ -179,6 +163,7 @@ def concentrated_epsilon(k: int, epsilon: Fraction, delta: Fraction) -> Fraction
     >>> 3.9 < float(concentrated_epsilon(80, Fraction(1), Fraction(1, 10**6))) < 4.0
     True
     """
+    # rho = k epsilon_0^2 / 8, so the total k epsilon_0 is sqrt(8 k rho).
     square = 8 * k * rho_of_epsilon(epsilon, delta)
     root = Fraction(math.isqrt(int(square * 10**24)), 10**12)
     return max(min(root, Fraction(MAX_EPSILON)), epsilon)

@@ -54,7 +54,7 @@ class TwoStageVotes(Screening):
     n_blocks : int, optional
         B: each row goes to one of so many blocks at random. Default the root of the number of rows, public or guessed.
     alpha : float
-        Price of a coefficient in a block's lasso, on standardized columns.
+        Penalty of a coefficient in a block's lasso, on standardized columns.
     level : str, optional
         Of a target that is a category: its rows against all others.
     codes : dict of str to float, optional
@@ -148,8 +148,8 @@ class PreparedVotes(Preparation):
         self.not_protected = not_protected(metadata)
 
     def _parameters(self) -> dict[str, Any]:
-        found = {**self.method.said(), **self.top_k.parameters, "n_blocks": self.n_blocks}
-        return found | ({} if self.design.codes is None else {"codes": dict(self.design.codes)})
+        parameters = {**self.method.release_parameters(), **self.top_k.parameters, "n_blocks": self.n_blocks}
+        return parameters | ({} if self.design.codes is None else {"codes": dict(self.design.codes)})
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Throw the rows into blocks, let each vote, choose the k most voted for after noise.
@@ -161,7 +161,7 @@ class PreparedVotes(Preparation):
         rng : Source
             Where blocks and noise come from.
         progress : callable, optional
-            Told of the blocks, whose number is public.
+            Called as blocks are done, whose number is public.
 
         Returns
         -------

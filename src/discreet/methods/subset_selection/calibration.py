@@ -37,20 +37,20 @@ class Sensitivity:
 
     @classmethod
     def of(cls, design: Design, radius: Fraction) -> "Sensitivity":
-        """Return the sensitivities of a request's scores.
+        """Return the exact sensitivities of a request's scores.
 
-        Exact numbers.
-
-        Source: Privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
+        Source: privacy specification 1.2 (omega), 1.6 (tolerance and rounding).
         """
         metadata = design.metadata
-        both = (1 + radius) ** 2
-        omega = both - max(1 - radius, Fraction(0)) ** 2
+        largest = (1 + radius) ** 2
+        omega = largest - max(1 - radius, Fraction(0)) ** 2
         factor = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
         # At the most rows there can be: 4 for the score (specification 1.6, either way, and two operations more for the
         # unit of the lazy search), 8 for the certificate (`pcls.privacy.md`).
-        rounding = (4 + 8) * (design.n_columns + 8) * both * MAX_ROWS / 2**53
-        return cls(omega * factor * metadata.rows_per_unit, both * metadata.rows_per_unit, both / 10_000, rounding)
+        rounding = (4 + 8) * (design.n_columns + 8) * largest * MAX_ROWS / 2**53
+        return cls(
+            omega * factor * metadata.rows_per_unit, largest * metadata.rows_per_unit, largest / 10_000, rounding
+        )
 
     @property
     def error(self) -> Fraction:
@@ -91,10 +91,7 @@ class Calibration:
     def of(
         cls, design: Design, sensitivity: Sensitivity, epsilon: Fraction, noise: Noise, penalty: Fraction
     ) -> "Calibration":
-        """Calibrate to the range sensitivity of the scores, inflated for what computing adds.
-
-        The noise's parameters, as exact numbers.
-        """
+        """Calibrate to the range sensitivity of the scores, inflated for the errors of computing them."""
         return cls(noise, epsilon, sensitivity, penalty, len(design.candidates))
 
     @property
@@ -115,18 +112,13 @@ class Calibration:
 
 
 def noise_penalty(scale: Fraction, n_units: int) -> Fraction:
-    """Return the penalty under which noise alone selects half a column on average.
-
-    scale log(2 d): with no effects and Gumbel noise each is selected with probability 1 / (1 + 2 d).
-    """
+    """Return the penalty under which noise alone selects half a column on average."""
+    # Gumbel noise: P(logistic > log(2 d)) = 1 / (1 + 2 d) for each of d columns without effect.
     return scale * Fraction(math.log(2 * max(n_units, 1)))
 
 
 def bounded_penalty(penalty: Fraction) -> Fraction:
-    """Return a penalty, or say that it is too large.
-
-    The same.
-    """
+    """Return a penalty, or refuse one that is too large."""
     if penalty > Fraction(MAX_PENALTY):
         raise InvalidParameterError(
             f"model_penalty must be at most {MAX_PENALTY:g} times the target's squared bound: it is larger."

@@ -41,16 +41,16 @@ class ModelSpace:
         include_empty: bool = True,
         one_by_one: bool = False,
     ) -> "ModelSpace":
-        """Lay out the models of a request, or say what to change when they are too many.
+        """Return the models of a request, or refuse too many.
 
         At most 2^20 models where they are scored one by one, else subsets of at most 128 units.
         """
         grouped = [name for group in groups for name in group]
-        for what, names in (("forced", forced), ("groups", grouped)):
+        for field, names in (("forced", forced), ("groups", grouped)):
             unknown = [name for name in names if name not in candidates]
             if unknown or len(set(names)) < len(names):
                 shown = repr(unknown[0][:60]) if unknown else "a name twice"
-                raise InvalidParameterError(f"{what} must name candidates, each once, but it holds {shown}.")
+                raise InvalidParameterError(f"{field} must name candidates, each once, but it holds {shown}.")
         if set(grouped) & set(forced):
             raise InvalidParameterError("A forced column cannot be in a group. Force the whole group, or drop it.")
         alone = [(n,) for n in candidates if n not in grouped and n not in forced]
@@ -76,10 +76,10 @@ class ModelSpace:
         masks = []
         for model in models:
             names = set(model) | set(self.forced)
-            inside = [unit for unit in self.units if names & set(unit)]
-            if names != set(self.forced).union(*inside):
+            selected = [unit for unit in self.units if names & set(unit)]
+            if names != set(self.forced).union(*selected):
                 raise InvalidParameterError("Each listed model must hold candidates, and groups whole or not at all.")
-            masks.append(sum(1 << j for j, unit in enumerate(self.units) if unit in inside))
+            masks.append(sum(1 << j for j, unit in enumerate(self.units) if unit in selected))
         if len(set(masks)) < len(masks):
             raise InvalidParameterError("Listed models must differ. Leave out the ones that repeat.")
         size = len(self.units)
@@ -115,11 +115,8 @@ class ModelSpace:
         return n_subsets(len(self.units), self.max_size) - (0 if self.include_empty else 1)
 
     def masks(self) -> Masks:
-        """Return the candidate models as bits over units, in a fixed public order.
-
-        Bit j set: unit j is in the model.
-
-        Returns shape (n_models,).
+        """Return the candidate models in a fixed public order, shape (n_models,); bit j is set where unit j is in the
+        model.
         """
         d = len(self.units)
         if self.listed is not None:
@@ -134,9 +131,6 @@ class ModelSpace:
                 yield sum(1 << j for j in chosen)
 
     def names(self, mask: int) -> tuple[str, ...]:
-        """Return the columns of a model in the order of the candidates.
-
-        Forced columns included.
-        """
+        """Return the columns of a model, forced ones included, in the order of the candidates."""
         chosen = set(self.forced).union(*(unit for j, unit in enumerate(self.units) if mask >> j & 1))
         return tuple(name for name in self.candidates if name in chosen)

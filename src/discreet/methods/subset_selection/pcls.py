@@ -35,7 +35,7 @@ from discreet.methods.subset_selection.subset_regression import (
     events_of,
     largest_target,
 )
-from discreet.methods.subset_selection.tuning import Tuned, Tuning, buy
+from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers, Masks
 
@@ -53,15 +53,15 @@ class PenalizedLeastSquares(SubsetSelection):
         Law of the noise of every choice; the first is never worse than the second.
     l1_radius : float or "private", optional
         R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
-        intercept included. Public, or bought. Default twice `y_bound`.
+        intercept included. Public, or estimated privately. Default twice `y_bound`.
     l1_grid : tuple of float, optional
-        What a bought R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
+        What a private R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
     model_penalty : float, "aic", "bic" or "auto"
         phi: added for each selected column, in squared units of the target; a category counts as one. "aic" is
-        2 sigma^2 and "bic" sigma^2 log n, with a bought residual variance. "auto" is log(2 d) times the scale of the
+        2 sigma^2 and "bic" sigma^2 log n, with a private residual variance. "auto" is log(2 d) times the scale of the
         noise, d the number of free columns: if none of them mattered, the exponential mechanism would select half a
         column on average. Where the number of rows is public and epsilon so large that sampling can matter beside the
-        noise, r^2 log(n) / 4 being at least half of that, "auto" buys sigma^2 and weighs both.
+        noise, r^2 log(n) / 4 being at least half of that, "auto" estimates sigma^2 privately and weighs both.
     max_size : int, optional
         The most columns that may be selected besides the forced ones.
     forced : tuple of str
@@ -71,18 +71,18 @@ class PenalizedLeastSquares(SubsetSelection):
     models : tuple of tuples of str, optional
         The candidate models themselves, instead of all subsets.
     y_bound : float or "private", optional
-        r: the target is clipped to within this of its center, in its unit. Public, or bought. Default the furthest of
-        its bounds.
+        r: the target is clipped to within this of its center, in its unit. Public, or estimated privately. Default the
+        furthest of its bounds.
     y_quantile : float, optional
-        The quantile of the target's distance from its center that a bought `y_bound` aims at; default 0.95.
+        The quantile of the target's distance from its center that a private `y_bound` aims at; default 0.95.
     y_center : float, optional
         The target's zero, in its unit. Public. Default the middle of its bounds.
     fit_intercept : bool
         Whether every model has a constant, which shares the l1 bound.
     n0 : int, optional
-        A public guess of the number of rows, where it is private; without it, a penalty that needs it buys it.
+        A public guess of the number of rows, where it is private; without it, a penalty that needs it estimates it.
     shares : dict of str to float, optional
-        Shares of epsilon of the parts that are bought: "bounds" (together), "y_bound", "n_rows", "l1_radius",
+        Shares of epsilon of the private estimates: "bounds" (together), "y_bound", "n_rows", "l1_radius",
         "sigma2". The choice of the model has the rest.
     as_published : bool
         Run Algorithm 1 as printed, its errors included, for study: gives no guarantee.
@@ -127,15 +127,15 @@ class PenalizedLeastSquares(SubsetSelection):
             )
         setting = self.setting(metadata, target, candidates)
         tuning = self.tuning(metadata, setting)
-        if not self.as_published and self._buys_variance(setting, tuning):
+        if not self.as_published and self._estimates_variance(setting, tuning):
             tuning = self.tuning(metadata, setting, variance=True)
         return PreparedLeastSquares(self, setting, tuning)
 
-    def _buys_variance(self, setting: Setting, tuning: Tuning) -> bool:
+    def _estimates_variance(self, setting: Setting, tuning: Tuning) -> bool:
         """Whether sampling can matter beside the noise: sigma^2 is hardly above r^2 / 4 (a public rule)."""
         if self.model_penalty != "auto" or tuning.n_public is None:
             return self.model_penalty in ("aic", "bic")
-        scale = Sensitivity.of(setting.design, setting.ratio).range / tuning.left
+        scale = Sensitivity.of(setting.design, setting.ratio).range / tuning.remaining
         return math.log(tuning.n_public) / 4.0 >= 0.5 * float(noise_penalty(scale, setting.n_units))
 
     def penalty(self, setting: Setting, scale: Fraction, sigma2: float | None, n_rows: int) -> Fraction:
@@ -148,7 +148,7 @@ class PenalizedLeastSquares(SubsetSelection):
         scale : Fraction
             Of the selection's noise.
         sigma2 : float or None
-            The residual variance, where it was bought.
+            The residual variance, where it was estimated.
         n_rows : int
             The number of rows, where the penalty needs one.
 
@@ -176,13 +176,13 @@ class PreparedLeastSquares(PreparedSelection):
     setting : Setting
         The widest that can come out.
     tuning : Tuning
-        What is bought first.
+        The private estimates before the choice.
     """
 
     def __init__(self, method: PenalizedLeastSquares, setting: Setting, tuning: Tuning) -> None:
         super().__init__(method, setting, tuning)
         self.method = method
-        # As it will be, or with the most noise and penalty that the parts bought before it can lead to.
+        # As it will be, or with the most noise and penalty that the estimates before it can lead to.
         variance = 1.0 if "sigma2" in tuning.budget else None
         self.calibration = self._calibrated(setting, variance, MAX_ROWS)
         if not tuning.budget:
@@ -200,7 +200,7 @@ class PreparedLeastSquares(PreparedSelection):
         )
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Buy what was asked for, add up the moments, draw the noisy minimum of the models' scores.
+        """Draw the private estimates, add up the moments, draw the noisy minimum of the models' scores.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class PreparedLeastSquares(PreparedSelection):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the rows where their number is public, and of the models.
+            Called as rows are read, where their number is public, and as models are scored.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class PreparedLeastSquares(PreparedSelection):
         """
         if self.method.as_published:
             return self._run_as_published(table, rng)
-        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
+        tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         calibration = self._tuned(tuned) if self.tuning.budget else self.calibration
         law = (calibration.gamma + calibration.inflation, calibration.epsilon, rng, calibration.noise)
         if self.space.listed is not None:
@@ -233,10 +233,10 @@ class PreparedLeastSquares(PreparedSelection):
         else:
             if progress is not None and self.space.n_models > ENUMERATED:
                 progress("Searching models", 0, None)  # its length depends on the rows
-            told = models_progress(progress, self.space.n_models)
+            report_models = models_progress(progress, self.space.n_models)
             problem = tuned.setting.problem(tuned.moments, float(calibration.tolerance))
             penalties = float(calibration.penalty) * tuned.setting.sizes()
-            chosen = noisy_min_subset(problem, penalties, self.space.max_size, *law, told)
+            chosen = noisy_min_subset(problem, penalties, self.space.max_size, *law, report_models)
         noise = self._noise(tuned.setting, calibration)
         steps = (*tuned.steps, self.selection_record(noise)) if tuned.steps else ()
         return Outcome(self.space.names(chosen), noise, steps)
@@ -251,7 +251,7 @@ class PreparedLeastSquares(PreparedSelection):
         masks : ndarray of uint64, shape (n_models,)
             The models.
         progress : callable, optional
-            Told of the models.
+            Called as models are scored.
 
         Returns
         -------
@@ -283,9 +283,9 @@ class PreparedLeastSquares(PreparedSelection):
     def _scores(
         self, setting: Setting, calibration: Calibration, moments: Integers, masks: Masks, progress: Progress | None
     ) -> npt.NDArray[np.float64]:
-        told = models_progress(progress, len(masks))
-        found = setting.scores(moments, masks, float(calibration.tolerance), told)
-        return found + float(calibration.penalty) * setting.counted(masks)
+        report_models = models_progress(progress, len(masks))
+        sums = setting.scores(moments, masks, float(calibration.tolerance), report_models)
+        return sums + float(calibration.penalty) * setting.counted(masks)
 
     def _problem(self, moments: Integers) -> SubsetProblem:
         """The models' least squares in units of the target's bound."""
@@ -297,9 +297,9 @@ class PreparedLeastSquares(PreparedSelection):
     def _calibrated(self, setting: Setting, sigma2: float | None, n_rows: int) -> Calibration:
         """The noise of the choice, from public facts and from what was released before it."""
         sensitivity = Sensitivity.of(setting.design, setting.ratio)
-        epsilon = self.tuning.left if not self.method.as_published else exact_epsilon(self.method.epsilon)
+        epsilon = self.tuning.remaining if not self.method.as_published else exact_epsilon(self.method.epsilon)
         penalty = self.method.penalty(setting, sensitivity.range / epsilon, sigma2, n_rows)
-        if self.tuning.budget:  # a penalty is no reason to refuse once something was bought; above this it is infinite
+        if self.tuning.budget:  # after a private estimate nothing is refused; above this it is infinite
             penalty = min(penalty, Fraction(MAX_PENALTY))
         return Calibration.of(setting.design, sensitivity, epsilon, self.method.noise_law, penalty)
 

@@ -32,7 +32,7 @@ from discreet.methods.subset_selection.subset_regression import (
     events_of,
 )
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
-from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, buy
+from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, estimate_privately
 from discreet.release import NoiseRecord, StepRecord
 
 SQUARES = "residual_sum_of_squares"
@@ -60,9 +60,9 @@ class ProfileLikelihood(SubsetSelection):
         Law of the noise of every choice.
     l1_radius : float or "private", optional
         R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
-        intercept included. Public, or bought. Default twice `y_bound`.
+        intercept included. Public, or estimated privately. Default twice `y_bound`.
     l1_grid : tuple of float, optional
-        What a bought R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
+        What a private R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
     model_penalty : float, "aic", "bic" or "auto"
         phi: added for each selected column, on the scale of -2 log-likelihood; a category counts as one. "aic" is 2
         and "bic" log n, both free. "auto" weighs the error of sampling and the noise of the choice together, and is
@@ -76,10 +76,10 @@ class ProfileLikelihood(SubsetSelection):
     models : tuple of tuples of str, optional
         The candidate models themselves, instead of all subsets. At most 2^20 models can be compared.
     y_bound : float or "private", optional
-        r: the target is clipped to within this of its center, in its unit. Public, or bought. Default the furthest of
-        its bounds.
+        r: the target is clipped to within this of its center, in its unit. Public, or estimated privately. Default the
+        furthest of its bounds.
     y_quantile : float, optional
-        The quantile of the target's distance from its center that a bought `y_bound` aims at; default 0.95.
+        The quantile of the target's distance from its center that a private `y_bound` aims at; default 0.95.
     y_center : float, optional
         The target's zero, in its unit. Public. Default the middle of its bounds.
     fit_intercept : bool
@@ -93,7 +93,7 @@ class ProfileLikelihood(SubsetSelection):
         s0^2, in squared units of the target: choose by n log(RSS / n + s0^2) instead, which needs no bound and no
         delta.
     shares : dict of str to float, optional
-        Shares of epsilon of the parts that are bought: "bounds" (together), "y_bound", "l1_radius" and
+        Shares of epsilon of the private estimates: "bounds" (together), "y_bound", "l1_radius" and
         "residual_sum_of_squares". The choice of the model has the rest.
     as_published : bool
         Run Algorithm 2 as printed, its errors included, for study: gives no guarantee.
@@ -115,7 +115,7 @@ class ProfileLikelihood(SubsetSelection):
         Returns
         -------
         tuple of str
-            In the order in which they are bought.
+            In the order in which they are estimated.
         """
         return ("bounds", "y_bound", "l1_radius", SQUARES)
 
@@ -125,8 +125,8 @@ class ProfileLikelihood(SubsetSelection):
             return self
         if self.rss_guess is not None or self.as_published or SQUARES in (self.shares or {}):
             raise ValueError(
-                f"variance_floor must come without rss_guess, as_published and a share of {SQUARES}: it buys no sum of "
-                "squares."
+                f"variance_floor must come without rss_guess, as_published and a share of {SQUARES}: it estimates no "
+                "sum of squares."
             )
         if self.delta:
             raise ValueError(
@@ -173,18 +173,18 @@ class ProfileLikelihood(SubsetSelection):
     def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> Split:
         """Epsilon of the sum of squares and of the choice, and delta (privacy specification 2.4 and 11)."""
         if self.variance_floor is not None:
-            return Split(Fraction(0), tuning.left, Fraction(0), n_rows)
+            return Split(Fraction(0), tuning.remaining, Fraction(0), n_rows)
         if self.as_published:
             epsilon = exact_epsilon(self.epsilon)
             return Split(epsilon, epsilon, self._delta(n_rows), n_rows)
-        delta, epsilon = self._delta(n_rows), tuning.left
-        asked = (self.shares or {}).get(SQUARES)
-        if asked is not None:
-            first = exact_epsilon(self.epsilon) * exact(asked, f"shares[{SQUARES!r}]")
+        delta, epsilon = self._delta(n_rows), tuning.remaining
+        squares_share = (self.shares or {}).get(SQUARES)
+        if squares_share is not None:
+            first = exact_epsilon(self.epsilon) * exact(squares_share, f"shares[{SQUARES!r}]")
             if first >= epsilon:
                 raise InvalidParameterError(
-                    f"shares must leave something for the selection, but with {SQUARES} {asked:g} nothing is left. "
-                    "Lower it."
+                    f"shares must leave something for the selection, but with {SQUARES} {squares_share:g} nothing is "
+                    "left. Lower it."
                 )
         elif self.rss_guess is not None:
             size = float(Sensitivity.of(setting.design, setting.ratio).size) * setting.design.bound**2
@@ -224,13 +224,13 @@ class ProfileLikelihood(SubsetSelection):
             At least 0.
         """
         if isinstance(self.model_penalty, float):
-            found = exact(self.model_penalty, "model_penalty")
+            penalty = exact(self.model_penalty, "model_penalty")
         elif self.model_penalty == "auto":
             likely = float(min(scale, Fraction(10**12)))
-            found = Fraction(covering_penalty(1.0, likely, n_units, n_rows))
+            penalty = Fraction(covering_penalty(1.0, likely, n_units, n_rows))
         else:
-            found = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
-        return min(found, Fraction(MAX_PENALTY))
+            penalty = Fraction(2.0 if self.model_penalty == "aic" else math.log(max(n_rows, 2)))
+        return min(penalty, Fraction(MAX_PENALTY))
 
 
 class PreparedProfileLikelihood(PreparedSelection):
@@ -243,7 +243,7 @@ class PreparedProfileLikelihood(PreparedSelection):
     setting : Setting
         The widest that can come out.
     tuning : Tuning
-        What is bought first.
+        The private estimates before the choice.
     split : Split
         What is left, and of what.
     """
@@ -277,7 +277,7 @@ class PreparedProfileLikelihood(PreparedSelection):
         }
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Buy what was asked for and the least sum of squares, then draw the noisy minimum of the models' scores.
+        """Draw the private estimates and the least sum of squares, then the noisy minimum of the models' scores.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class PreparedProfileLikelihood(PreparedSelection):
         rng : Source
             Where the noise comes from.
         progress : callable, optional
-            Told of the rows where their number is public, and of the models.
+            Called as rows are read, where their number is public, and as models are scored.
 
         Returns
         -------
@@ -297,11 +297,11 @@ class PreparedProfileLikelihood(PreparedSelection):
         -----
         Claim: ``pcpl.privacy.md``. Cost: one pass over the rows, and those of ``tuning.py``; then every model's score.
         """
-        tuned = buy(self.tuning, table, rng, rows_progress(progress, table))
+        tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         setting, masks = tuned.setting, self.space.masks()
         sensitivity = Sensitivity.of(setting.design, setting.ratio)
-        told = models_progress(progress, len(masks))
-        sums = setting.scores(tuned.moments, masks, float(sensitivity.tolerance), told)
+        report_models = models_progress(progress, len(masks))
+        sums = setting.scores(tuned.moments, masks, float(sensitivity.tolerance), report_models)
         counted = setting.counted(masks)
         if self.method.as_published:
             return self._run_as_published(table, sums, counted, masks, rng)
@@ -381,12 +381,12 @@ class PreparedProfileLikelihood(PreparedSelection):
             formula = "n log((1 + x) / (1 - x))" if replace_one else "-n0 log(1 - x)"
             formula += ", x = (r + R)^2 / a bound of RSS"
         numbers = (float(choice.gamma), float(choice.inflation), float(self.split.selection))
-        words = (
+        texts = (
             formula,
             "exact draw; score errors counted in the inflation",
             "methods/subset_selection/pcpl.privacy.md",
         )
-        return self._box(self.method.mechanism, self.method.noise_law, *numbers, *words)
+        return self._box(self.method.mechanism, self.method.noise_law, *numbers, *texts)
 
     def _box(
         self,

@@ -9,21 +9,17 @@ POINTS = 4001
 
 
 def covering_penalty(variance: float, scale: float, n_units: int, n_rows: int) -> float:
-    """Return the penalty that keeps columns without effect out, whether sampling or noise would bring them in.
+    """Return the larger of sigma^2 log n and of phi with P(sigma^2 chi^2_1 + scale logistic > phi) = 1 / (1 + 2 d).
 
-    The larger of sigma^2 log n and of phi with P(sigma^2 chi^2_1 + scale logistic > phi) = 1 / (1 + 2 d).
-
-    1 / (1 + 2 d) is the chance with which noise alone brings a column in under the penalty scale log(2 d): half a
-    column on average. The difference of two Gumbel variables is logistic. Where noise is nothing the first term is
-    that of the Bayesian information criterion; where sampling is nothing the second is scale log(2 d).
-
-    Source: Lei et al. 2018, section 3.3; privacy specification 1.7 and 3.3.
+    It keeps columns without effect out. Source: Lei et al. 2018, section 3.3; privacy specification 1.7 and 3.3.
 
     Examples
     --------
     >>> round(covering_penalty(0.0, 2.0, 5, 100) / 2.0, 6) == round(math.log(10), 6)
     True
     """
+    # The difference of two Gumbel variables is logistic: under a penalty of scale log(2 d) noise alone brings a column
+    # in with probability 1 / (1 + 2 d), half a column on average.
     level = 1.0 / (1.0 + 2.0 * max(n_units, 1))
     z = np.linspace(-9.0, 9.0, POINTS)
     weights = np.exp(-0.5 * z * z)
@@ -35,7 +31,7 @@ def covering_penalty(variance: float, scale: float, n_units: int, n_rows: int) -
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
-        behind = np.clip((middle - squares) / scale, -700.0, 700.0)
-        chance = float(weights @ (1.0 / (1.0 + np.exp(behind))))  # P(sigma^2 chi^2 + scale logistic > middle)
+        excess = np.clip((middle - squares) / scale, -700.0, 700.0)
+        chance = float(weights @ (1.0 / (1.0 + np.exp(excess))))  # P(sigma^2 chi^2 + scale logistic > middle)
         low, high = (middle, high) if chance > level else (low, middle)
     return max(high, variance * math.log(max(n_rows, 2)))

@@ -66,7 +66,7 @@ class ProfileChooser:
     neighboring : NeighboringRelation
         Which tables are neighbors.
     split : Split
-        Prices, and n.
+        Privacy costs, and n.
     penalty : callable
         phi from the noise's scale, the number of free columns and n.
     variance_floor : float or None
@@ -79,18 +79,12 @@ class ProfileChooser:
     variance_floor: float | None
 
     def profile(self, setting: Setting) -> ProfileNoise:
-        """Return the ranges of the log-likelihood.
-
-        From public facts and earlier releases.
-        """
+        """Return the ranges of the log-likelihood, from public facts and earlier releases."""
         sensitivity = Sensitivity.of(setting.design, setting.ratio)
         return ProfileNoise(sensitivity, self.neighboring, self.split.n_rows)
 
     def choice(self, setting: Setting, bound: Fraction, uniform: bool = False) -> Choice:
-        """Return how the model is chosen, given what the least sum of squares is at least.
-
-        Range and penalty.
-        """
+        """Return range and penalty of the choice, given a lower bound of the least sum of squares."""
         profile, floor = self.profile(setting), self._floor(setting)
         if floor is not None:
             gamma, inflation = profile.floored_gamma(floor), profile.floored_inflation(floor)
@@ -102,9 +96,8 @@ class ProfileChooser:
         return Choice(gamma, inflation, penalty, uniform and floor is None)
 
     def widest(self, setting: Setting) -> Choice:
-        """Return the choice with the most noise: a uniform one, unless the likelihood is floored.
-
-        Just above the threshold of the bound.
+        """Return the choice with the most noise, just above the bound's threshold: uniform, unless the likelihood is
+        floored.
         """
         return self.choice(setting, self.profile(setting).threshold * (1 + Fraction(1, 2**20)), uniform=True)
 
@@ -115,12 +108,10 @@ class ProfileChooser:
         sums: npt.NDArray[np.float64],
         counted: npt.NDArray[np.float64],
     ) -> tuple[Choice, npt.NDArray[np.float64]]:
-        """Return the choice after a published sum of squares, and the scores it looks at. The scores stay here.
+        """Return the choice after a published sum of squares, and the scores n log f + phi |M|. The scores are not
+        releasable.
 
-        Returns (1) range and penalty; (2) n log f + phi |M|; all zero where the bound is too small to choose by
-        anything.
-
-        Shapes: sums, counted (n_models,).
+        Scores are all zero where the bound is too small to choose by. Shapes: sums, counted (n_models,).
         """
         profile = self.profile(setting)
         bound = profile.bound(published, self.split.squares, self.split.delta)
@@ -132,9 +123,8 @@ class ProfileChooser:
     def floored(
         self, setting: Setting, sums: npt.NDArray[np.float64], counted: npt.NDArray[np.float64]
     ) -> tuple[Choice, npt.NDArray[np.float64]]:
-        """Return the choice by the floored likelihood, and the scores it looks at. The scores stay here.
-
-        Returns (1) range and penalty; (2) n log(f / n + s0^2) + phi |M|.
+        """Return the choice by the floored likelihood, and the scores n log(f / n + s0^2) + phi |M|, which are not
+        releasable.
 
         Shapes: sums, counted (n_models,).
         """

@@ -44,12 +44,11 @@ class ProfileNoise:
         return self.sensitivity.size + ROOM * self.sensitivity.error
 
     def bound(self, published: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return what the least sum of squares is at least, but with probability delta.
+        """Return L, which the least sum of squares falls below with probability delta at most; L may be negative.
 
-        L; may be negative.
-
-        Source: Privacy specification 2.2 and 14: F - tau - eta - scale log(1 / (2 delta)) - one step.
+        Source: privacy specification 2.2 and 14.
         """
+        # F - tau - eta - scale log(1 / (2 delta)) - one step: the lower tail of Laplace noise is e^(-t) / 2.
         step = squares_step(self.sensitivity)
         tail = Fraction(math.log(float(1 / (2 * delta)))) * UP
         return published - self.sensitivity.error - squares_scale(self.sensitivity, epsilon) * step * tail * UP - step
@@ -57,21 +56,18 @@ class ProfileNoise:
     def gamma(self, bound: Fraction) -> Fraction:
         """Return the range sensitivity of n log f at a table whose least f is at least a bound.
 
-        n log((1 + x) / (1 - x)), or -n log(1 - x) under ADD_OR_REMOVE_ONE, x = Delta / L.
-
-        Source: Privacy specification 2.1.
+        Source: privacy specification 2.1.
         """
+        # n log((1 + x) / (1 - x)), or -n log(1 - x) under ADD_OR_REMOVE_ONE, with x = Delta / L.
         size = self.sensitivity.size
-        both = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return self.n_rows * Fraction(math.log1p(float(both * size / (bound - size)))) * UP
+        n_rows_changed = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        return self.n_rows * Fraction(math.log1p(float(n_rows_changed * size / (bound - size)))) * UP
 
     def inflation(self, bound: Fraction) -> Fraction:
-        """Return what the solver's error and rounding add to the range.
-
-        Twice the length of the interval of the errors of n log f, in every neighbor that shares the bound.
-        """
-        left = bound - self.sensitivity.size - self.sensitivity.error
-        return 2 * (self.n_rows * self.sensitivity.error / left + self._rounding)
+        """Return what the solver's error and rounding add to the range, in every neighbor that shares the bound."""
+        # Twice the length of the interval of the errors of n log f; f is at least `least` in a neighbor.
+        least = bound - self.sensitivity.size - self.sensitivity.error
+        return 2 * (self.n_rows * self.sensitivity.error / least + self._rounding)
 
     @property
     def _rounding(self) -> Fraction:
@@ -79,10 +75,8 @@ class ProfileNoise:
         return Fraction(2 * 42 * self.n_rows, 2**50)
 
     def log_likelihood(self, sums: Floats) -> Floats:
-        """Return n log f of every model, -2 log-likelihood but for a constant. Not releasable.
-
-        Sums below the solver's tolerance count as that: on the event that the bound holds there are none.
-        """
+        """Return n log f of every model, -2 log-likelihood up to a constant. Not releasable."""
+        # On the event that the bound holds no sum lies below the tolerance.
         return self.n_rows * np.log(np.maximum(sums, float(self.sensitivity.tolerance)))
 
     # ---- the floored likelihood, without any failure
@@ -90,23 +84,17 @@ class ProfileNoise:
     def floored_gamma(self, floor: Fraction) -> Fraction:
         """Return the range sensitivity of n log(f / n + s0^2).
 
-        Twice, or once under ADD_OR_REMOVE_ONE, n log(1 + Delta / (n s0^2)).
-
-        Source: Privacy specification 2.5.
+        Source: privacy specification 2.5.
         """
-        both = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
-        return both * self.n_rows * Fraction(math.log1p(float(self.sensitivity.size / (self.n_rows * floor)))) * UP
+        # n log(1 + Delta / (n s0^2)) for each row that comes or goes.
+        n_rows_changed = 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
+        share = float(self.sensitivity.size / (self.n_rows * floor))
+        return n_rows_changed * self.n_rows * Fraction(math.log1p(share)) * UP
 
     def floored_inflation(self, floor: Fraction) -> Fraction:
-        """Return what the solver's error and rounding add to the floored range.
-
-        Twice the length of the interval of the errors.
-        """
+        """Return what the solver's error and rounding add to the floored range."""
         return 2 * (self.sensitivity.error / floor * UP + self._rounding)
 
     def floored_log_likelihood(self, sums: Floats, floor: Fraction) -> Floats:
-        """Return n log(f / n + s0^2) of every model. Not releasable.
-
-        To be minimized.
-        """
+        """Return n log(f / n + s0^2) of every model, to be minimized. Not releasable."""
         return self.n_rows * np.log(np.maximum(sums, 0.0) / self.n_rows + float(floor))

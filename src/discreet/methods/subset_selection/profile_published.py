@@ -11,9 +11,7 @@ from discreet.typing import Floats
 
 
 def published_scale(least: float, size: float, noise: float, epsilon: float, delta: float, n_rows: int) -> float:
-    """Return 2 |G(D)| / epsilon as printed: where G is negative, its sign is lost in a symmetric noise.
-
-    Positive.
+    """Return 2 |G(D)| / epsilon as printed: where G is negative, a symmetric noise loses its sign.
 
     Source: Lei et al. 2018, Algorithm 2; privacy specification 2.3.
     """
@@ -24,20 +22,16 @@ def published_scale(least: float, size: float, noise: float, epsilon: float, del
 def published_scores(sums: Floats, penalties: Floats, n_rows: int) -> Floats:
     """Return l* + phi |M| as printed: the sign of the likelihood is wrong, so the worst fit is the best.
 
-    To be minimized.
-
     Shapes: sums (n_models,), penalties (n_models,).
     """
-    found: Floats = -0.5 * n_rows * np.log(np.maximum(sums, 1e-300) / n_rows) + penalties
-    return found
+    scores: Floats = -0.5 * n_rows * np.log(np.maximum(sums, 1e-300) / n_rows) + penalties
+    return scores
 
 
 def published_noise(
     table: Table, setting: Setting, sums: Floats, epsilon: float, delta: float, n_rows: int, noise: float
 ) -> float:
-    """Return the scale of Algorithm 2's noise on a table: r is the largest |y| in it, as in the paper's examples.
-
-    At most 1e200.
+    """Return the scale of Algorithm 2's noise, at most 1e200: r is the largest |y| of the table, as in the paper.
 
     Shapes: sums (n_models,).
     """

@@ -54,8 +54,6 @@ class Setting:
     def problem(self, moments: Integers, tolerance: float) -> SubsetProblem:
         """Return the models' least squares in units of the target's bound.
 
-        For the kernels.
-
         Shapes: moments (n_columns, n_columns).
         """
         first = 0 if self.intercept else 1
@@ -76,45 +74,32 @@ class Setting:
         )
 
     def sizes(self) -> Floats:
-        """Return how many columns each unit counts for in a penalty.
-
-        A category counts once.
-
-        Returns shape (n_units,).
-        """
+        """Return how many columns each unit counts for in a penalty, shape (n_units,); a category counts once."""
         return np.array([len(unit) for unit in self.space.units], dtype=np.float64)
 
     def scores(
         self, moments: Integers, masks: Masks, tolerance: float, progress: Callable[[int], None] | None = None
     ) -> Floats:
-        """Return the constrained residual sums of squares of listed models. Not releasable.
+        """Return constrained residual sums of squares, each at most the tolerance above its true value. Not releasable.
 
-        Each at most the tolerance above its true value, rounding apart.
-
-        Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1.
-
-        Shapes: moments (n_columns, n_columns), masks (n_models,); returns (n_models,).
+        Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1. Shapes: masks, returns (n_models,).
         """
-        found, gaps = constrained_scores(self.problem(moments, tolerance), masks, progress)
+        sums, gaps = constrained_scores(self.problem(moments, tolerance), masks, progress)
         if not (gaps <= tolerance).all():
             raise ArithmeticError("a score has no certificate")
-        return found
+        return sums
 
     def counted(self, masks: Masks) -> Floats:
-        """Return how many columns each model pays for.
-
-        Forced columns and the constant are free.
+        """Return how many columns each model is penalized for; forced columns and the constant are free.
 
         Shapes: masks (n_models,); returns (n_models,).
         """
         bits = (masks[:, None] >> np.arange(self.n_units, dtype=np.uint64)) & np.uint64(1)
-        found: Floats = bits @ self.sizes()
-        return found
+        counts: Floats = bits @ self.sizes()
+        return counts
 
     def full_score(self, moments: Integers, ratio: Fraction, tolerance: float) -> float:
-        """Return the constrained residual sum of squares with all candidates. Not releasable.
-
-        In squared target bounds.
+        """Return the constrained residual sum of squares of all candidates, in squared target bounds. Not releasable.
 
         Shapes: moments (n_columns, n_columns).
         """

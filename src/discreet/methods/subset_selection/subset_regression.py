@@ -55,7 +55,9 @@ class SubsetSelection(Method):
     @classmethod
     def _number_or_private(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str) and value != "private":
-            raise ValueError(f'{info.field_name} must be a number, or "private" to buy it, but it is {value[:40]!r}.')
+            raise ValueError(
+                f'{info.field_name} must be a number, or "private" to estimate it, but it is {value[:40]!r}.'
+            )
         return value
 
     @field_validator("model_penalty", mode="before")
@@ -71,7 +73,7 @@ class SubsetSelection(Method):
     @classmethod
     def _lists_of_names(cls, value: Any, info: ValidationInfo) -> Any:
         nested = isinstance(value, (list, tuple)) and all(
-            isinstance(one, (list, tuple)) and all(isinstance(name, str) for name in one) for one in value
+            isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names) for names in value
         )
         if value is not None and not (nested and (value or info.field_name == "groups")):
             raise ValueError(f'{info.field_name} must be a list of lists of columns, such as [["a"], ["a", "b"]].')
@@ -98,17 +100,14 @@ class SubsetSelection(Method):
         if self.l1_grid is not None and self.l1_radius != "private":
             raise ValueError('l1_grid must come with l1_radius="private": it lists what R may be.')
         if self.y_quantile is not None and self.y_bound != "private":
-            raise ValueError('y_quantile must come with y_bound="private": it is the bound that is bought.')
+            raise ValueError('y_quantile must come with y_bound="private": it is the quantile that is estimated.')
         if self.as_published and "private" in (self.l1_radius, self.y_bound):
-            raise ValueError("as_published must have public parameters: the paper has no way to buy them.")
+            raise ValueError("as_published must have public parameters: the paper estimates none privately.")
         return self
 
     @classmethod
     def share_names(cls) -> tuple[str, ...]:
-        """Return the parts that a share of epsilon can be given to.
-
-        In the order in which they are bought.
-        """
+        """Return the parts that a share of epsilon can be given to, in the order in which they are estimated."""
         return tuple(SHARES)
 
     @property
@@ -117,24 +116,20 @@ class SubsetSelection(Method):
         return NOISE_OF_MECHANISM[self.mechanism]
 
     def number_of_rows(self, metadata: Metadata) -> int | None:
-        """Return the number of rows that formulas may use.
-
-        The public one, else the guess `n0`.
-        """
+        """Return the number of rows that formulas may use: the public one, else the guess `n0`."""
         return metadata.n_rows if metadata.n_rows is not None else self.n0
 
     def setting(
         self, metadata: Metadata, target: str, candidates: Sequence[str] | None, one_by_one: bool = False
     ) -> Setting:
-        """Check names, sizes and bounds; where bounds are bought, the widest that can come out.
-
-        Design, models, radius.
+        """Return design, models and radius, their names, sizes and bounds checked; private bounds are the widest
+        possible.
         """
         center = 0.0 if self.as_published and self.y_center is None else self.y_center
         bound = None if self.y_bound == "private" else self.y_bound
         design = Design.plan(widest(metadata), target, candidates, center, bound)
         if self.as_published and sides_of(metadata, design.columns):
-            raise InvalidParameterError("as_published must have public bounds: the paper has no way to buy them.")
+            raise InvalidParameterError("as_published must have public bounds: the paper estimates none privately.")
         space = ModelSpace.plan(
             design.candidates, self.forced, self.groups, self.max_size, self.models, not self.as_published, one_by_one
         )
@@ -147,12 +142,9 @@ class SubsetSelection(Method):
         return Setting(design, space, radius, self.fit_intercept and not self.as_published)
 
     def tuning(self, metadata: Metadata, setting: Setting, variance: bool = False) -> Tuning:
-        """Plan what is bought before the selection.
-
-        Prices and noise.
-        """
+        """Plan the private estimates before the selection: their privacy costs and noise."""
         n_public = self.number_of_rows(metadata)
-        wanted = {
+        is_private = {
             "bounds": bool(sides_of(metadata, setting.design.columns)),
             "y_bound": self.y_bound == "private",
             "n_rows": variance and n_public is None,
@@ -160,7 +152,7 @@ class SubsetSelection(Method):
             "sigma2": variance,
         }
         epsilon = exact_epsilon(self.epsilon)
-        budget = split(epsilon, [name for name in SHARES if wanted[name]], self.shares)
+        budget = split(epsilon, [name for name in SHARES if is_private[name]], self.shares)
         return Tuning(
             metadata,
             setting,
@@ -187,7 +179,7 @@ class PreparedSelection(Preparation):
     setting : Setting
         The widest that can come out.
     tuning : Tuning
-        What is bought first.
+        The private estimates before the choice.
     """
 
     def __init__(self, method: SubsetSelection, setting: Setting, tuning: Tuning) -> None:
@@ -196,43 +188,35 @@ class PreparedSelection(Preparation):
         self.columns, self.target, self.candidates = self.design.columns, self.design.target, self.design.candidates
         self.public = tuple(public_columns(tuning.metadata, self.design))
         self.not_protected = not_protected(tuning.metadata)
-        self._stated = method.model_dump(mode="json", exclude_none=True)
+        self._parameters = method.model_dump(mode="json", exclude_none=True)
 
     @abstractmethod
     def selection_record(self, noise: NoiseRecord) -> StepRecord:
-        """Return the choice of the model as a step.
-
-        The last step.
-        """
+        """Return the choice of the model as the last step."""
 
     def _common_parameters(self, penalty: float | str) -> dict[str, Any]:
-        """All parameters, defaults filled in; what is bought stays named by the word that asked for it."""
-        budget, bought = self.tuning.budget, bool(sides_of(self.tuning.metadata, (self.target,)))
-        follows = "y_bound" in budget or bought  # r is bought, or follows from bounds that are
-        center = self._stated.get("y_center", self.design.center)
+        """All parameters, defaults filled in; a private estimate stays "private"."""
+        budget, private_bounds = self.tuning.budget, bool(sides_of(self.tuning.metadata, (self.target,)))
+        follows = "y_bound" in budget or private_bounds  # r is private, or follows from private bounds
+        center = self._parameters.get("y_center", self.design.center)
         return {
-            **self._stated,
-            "l1_radius": self._stated.get("l1_radius", "2 r" if follows else self.radius),
+            **self._parameters,
+            "l1_radius": self._parameters.get("l1_radius", "2 r" if follows else self.radius),
             "model_penalty": penalty,
-            "y_bound": self._stated.get("y_bound", "private" if bought else self.design.bound),
-            "y_center": "private" if bought and "y_center" not in self._stated else center,
+            "y_bound": self._parameters.get("y_bound", "private" if private_bounds else self.design.bound),
+            "y_center": "private" if private_bounds and "y_center" not in self._parameters else center,
             "fit_intercept": self.setting.intercept,
             "n_candidates": self.space.n_models,
         }
 
 
 def events_of(*events: Event) -> Event:
-    """Return one event for several.
-
-    The only one, or their composition.
-    """
+    """Return the only event, or the composition of several."""
     return events[0] if len(events) == 1 else ComposedEvent(events)
 
 
 def largest_target(table: Table, design: Design) -> float:
-    """Return the largest absolute target, in units of its declared bound: what makes an algorithm not private.
-
-    In [0, 1].
+    """Return the largest absolute target, in units of its declared bound: it makes an algorithm not private.
 
     Source: Lei et al. 2018, 5.1 and 5.2, set r to the largest Y of the table, which must bound |Y|.
     """

@@ -74,12 +74,12 @@ def noisy_squares(value: float, sensitivity: Sensitivity, epsilon: Fraction, rng
     Claim: ``sum_of_squares.privacy.md``.
     """
     step = squares_step(sensitivity)
-    whole = math.floor(Fraction(value) / step)
-    return discrete_laplace([whole], squares_scale(sensitivity, epsilon), rng)[0] * step
+    steps = math.floor(Fraction(value) / step)
+    return discrete_laplace([steps], squares_scale(sensitivity, epsilon), rng)[0] * step
 
 
-def squares_part(name: str, setting: Setting, epsilon: Fraction, what: str) -> Part:
-    """Return the purchase of a residual sum of squares.
+def squares_part(name: str, setting: Setting, epsilon: Fraction, description: str) -> Part:
+    """Return the private estimate of a residual sum of squares.
 
     Parameters
     ----------
@@ -88,19 +88,19 @@ def squares_part(name: str, setting: Setting, epsilon: Fraction, what: str) -> P
     setting : Setting
         Whose bounds set the noise.
     epsilon : Fraction
-        Its price.
-    what : str
+        Its privacy cost.
+    description : str
         The sum, in words.
 
     Returns
     -------
     Part
-        Price and noise.
+        Privacy cost and noise.
 
     Raises
     ------
     InvalidParameterError
-        When the price is so small that the noise does not fit in 64 bits.
+        When epsilon is so small that the noise does not fit in 64 bits.
     """
     sensitivity, unit = Sensitivity.of(setting.design, setting.ratio), setting.design.bound**2
     step = squares_step(sensitivity)
@@ -112,7 +112,7 @@ def squares_part(name: str, setting: Setting, epsilon: Fraction, what: str) -> P
         sensitivity=float(sensitivity.size) * unit,
         inflation=float(sensitivity.error + step) * unit,
         scale=float(squares_scale(sensitivity, epsilon) * step) * unit,
-        formula=(f"{rows} rows x " if rows > 1 else "") + f"(r + R)^2; {what}",
+        formula=(f"{rows} rows x " if rows > 1 else "") + f"(r + R)^2; {description}",
         numerics="exact draw on a grid; score errors counted in the inflation",
         claim="methods/subset_selection/sum_of_squares.privacy.md",
     )

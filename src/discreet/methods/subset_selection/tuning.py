@@ -1,6 +1,6 @@
-"""What a selection may buy before it selects: bounds, a clip of the target, a row count, R, a residual variance.
+"""Private estimates before a selection: bounds, a clip of the target, a row count, R, a residual variance.
 
-Each part is bought on request only, from its share of epsilon, and released as a step. The noise of a part depends on
+Each is made on request only, from its share of epsilon, and released as a step. The noise of a part depends on
 public facts and on earlier parts alone.
 """
 
@@ -26,7 +26,7 @@ from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import Noise, noisy_min
 from discreet.methods.base.part import Part
-from discreet.methods.base.private_bounds import buy_bounds, sides_of, with_design
+from discreet.methods.base.private_bounds import estimate_bounds, sides_of, with_design
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
@@ -34,7 +34,7 @@ from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers
 
 SHARES = {"bounds": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
-"""Of epsilon, for each part that is bought, in their order (privacy specification 11)."""
+"""Of epsilon, for each private estimate, in their order (privacy specification 11)."""
 
 Y_QUANTILE = 0.95
 CLIPS = np.unique(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).astype(np.int64))
@@ -52,16 +52,16 @@ LEAST_VARIANCE = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class Tuned:
-    """What the parts bought, and the moments under it.
+    """The private estimates, and the moments under them.
 
     Parameters
     ----------
     setting : Setting
-        With the bounds and the radius that were bought.
+        With the private bounds and radius.
     moments : ndarray of int64
         Exact. Not releasable.
     n_rows : int or None
-        Public, guessed, or bought; at least 1.
+        Public, guessed, or a private estimate; at least 1.
     sigma2 : float or None
         In squared target bounds.
     steps : tuple of StepRecord
@@ -75,15 +75,15 @@ class Tuned:
     steps: tuple[StepRecord, ...]
 
 
-def split(epsilon: Fraction, bought: Sequence[str], shares: Mapping[str, float] | None) -> dict[str, Fraction]:
-    """Return the epsilon of each part that is bought.
+def split(epsilon: Fraction, parts: Sequence[str], shares: Mapping[str, float] | None) -> dict[str, Fraction]:
+    """Return the epsilon of each private estimate.
 
     Parameters
     ----------
     epsilon : Fraction
         Of the whole request, in nats.
-    bought : sequence of str
-        Names of the parts.
+    parts : sequence of str
+        Their names.
     shares : dict of str to float, optional
         Shares of epsilon in place of the defaults.
 
@@ -97,25 +97,25 @@ def split(epsilon: Fraction, bought: Sequence[str], shares: Mapping[str, float] 
     InvalidParameterError
         When the parts would leave nothing for the selection.
     """
-    found = {name: exact((shares or {}).get(name, SHARES[name]), f"shares[{name!r}]") for name in bought}
-    total = sum(found.values(), Fraction(0))
+    part_shares = {name: exact((shares or {}).get(name, SHARES[name]), f"shares[{name!r}]") for name in parts}
+    total = sum(part_shares.values(), Fraction(0))
     if total >= 1:
-        named = ", ".join(f"{name} {float(share):g}" for name, share in found.items())
+        named = ", ".join(f"{name} {float(share):g}" for name, share in part_shares.items())
         raise InvalidParameterError(
             f"shares must leave something for the selection, but {named} add up to {float(total):g} of epsilon. "
             "Lower them, or make a part public."
         )
-    return {name: epsilon * share for name, share in found.items()}
+    return {name: epsilon * share for name, share in part_shares.items()}
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """The public plan of what is bought before the selection.
+    """The public plan of the private estimates before the selection.
 
     Parameters
     ----------
     metadata : Metadata
-        As declared, before any bound is bought.
+        As declared, before any bound is estimated.
     wide : Setting
         With the widest bounds and the largest radius that can come out.
     noise : {"exponential", "gumbel", "laplace"}
@@ -124,7 +124,7 @@ class Tuning:
         Its name.
     budget : dict of str to Fraction
         Epsilon of each part, from `split`.
-    left : Fraction
+    remaining : Fraction
         Epsilon of what comes after.
     y_center, y_bound, l1_radius : float or None
         Public ones, as far as they are given.
@@ -141,7 +141,7 @@ class Tuning:
     noise: Noise
     mechanism: str
     budget: dict[str, Fraction]
-    left: Fraction
+    remaining: Fraction
     y_center: float | None
     y_bound: float | None
     l1_radius: float | None
@@ -153,7 +153,7 @@ class Tuning:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What is bought, in order; the noise is the largest that it can be."""
+        """The private estimates, in order; the noise is the largest that it can be."""
         makers: dict[str, Callable[[], list[Part]]] = {
             "bounds": self._bound_parts,
             "y_bound": lambda: [self._y_part()],
@@ -189,22 +189,21 @@ class Tuning:
     def _bound_parts(self) -> list[Part]:
         sides = sides_of(self.metadata, self.wide.design.columns)
         tail, n_points = self._tail(), len(bound_grid())
-        each = self.budget["bounds"] / len(sides)
+        epsilon = self.budget["bounds"] / len(sides)
         return [
-            self._rank_part(f"{side} bound of {name}", each, tail if side == "lower" else 1 - tail, n_points)
+            self._rank_part(f"{side} bound of {name}", epsilon, tail if side == "lower" else 1 - tail, n_points)
             for name, side in sides
         ]
 
     def _tail(self) -> Fraction:
-        """Share of rows that a bought bound may cut at its end.
-
-        Half a per cent, or as many rows as the noise of the choice can hide, where their number is known: with fewer
-        the choice would fall beyond all rows, where nothing tells the points apart.
+        """Share of rows that a private bound may cut at its end: half a per cent, or as many as the noise of the choice
+        can hide.
         """
         if self.n_public is None:
             return Fraction(1, 50)
         n_sides = len(sides_of(self.metadata, self.wide.design.columns))
         scale = float(2 * self.metadata.rows_per_unit * n_sides / self.budget["bounds"])
+        # Beyond all rows the scores are equal: leave more rows than the largest of the noise, scale log(points).
         rows = 1.5 * scale * math.log(len(bound_grid()))
         return Fraction(round(1000 * min(max(rows / self.n_public, 0.005), 0.2)), 1000)
 
@@ -238,7 +237,7 @@ class Tuning:
         largest = Sensitivity.of(setting.design, ratios[-1])
         if ratios[-1] > WIDE * ratios[0]:
             numbers = {"sensitivity": 2.0, "inflation": 0.0, "scale": float(2 / epsilon), "unit": "own sensitivities"}
-            words = {"formula": "2: each score in units of its own (r + R)^2 and another's"}
+            text = {"formula": "2: each score in units of its own (r + R)^2 and another's"}
             claim = "mechanisms/generalized_exponential.privacy.md"
         else:
             inflation = 2 * largest.error + self._rounding(setting)
@@ -247,10 +246,10 @@ class Tuning:
                 "inflation": float(inflation) * unit,
                 "scale": float((largest.gamma + inflation) / epsilon) * unit,
             }
-            words = {"formula": "range of the full model's score at the largest R"}
+            text = {"formula": "range of the full model's score at the largest R"}
             claim = "methods/subset_selection/tuning.privacy.md"
         draw = {"numerics": "exact draw; score errors counted in the inflation", "claim": claim}
-        return self._choice("l1_radius", epsilon, n_candidates=len(ratios), **numbers, **words, **draw)
+        return self._choice("l1_radius", epsilon, n_candidates=len(ratios), **numbers, **text, **draw)
 
     def _variance_part(self, setting: Setting) -> Part:
         return squares_part("sigma2", setting, self.budget["sigma2"], "f(all candidates), divided by n - p")
@@ -258,13 +257,13 @@ class Tuning:
     # ---- the run
 
     def _run(self, table: Table, rng: Source, progress: Callable[[int], None] | None) -> Tuned:
-        """See `buy`."""
+        """See `estimate_privately`."""
         setting, steps = self.wide, list[StepRecord]()
         parts = {part.name: part for part in self.parts}
         if "bounds" in self.budget:
-            setting = self._bought_bounds(table, rng, parts, steps)
+            setting = self._private_bounds(table, rng, parts, steps)
         if "y_bound" in self.budget:
-            setting = self._bought_clip(setting, table, rng, parts, steps)
+            setting = self._private_clip(setting, table, rng, parts, steps)
         moments = table.moments(setting.design, progress)
         n_rows = self.n_public
         if "n_rows" in self.budget:
@@ -273,28 +272,28 @@ class Tuning:
             n_rows = max(discrete_laplace([rows], scale, rng)[0], 1)
             steps.append(parts["n_rows"].record(float(n_rows)))
         if "l1_radius" in self.budget:
-            setting = self._bought_radius(setting, moments, rng, steps)
+            setting = self._private_radius(setting, moments, rng, steps)
         sigma2 = None
         if "sigma2" in self.budget:
-            sigma2 = self._bought_variance(setting, moments, n_rows or 1, rng, steps)
+            sigma2 = self._private_variance(setting, moments, n_rows or 1, rng, steps)
         return Tuned(setting, moments, n_rows, sigma2, tuple(steps))
 
     def _at_radius(self, setting: Setting) -> Setting:
-        """With the public R, or the default one, for the bound as it is now; as wide as can be where R is bought."""
+        """With the public R, or the default one, for the bound as it is now; as wide as can be where R is private."""
         bound = setting.design.bound
         if "l1_radius" in self.budget:
             return replace(setting, radius=max(self.l1_grid) if self.l1_grid else 8.0 * bound)
         return replace(setting, radius=self.l1_radius if self.l1_radius is not None else 2.0 * bound)
 
-    def _bought_bounds(self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]) -> Setting:
+    def _private_bounds(self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]) -> Setting:
         sides = sides_of(self.metadata, self.wide.design.columns)
         epsilon = self.budget["bounds"] / len(sides)
-        metadata, found = buy_bounds(table, self.metadata, sides, self._tail(), epsilon, rng, self.noise)
-        steps += [parts[name].record(value) for name, value in found.items()]
+        metadata, bounds = estimate_bounds(table, self.metadata, sides, self._tail(), epsilon, rng, self.noise)
+        steps += [parts[name].record(value) for name, value in bounds.items()]
         design = with_design(self.wide.design, self.metadata, metadata, self.y_center, self.y_bound)
         return self._at_radius(replace(self.wide, design=design))
 
-    def _bought_clip(
+    def _private_clip(
         self, setting: Setting, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]
     ) -> Setting:
         """A quantile of |y - center|, on the grid of the cells; then rows are encoded anew, clipped to it."""
@@ -311,16 +310,17 @@ class Tuning:
         steps.append(parts["y_bound"].record(bound))
         return self._at_radius(replace(setting, design=replace(setting.design, bound=bound)))
 
-    def _bought_radius(self, setting: Setting, moments: Integers, rng: Source, steps: list[StepRecord]) -> Setting:
+    def _private_radius(self, setting: Setting, moments: Integers, rng: Source, steps: list[StepRecord]) -> Setting:
         """Specification 3.2 (b), or (c) where the grid is wide."""
         ratios, epsilon = self._ratios(setting), self.budget["l1_radius"]
         largest, wide = Sensitivity.of(setting.design, ratios[-1]), ratios[-1] > WIDE * ratios[0]
-        each = [Sensitivity.of(setting.design, ratio) for ratio in ratios]
-        tolerances = [float(one.tolerance if wide else largest.tolerance) for one in each]
+        sensitivities = [Sensitivity.of(setting.design, ratio) for ratio in ratios]
+        tolerances = [float(sensitivity.tolerance if wide else largest.tolerance) for sensitivity in sensitivities]
         fits = [setting.full_score(moments, *pair) for pair in zip(ratios, tolerances, strict=True)]
-        scores = np.array(fits) + self._prices(setting)
+        scores = np.array(fits) + self._noise_costs(setting)
         if wide:
-            chosen = noisy_min_scaled(scores, [one.size + one.error for one in each], epsilon, rng, self.noise)
+            sizes = [sensitivity.size + sensitivity.error for sensitivity in sensitivities]
+            chosen = noisy_min_scaled(scores, sizes, epsilon, rng, self.noise)
         else:
             gamma = largest.range + self._rounding(setting)
             chosen = noisy_min(scores, gamma, epsilon, rng, self.noise)
@@ -334,17 +334,17 @@ class Tuning:
             return float(RADII[chosen]) * setting.design.bound
         return float(sorted(self.l1_grid)[chosen])
 
-    def _prices(self, setting: Setting) -> npt.NDArray[np.float64]:
+    def _noise_costs(self, setting: Setting) -> npt.NDArray[np.float64]:
         """kappa_j: the noise that each R costs the selection (specification 3.2), in squared target bounds."""
         spread = 2.0 * math.log(max(setting.space.n_models, 2))
         ranges = [Sensitivity.of(setting.design, ratio).range for ratio in self._ratios(setting)]
-        return spread * np.array([float(one / self.left) for one in ranges])
+        return spread * np.array([float(score_range / self.remaining) for score_range in ranges])
 
     def _rounding(self, setting: Setting) -> Fraction:
-        """Twice what adding the prices may err by."""
-        return Fraction(float(self._prices(setting).max())) / 2**50
+        """Twice the rounding error of adding the noise costs."""
+        return Fraction(float(self._noise_costs(setting).max())) / 2**50
 
-    def _bought_variance(
+    def _private_variance(
         self, setting: Setting, moments: Integers, n_rows: int, rng: Source, steps: list[StepRecord]
     ) -> float:
         """Specification 3.3: sigma^2 from the full model's residual sum of squares, in squared target bounds."""
@@ -352,33 +352,33 @@ class Tuning:
         exact_sum = setting.full_score(moments, setting.ratio, float(sensitivity.tolerance))
         total = noisy_squares(exact_sum, sensitivity, self.budget["sigma2"], rng)
         p = setting.design.n_columns - (1 if setting.intercept else 2)
-        found = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
-        steps.append(self._variance_part(setting).record(found * setting.design.bound**2))
-        return found
+        variance = float(min(max(total / max(n_rows - p, 1), LEAST_VARIANCE), Fraction(1)))
+        steps.append(self._variance_part(setting).record(variance * setting.design.bound**2))
+        return variance
 
 
-def buy(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:
-    """Buy the parts one after the other.
+def estimate_privately(plan: Tuning, table: Table, rng: Source, progress: Callable[[int], None] | None = None) -> Tuned:
+    """Draw the private estimates one after the other.
 
     Parameters
     ----------
     plan : Tuning
-        What to buy, and for how much.
+        What to estimate, and at which epsilon.
     table : Table
         The private table.
     rng : Source
         Where the noise comes from.
     progress : callable, optional
-        Told of the rows of the last pass.
+        Called as rows of the last pass are read.
 
     Returns
     -------
     Tuned
-        What was bought.
+        The estimates.
 
     Notes
     -----
-    Claim: ``tuning.privacy.md``. Cost: one pass over the rows for the moments, one more each for bought bounds and
-    for a bought bound of the target.
+    Claim: ``tuning.privacy.md``. Cost: one pass over the rows for the moments, one more each for private bounds
+    and for a private bound of the target.
     """
     return plan._run(table, rng, progress)

@@ -16,7 +16,7 @@ from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.release import MomentsRecord
 
 
-class SufficientStatistics(MomentsMethod):
+class NoisyMoments(MomentsMethod):
     """Noisy moments of all candidates, and the best model by them.
 
     Parameters
@@ -26,10 +26,10 @@ class SufficientStatistics(MomentsMethod):
     delta : float
         With a positive one the noise is Gaussian and much smaller; 0 is pure privacy, by Laplace noise.
     y_bound : float, "private" or None
-        The target is clipped to within this of its center, in its unit. "private" buys the quantile that serves the
-        question best. Default the furthest of its bounds.
+        The target is clipped to within this of its center, in its unit. "private" estimates the quantile that serves
+        the question best. Default the furthest of its bounds.
     y_quantile : float, optional
-        Which quantile is bought.
+        Which quantile is estimated.
     y_center : float, optional
         The target's zero, in its unit. Public. Default the middle of its bounds.
     row_norm : float, optional
@@ -41,7 +41,7 @@ class SufficientStatistics(MomentsMethod):
     question : {"selection", "coefficients"}
         What the budget inside the moments is split for.
     model_penalty : {"auto", "aic", "bic"} or float
-        Price of a column in units of chi-squared.
+        Penalty of a column in units of chi-squared.
     max_size : int, optional
         The most columns that may be selected besides the forced ones.
     forced : tuple of str
@@ -49,12 +49,12 @@ class SufficientStatistics(MomentsMethod):
     groups : tuple of tuples of str
         Candidates that enter and leave together.
     design_moments : dict of str to dict, optional
-        ``mean`` and ``sd`` of candidates whose distribution is public, in their own units: what is declared is not
-        paid for.
+        ``mean`` and ``sd`` of candidates whose distribution is public, in their own units: what is declared
+        costs nothing.
     uncorrelated : bool
         Whether those candidates are known to be uncorrelated.
     n0 : int, optional
-        Public guess of the number of rows where it is private: a bought clip of the target depends on it.
+        Public guess of the number of rows where it is private: a private clip of the target depends on it.
     fit : bool
         Whether the release gives the coefficients of the selected model, too.
 
@@ -65,7 +65,7 @@ class SufficientStatistics(MomentsMethod):
 
     name: ClassVar[str] = "moments"
 
-    asked: Literal["selection", "coefficients"] = Field(default="selection", alias="question")
+    purpose: Literal["selection", "coefficients"] = Field(default="selection", alias="question")
     model_penalty: Annotated[float, RANGES["model_penalty"]] | Literal["auto", "aic", "bic"] = "auto"
     max_size: int | None = Field(default=None, ge=0)
     forced: tuple[str, ...] = ()
@@ -77,22 +77,19 @@ class SufficientStatistics(MomentsMethod):
     @property
     def question(self) -> str:
         """What the budget inside the moments is split for."""
-        return self.asked
+        return self.purpose
 
     @property
     def has_unit_rows(self) -> bool:
         """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
-        return self.asked == "selection" and self.fit_intercept and not self.design_moments
+        return self.purpose == "selection" and self.fit_intercept and not self.design_moments
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
-        """Return the sums that would be bought.
-
-        With the widest bounds that can come out, where bounds are bought.
-        """
+        """Return the sums to be estimated, with the widest bounds that can come out."""
         for name in self.design_moments or {}:
             if metadata.buys_bounds(name):
                 raise InvalidParameterError(
-                    f"design_moments need columns with public bounds, but those of {name[:60]!r} are bought."
+                    f"design_moments need columns with public bounds, but those of {name[:60]!r} are private."
                 )
         return super().sums(metadata, target, columns)
 
@@ -101,10 +98,7 @@ class SufficientStatistics(MomentsMethod):
         ModelSpace.plan(candidates, self.forced, self.groups, self.max_size, None)
 
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the best models.
-
-        The selection, the best models by size, and the coefficients if they were asked for.
-        """
+        """Return the selection, the best models by size, and the coefficients where `fit` is set."""
         del names
         answers = MomentAnswers(record)
         selected, by_size = answers.select(self.model_penalty, self.max_size, self.forced, self.groups)
@@ -112,11 +106,8 @@ class SufficientStatistics(MomentsMethod):
         return {"selected": selected, "by_size": by_size, "fit": fit}
 
     def declared_moments(self, design: Design) -> dict[str, tuple[float, float]]:
-        """Return mean and variance, on the scaled columns, of what is declared public.
-
-        By candidate.
-        """
-        found = {}
+        """Return the declared mean and variance of each candidate that has them, on the scaled columns."""
+        declared = {}
         for name, stated in (self.design_moments or {}).items():
             column = design.metadata.column(name)
             if name not in design.candidates or not isinstance(column, NumericColumn) or set(stated) != {"mean", "sd"}:
@@ -134,5 +125,5 @@ class SufficientStatistics(MomentsMethod):
                 raise InvalidParameterError(
                     f"design_moments must be possible within the column's bounds, but those of {name[:60]!r} are not."
                 )
-            found[name] = (mean, variance)
-        return found
+            declared[name] = (mean, variance)
+        return declared
