@@ -255,7 +255,7 @@ def test_version_is_stated_once():
     [
         "import discreet",
         "import discreet; discreet.Metadata",
-        "from discreet.cli import main",
+        "from discreet.cli import fit, main, plan, report, select",
         "from discreet import workflow",
     ],
 )
@@ -265,6 +265,22 @@ def test_start_waits_for_no_slow_library(statement):
     code = f"{statement}; import sys; print([name for name in {slow} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], []])
+def test_help_loads_no_command(arguments):
+    """Version and list of commands need the command line's own library alone."""
+    code = f"""if True:
+        import sys
+        from discreet.cli.main import run
+        run({arguments})
+        ours = {{name for name in sys.modules if name.startswith("discreet.")}}
+        slow = {{"numpy", "pyarrow", "sqlalchemy", "duckdb", "scipy", "pydantic", "jinja2"}} & set(sys.modules)
+        print(sorted(ours), sorted(slow), file=sys.stderr)
+    """
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours = ["discreet.cli", "discreet.cli.lazy", "discreet.cli.main", "discreet.errors"]
+    assert completed.stderr.splitlines()[-1] == f"{ours} []"
 
 
 def test_exports_are_there():

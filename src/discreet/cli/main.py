@@ -1,25 +1,15 @@
 """The command ``discreet``: parse, call the workflow, print; each error one line and one exit code."""
 
+import importlib
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 from typer.main import get_command
 
-from discreet.cli import budget, metadata, remote
-from discreet.cli import fit as fitting
-from discreet.cli import hybrid as weighting
-from discreet.cli import plan as planning
-from discreet.cli import reproduce as reproducing
-from discreet.cli import run as running
-from discreet.cli import select as selecting
-from discreet.cli import selftest as testing
-from discreet.cli import serve as serving
-from discreet.cli.demo import demo
-from discreet.cli.report import report
+from discreet.cli.lazy import LazyGroup, ListedCommand
 from discreet.errors import (
     BudgetError,
     ComputationFailedError,
@@ -53,32 +43,62 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 
 INTERRUPTED = 130
 
+COMMANDS = (
+    ListedCommand("demo", "Select the variables behind doctor visits in the RAND Health Insurance Experiment."),
+    ListedCommand("dummy", "Write a fake table of the declared shape, to write code against.", module="metadata"),
+    ListedCommand(
+        "plan",
+        "Tell how well each selection can be expected to do, by simulation. No data are opened and nothing is spent.",
+    ),
+    ListedCommand("select", "Spend budget to learn which variables belong in the regression of TARGET."),
+    ListedCommand("fit", "Spend budget to learn the coefficients of a regression of TARGET, with intervals."),
+    ListedCommand("hybrid", "Spend budget to estimate on public records that the private rows weight."),
+    ListedCommand("run", "Screen or select columns, then fit their model: one charge, one release."),
+    ListedCommand("report", "Explain a release to an ethics board, an analyst or a participant."),
+    ListedCommand(
+        "reproduce",
+        "Show published tables and figures beside what can honestly be had at the same epsilon. No ledger is charged.",
+    ),
+    ListedCommand(
+        "selftest",
+        "Attack the guarantee: every mechanism and method on its worst pairs, and the product broken on purpose.",
+    ),
+    ListedCommand(
+        "serve", "Serve the page and the API: the trusted third party that holds the data.", example="SERVE_EXAMPLE"
+    ),
+    ListedCommand(
+        "worker",
+        "Answer approved requests: the only process that opens private tables.",
+        module="serve",
+        example="WORKER_EXAMPLE",
+    ),
+    ListedCommand("metadata", "What is public about a table: bounds, levels, unit, relation.", function="app"),
+    ListedCommand(
+        "budget", "The ledger: what each data set may spend for its lifetime, and has spent.", function="app"
+    ),
+    ListedCommand("remote", "Ask a service that holds the table: log in, plan, ask, approve, read.", function="app"),
+)
+
+
+class Commands(LazyGroup):
+    """All commands, in the order of the help page."""
+
+    listed = COMMANDS
+
+
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Which variables matter in a table about people, under a differential privacy guarantee.",
 )
-app.command()(demo)
-app.add_typer(metadata.app, name="metadata")
-app.command()(metadata.dummy)
-app.command(epilog=planning.EXAMPLE)(planning.plan)
-app.command(epilog=selecting.EXAMPLE)(selecting.select)
-app.command(epilog=fitting.EXAMPLE)(fitting.fit)
-app.command(epilog=weighting.EXAMPLE)(weighting.hybrid)
-app.command(epilog=running.EXAMPLE)(running.run)
-app.add_typer(budget.app, name="budget")
-app.command()(report)
-app.command(epilog=reproducing.EXAMPLE)(reproducing.reproduce)
-app.command(epilog=testing.EXAMPLE)(testing.selftest)
-app.add_typer(remote.app, name="remote")
-app.command(epilog=serving.SERVE_EXAMPLE)(serving.serve)
-app.command(epilog=serving.WORKER_EXAMPLE)(serving.worker)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"discreet {version('discreet')}")
+def _version(is_set: bool) -> None:
+    if is_set:
+        metadata = importlib.import_module("importlib.metadata")  # as slow to load as all else together
+        typer.echo(f"discreet {metadata.version('discreet')}")
         raise typer.Exit
 
 
