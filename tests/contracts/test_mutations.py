@@ -60,6 +60,7 @@ def test_what_is_no_behavior_is_left_alone(source):
     assert faults(source) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_fault_is_a_module_that_differs(package):
     """Whatever the place, the module can be read, and means something else."""
@@ -86,6 +87,7 @@ def lines_left(source: str, wanted: set[str]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_faults_without_effect_can_still_be_put():
     """A reason is kept only as long as its line is there."""
     left = {one for at, one in enumerate(sorted(EQUIVALENT)) if at % either(6, 1) == 0}

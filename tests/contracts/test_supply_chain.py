@@ -217,12 +217,14 @@ def listed(tmp_path_factory):
     return path
 
 
+@pytest.mark.processes
 def test_every_part_is_listed(listed):
     """The list has each part that Discreet needs, with its version and the name under which faults are recorded."""
     found, parts = components(listed), needed()
     assert {name: found.get(name) for name in parts} == {name: distribution(name).version for name in parts}
 
 
+@pytest.mark.processes
 def test_the_list_names_no_place_of_this_machine(listed):
     """No path: the list is published."""
     assert not re.search(r'"(file:|/)[^"]*"', listed.read_text())
@@ -233,6 +235,7 @@ def test_what_cannot_be_audited_is_a_failure():
     assert {"--strict", "-r", "constraints.txt"} <= set(told("pip-audit").split())
 
 
+@pytest.mark.processes
 def test_a_missing_part_is_seen(listed, tmp_path):
     """Control: a list without one of the parts is not the list."""
     value = json.loads(listed.read_text())
