@@ -185,7 +185,25 @@ class SQLiteTable(FileTable):
 
 
 def choose_table(requested: str | None, names: list[str]) -> str:
-    """Return the requested table of a database, or its only one; refuse the choice where there is neither."""
+    """Return the table of a database that was asked for, or its only one.
+
+    Parameters
+    ----------
+    requested : str or None
+        What ``--table`` names.
+    names : list of str
+        Of all its tables.
+
+    Returns
+    -------
+    str
+        One of the names.
+
+    Raises
+    ------
+    InvalidParameterError
+        When there is neither.
+    """
     if requested is None and len(names) == 1:
         return names[0]
     if requested in names:
