@@ -156,7 +156,7 @@ def test_bound_of_the_target_loses_at_most_its_epsilon(relation, q):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_bought_bounds_move_by_at_most_their_range(relation):
+def test_estimated_bounds_move_by_at_most_their_range(relation):
     """Both ends of a column and of the target, one row from inside to far outside or missing: within Gamma."""
     columns = {"x1": {"type": "real", "bounds": "private"}, "y": {"type": "real", "bounds": "private"}}
     inside = np.column_stack([np.linspace(-3, 5, 60), np.linspace(10, 90, 60)])

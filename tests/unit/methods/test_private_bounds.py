@@ -1,4 +1,4 @@
-"""Bounds bought from the rows: where they may lie, and what the metadata become."""
+"""Bounds estimated from the rows: where they may lie, and what the metadata become."""
 
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ def declared(n=4000, **columns):
     )
 
 
-def bought(metadata, cells, epsilon=50, tail=Fraction(1, 100), seed=0):
+def estimated(metadata, cells, epsilon=50, tail=Fraction(1, 100), seed=0):
     sides = sides_of(metadata, list(cells))
     table = FrameTable(pa.table(cells), metadata)
     return estimate_bounds(table, metadata, sides, tail, Fraction(epsilon), Source.seeded(seed), "exponential")
@@ -58,25 +58,25 @@ def test_cells_are_placed_between_their_neighbors():
     assert (text[1:] == -1).all()
 
 
-def test_bought_bounds_hold_most_of_the_rows():
+def test_estimated_bounds_hold_most_of_the_rows():
     """At a large epsilon all but the tails lie between them, and they are not far out."""
     rng = np.random.default_rng(5)  # noqa: TID251 - simulated data, not noise
     cells = {"a": rng.uniform(20, 70, 4000), "b": np.exp(rng.standard_normal(4000)), "c": rng.uniform(-9, 1, 4000)}
-    metadata, found = bought(declared(a=PRIVATE, b=PRIVATE, c=PRIVATE), cells)
+    metadata, found = estimated(declared(a=PRIVATE, b=PRIVATE, c=PRIVATE), cells)
     assert list(found) == [f"{side} bound of {name}" for name in "abc" for side in ("lower", "upper")]
     for name, values in cells.items():
         column = metadata.columns[name]
         assert np.mean((values >= column.lower) & (values <= column.upper)) > 0.95
         assert column.upper - column.lower < 2.5 * np.ptp(values)
         assert column.is_declared
-        assert "bought" in column.source
+        assert "estimated from the rows" in column.source
 
 
 def test_zeros_in_plenty_are_a_bound():
     """A column that is mostly zero gets zero as its lower end, not the end of the grid."""
     rng = np.random.default_rng(5)  # noqa: TID251 - simulated data, not noise
     cells = {"a": np.where(rng.uniform(size=4000) < 0.6, 0.0, rng.uniform(1, 9, 4000))}
-    metadata, _ = bought(declared(a=PRIVATE), cells)
+    metadata, _ = estimated(declared(a=PRIVATE), cells)
     assert metadata.columns["a"].lower == 0.0
     assert 6 < metadata.columns["a"].upper < 16
 
@@ -85,7 +85,7 @@ def test_whole_numbers_are_rounded_outwards_and_declared_ends_are_kept():
     """An integer column has whole bounds; an end that is declared is public and costs nothing."""
     cells = {"a": np.arange(4000) % 31, "b": np.arange(4000) % 31}
     columns = {"a": {**PRIVATE, "type": "integer"}, "b": {**PRIVATE, "lower": 0}}
-    metadata, found = bought(declared(**columns), cells)
+    metadata, found = estimated(declared(**columns), cells)
     assert list(found) == ["lower bound of a", "upper bound of a", "upper bound of b"]
     assert float(metadata.columns["a"].lower).is_integer()
     assert float(metadata.columns["a"].upper).is_integer()
@@ -100,7 +100,7 @@ def test_whatever_is_drawn_gives_bounds(kind, given):
     metadata = declared(a={**PRIVATE, "type": kind, **given})
     for cells in ([0.0] * 6, [None] * 6, [1e308, -1e308], [7.0] * 6):
         for seed in range(15):
-            filled, _ = bought(metadata, {"a": pa.array(cells, pa.float64())}, epsilon=1, seed=seed)
+            filled, _ = estimated(metadata, {"a": pa.array(cells, pa.float64())}, epsilon=1, seed=seed)
             column = filled.columns["a"]
             assert column.lower < column.upper
             assert Metadata.from_value(filled.to_dict()) == filled
@@ -109,7 +109,7 @@ def test_whatever_is_drawn_gives_bounds(kind, given):
 
 
 def test_other_columns_are_left_alone():
-    """Declared columns are bought nothing, and the widest metadata differ in the private ones alone."""
+    """Declared columns keep their bounds, and the widest metadata differ in the private ones alone."""
     metadata = declared(a=PRIVATE, b={"type": "real", "lower": 0, "upper": 1}, c={**PRIVATE, "lower": 0, "upper": 2})
     assert sides_of(metadata, ["a", "b", "c"]) == (("a", "lower"), ("a", "upper"))
     filled = widest(metadata)
@@ -118,8 +118,8 @@ def test_other_columns_are_left_alone():
     assert widest(filled) == filled
 
 
-def test_a_selection_with_bought_bounds_finds_a_clear_effect():
-    """Candidates and target without bounds; the release's steps hold what was bought and the public columns say so."""
+def test_a_selection_with_estimated_bounds_finds_a_clear_effect():
+    """Candidates and target without bounds; the release's steps hold the estimates and the public columns say so."""
     rng = np.random.default_rng(2)  # noqa: TID251 - simulated data, not noise
     x = rng.uniform(100, 900, (20_000, 2))
     cells = {"a": x[:, 0], "b": x[:, 1], "y": 5000 + 3 * x[:, 0] + rng.standard_normal(20_000)}
@@ -129,7 +129,7 @@ def test_a_selection_with_bought_bounds_finds_a_clear_effect():
     assert outcome.selected == ("a",)
     assert len(outcome.steps) == 7
     assert {(column.lower, column.upper) for column in prepared.public} == {(None, None)}
-    assert all("bought" in column.source for column in prepared.public)
+    assert all("estimated from the rows" in column.source for column in prepared.public)
     assert prepared.parameters["y_bound"] == prepared.parameters["y_center"] == "private"
 
 
