@@ -39,19 +39,19 @@ PUBLIC = frozenset(" ".join(KINDS.values()).split())
 
 ONE_BY_ONE = {
     "data/columns.py": "column count missing problem: declared in the metadata",
-    "data/design.py": "at: y_center, a parameter",
+    "data/design.py": "y_bound y_center: parameters",
     "data/engine.py": "count match matched: declared features, and how many of the header have such names",
     "data/engines/arrays.py": "called ndim pair shown: names of columns, and how many arrays and dimensions there are",
-    "data/engines/file_table.py": "found: names of tables",
+    "data/engines/file_table.py": "listed: names of tables",
     "data/engines/parquet.py": "_name args: the name of a file, and of a column of its header",
     "data/engines/parquet_files.py": "link shown: the name of a file, never of a folder, and the address given",
     "data/engines/spark_session.py": "others own: versions of software",
-    "data/engines/sql_catalog.py": "listed wanted: names of tables that the role may read, and the one asked for",
+    "data/engines/sql_catalog.py": "listed requested: names of tables that the role may read, and the one asked for",
     "data/engines/sql_session.py": "reason: words of the code, chosen by those of the library",
-    "data/header.py": "_outer found missing more: a storage type without what is inside, a name that differs in case "
+    "data/header.py": "_outer missing more problem: a storage type without what is inside, a name that differs in case "
     "alone, and names of declared columns and how many they are",
-    "data/score_design.py": "at level shown: parameters, and declared levels",
-    "data/sources.py": "known lack: words of the code",
+    "data/score_design.py": "level shown y_bound y_center: parameters, and declared levels",
+    "data/sources.py": "endings lack: words of the code",
     "kernels/public_records/m_estimates.py": "_called array2string expected shape: a contrast's own name, shapes, "
     "and parameters at "
     "which somebody's own function failed; with private rows open, the constant text stands in its place",
