@@ -105,8 +105,8 @@ class FitRecord(_Record):
     @property
     def has_intervals(self) -> bool:
         """False when the method made none: every interval is all that is allowed, and no variance is known."""
-        told = (one.sampling_variance + one.privacy_variance > 0 for one in self.coefficients)
-        return not all(one.uninformative for one in self.coefficients) or any(told) or not self.coefficients
+        has_variance = (entry.sampling_variance + entry.privacy_variance > 0 for entry in self.coefficients)
+        return not all(entry.uninformative for entry in self.coefficients) or any(has_variance) or not self.coefficients
 
 
 class MomentsRecord(_Record):

@@ -56,15 +56,15 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
     >>> float(guarantee_of(ComposedEvent((one,) * 50), NeighboringRelation.REPLACE_ONE, Fraction(1, 10**6)).epsilon)
     1.65997905
     """
-    totals, asked = totals_of(event), exact_delta(delta)
+    totals, target_delta = totals_of(event), exact_delta(delta)
     if not totals.rho:
         raise UnsupportedEventError("An event must have at least one part with noise. A failure alone has no epsilon.")
-    if not asked and not totals.gaussian_rho:
+    if not target_delta and not totals.gaussian_rho:
         return Guarantee(totals.pure, totals.failure, neighboring)
-    left = asked - totals.failure
-    if left < 0 or (totals.gaussian_rho and not left):
-        raise _delta_needed(totals, asked)
-    return Guarantee(_least_epsilon(totals, left), asked, neighboring)
+    remaining_delta = target_delta - totals.failure
+    if remaining_delta < 0 or (totals.gaussian_rho and not remaining_delta):
+        raise _delta_needed(totals, target_delta)
+    return Guarantee(_least_epsilon(totals, remaining_delta), target_delta, neighboring)
 
 
 def _least_epsilon(totals: Totals, delta: Fraction) -> Fraction:

@@ -131,26 +131,26 @@ def gaussian_rho(
     """
     if lattice < 0:
         raise InvalidParameterError(f"lattice must be 0 or more, but lattice={lattice}. It is a sum of sizes.")
-    rest = totals_of(*others)
-    steps, left = exact_epsilon(epsilon) // STEP, exact_delta(delta) - rest.failure
-    if left <= 0:
+    others_sum = totals_of(*others)
+    steps, remaining_delta = exact_epsilon(epsilon) // STEP, exact_delta(delta) - others_sum.failure
+    if remaining_delta <= 0:
         raise InvalidParameterError(
-            f"Gaussian noise needs delta above what the other parts may fail with, {float(rest.failure):g}, but "
-            f"delta={float(delta):g}. Give a larger delta."
+            "Gaussian noise needs delta above what the other parts may fail with, "
+            f"{float(others_sum.failure):g}, but delta={float(delta):g}. Give a larger delta."
         )
-    shift = rest.pure + rest.lattice + lattice
-    ways = [_concentrated_rho(steps, left, *split) for split in rest.splits()]
-    found = max(_analytic_rho(steps, left, shift, rest.gaussian_rho), *ways)
-    if not found:
+    shift = others_sum.pure + others_sum.lattice + lattice
+    candidates = [_concentrated_rho(steps, remaining_delta, *split) for split in others_sum.splits()]
+    rho = max(_analytic_rho(steps, remaining_delta, shift, others_sum.gaussian_rho), *candidates)
+    if not rho:
         raise InvalidParameterError(
             f"Other parts of the request must leave something for Gaussian noise, but of epsilon={float(epsilon):g} "
-            f"they take {float(shift):g}, and rho={float(rest.rho):g}. Give a larger epsilon."
+            f"they take {float(shift):g}, and rho={float(others_sum.rho):g}. Give a larger epsilon."
         )
-    return found
+    return rho
 
 
 @functools.lru_cache(maxsize=4096)
-def _analytic_rho(steps: int, delta: Fraction, shift: Fraction, others: Fraction) -> Fraction:
+def _analytic_rho(steps: int, delta: Fraction, shift: Fraction, other_rho: Fraction) -> Fraction:
     """Largest further rho under the analytic condition; 0 when there is none."""
     epsilon, log_delta = _below(steps * STEP - shift), log_of(min(delta, MOST_DELTA))
     if epsilon < 0:
@@ -159,23 +159,23 @@ def _analytic_rho(steps: int, delta: Fraction, shift: Fraction, others: Fraction
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if _holds(epsilon, middle, log_delta) else (low, middle)
-    return _settled(Fraction(low) ** 2 / 2, others, lambda rho: steps_of_gaussian(rho, delta, shift) <= steps)
+    return _passing(Fraction(low) ** 2 / 2, other_rho, lambda rho: steps_of_gaussian(rho, delta, shift) <= steps)
 
 
-def _concentrated_rho(steps: int, delta: Fraction, epsilon: Fraction, others: Fraction) -> Fraction:
+def _concentrated_rho(steps: int, delta: Fraction, epsilon: Fraction, other_rho: Fraction) -> Fraction:
     """Largest further rho under zero-concentrated accounting, some pure parts as epsilon; 0 when there is none."""
-    left = steps * STEP - epsilon
-    if left < STEP:
+    rest = steps * STEP - epsilon
+    if rest < STEP:
         return Fraction(0)
-    return _settled(rho_of_epsilon(left, delta), others, lambda rho: steps_of_rho(rho, delta, epsilon) <= steps)
+    return _passing(rho_of_epsilon(rest, delta), other_rho, lambda rho: steps_of_rho(rho, delta, epsilon) <= steps)
 
 
-def _settled(whole: Fraction, others: Fraction, fits: Callable[[Fraction], bool]) -> Fraction:
-    """Take the others from a rho, then less and less until the very test of `guarantee_of` is passed."""
-    found, less = whole - others, Fraction(1, 2**48)
-    while found > 0 and not fits(found + others):
-        found, less = Fraction(_below(found * (1 - less))), less * 2
-    return max(found, Fraction(0))
+def _passing(total: Fraction, other_rho: Fraction, fits: Callable[[Fraction], bool]) -> Fraction:
+    """Subtract the others' rho from a total, then lower the rest until it passes the test of `guarantee_of` itself."""
+    rho, shrink = total - other_rho, Fraction(1, 2**48)
+    while rho > 0 and not fits(rho + other_rho):
+        rho, shrink = Fraction(_below(rho * (1 - shrink))), shrink * 2
+    return max(rho, Fraction(0))
 
 
 def _holds(epsilon: float, mu: float, log_delta: float) -> bool:
@@ -198,9 +198,9 @@ def _holds(epsilon: float, mu: float, log_delta: float) -> bool:
     gap = at_a - at_b
     # a and b are off by at most two roundings of b; |R'(x)| / R(x), the hazard minus x, is below 1 + max(-x, 0).
     error = (_MILLS_ERROR + 4 * _ROUNDING * b * (1.0 + max(-a, 0.0))) * at_a
-    found = math.log(gap + error) - 0.5 * a * a - _HALF_LOG_TWO_PI
-    margin = _ROUNDING * (8.0 + 8.0 * abs(found) + 2.0 * a * a + 4.0 * abs(a) * b)
-    return found + margin <= log_delta - 4 * _ROUNDING * (1.0 - log_delta)
+    log_gap = math.log(gap + error) - 0.5 * a * a - _HALF_LOG_TWO_PI
+    margin = _ROUNDING * (8.0 + 8.0 * abs(log_gap) + 2.0 * a * a + 4.0 * abs(a) * b)
+    return log_gap + margin <= log_delta - 4 * _ROUNDING * (1.0 - log_delta)
 
 
 @functools.cache
@@ -212,11 +212,11 @@ def _mills() -> Callable[[float], float]:
 
 def _mu(rho: Fraction) -> float:
     """Square root of 2 rho, rounded up."""
-    found = math.sqrt(rounded_up(2 * rho))
-    return math.nextafter(found, math.inf)
+    mu = math.sqrt(rounded_up(2 * rho))
+    return math.nextafter(mu, math.inf)
 
 
 def _below(value: Fraction) -> float:
     """Return a float that is no larger."""
-    found = float(value)
-    return found if found <= value else math.nextafter(found, -math.inf)
+    nearest = float(value)
+    return nearest if nearest <= value else math.nextafter(nearest, -math.inf)

@@ -70,8 +70,8 @@ class Totals:
         """
         epsilon, rho = ZERO, self.rho
         yield epsilon, rho
-        for more, less in self.pure_parts:
-            epsilon, rho = epsilon + more, rho - less
+        for part_epsilon, part_rho in self.pure_parts:
+            epsilon, rho = epsilon + part_epsilon, rho - part_rho
             yield epsilon, rho
 
 
@@ -181,9 +181,9 @@ def _check_gaussian(event: GaussianEvent) -> None:
 
 
 def _probability(delta: Fraction) -> Fraction:
-    found = exact_delta(delta)
-    if not found:
+    probability = exact_delta(delta)
+    if not probability:
         raise InvalidParameterError(
             "The probability of a failure must lie in (0, 1), but delta=0. Leave the event out."
         )
-    return found
+    return probability

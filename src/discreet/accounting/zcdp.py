@@ -122,17 +122,17 @@ def rho_of_epsilon(epsilon: Number, delta: Number) -> Fraction:
     >>> round(float(rho_of_epsilon(1, 1e-6)), 6)
     0.024356
     """
-    wanted, at = _positive(epsilon, "epsilon"), exact_delta(delta)
-    if not at or not STEP <= wanted <= 1000:
+    epsilon_value, delta_value = _positive(epsilon, "epsilon"), exact_delta(delta)
+    if not delta_value or not STEP <= epsilon_value <= 1000:
         raise InvalidParameterError(
             "A rho needs epsilon in [0.000000001, 1000] and delta in (0, 1), but "
-            f"epsilon={float(wanted):g} and delta={float(at):g}."
+            f"epsilon={float(epsilon_value):g} and delta={float(delta_value):g}."
         )
-    steps = wanted // STEP
-    found, less = _best_rho(float(steps * STEP), -log_of(min(at, MOST_DELTA))), 2.0**-46
-    while less < 1 and steps_of_rho(Fraction(found * (1.0 - less)), at) > steps:
-        less *= 2.0
-    return Fraction(found * (1.0 - less))
+    steps = epsilon_value // STEP
+    best, shrink = _best_rho(float(steps * STEP), -log_of(min(delta_value, MOST_DELTA))), 2.0**-46
+    while shrink < 1 and steps_of_rho(Fraction(best * (1.0 - shrink)), delta_value) > steps:
+        shrink *= 2.0
+    return Fraction(best * (1.0 - shrink))
 
 
 def pure_of_rho(rho: Fraction) -> Fraction:
@@ -209,8 +209,8 @@ def rounded_up(value: Fraction) -> float:
     float
         The least such float, or the next.
     """
-    found = float(value)
-    return found if found >= value else math.nextafter(found, math.inf)
+    nearest = float(value)
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
 
 
 def log_of(value: Fraction) -> float:
@@ -255,7 +255,7 @@ def _best_rho(epsilon: float, log_inverse_delta: float) -> float:
 
 
 def _positive(value: Number, name: str) -> Fraction:
-    found = exact(value, name)
-    if found <= 0:
+    number = exact(value, name)
+    if number <= 0:
         raise InvalidParameterError(f"{name} must be positive, but {name}={value}.")
-    return found
+    return number

@@ -25,15 +25,15 @@ TABLE_SCALE = 256.0
 """Up to this scale a simulated Gaussian is drawn from the table of its law, beyond it by rounding a continuous one."""
 
 
-def check_scale(scale: Number, what: str) -> None:
+def check_scale(scale: Number, purpose: str) -> None:
     """Refuse noise that cannot be drawn, before anything is charged.
 
     Parameters
     ----------
     scale : float, int or Fraction
         In the unit of the integers.
-    what : str
-        Whose noise it is.
+    purpose : str
+        What the noise is for, as the message calls it.
 
     Raises
     ------
@@ -42,8 +42,8 @@ def check_scale(scale: Number, what: str) -> None:
     """
     if not exact(scale, "scale") <= MAX_SCALE:
         raise InvalidParameterError(
-            f"The noise of {what} must fit in 64 bits, but its scale is {float(scale):.3g}. Raise epsilon or the share "
-            "of it, or lower rows_per_unit."
+            f"The noise of {purpose} must fit in 64 bits, but its scale is {float(scale):.3g}. Raise epsilon or the "
+            "share of it, or lower rows_per_unit."
         )
 
 
@@ -144,13 +144,14 @@ def _noisy(
 
 def _rounded_up(scale: Number) -> float:
     """Return a float that is no smaller: more noise keeps the promise."""
-    wanted = exact(scale, "scale")
-    if not 0 < wanted <= MAX_SCALE:
+    exact_scale = exact(scale, "scale")
+    if not 0 < exact_scale <= MAX_SCALE:
         raise InvalidParameterError(
-            f"scale must lie in (0, 2^55], but scale={float(wanted):g}. Choose a larger epsilon, or a coarser grid."
+            f"scale must lie in (0, 2^55], but scale={float(exact_scale):g}. "
+            "Choose a larger epsilon, or a coarser grid."
         )
-    found = float(wanted)
-    return found if found >= wanted else math.nextafter(found, math.inf)
+    nearest = float(exact_scale)
+    return nearest if nearest >= exact_scale else math.nextafter(nearest, math.inf)
 
 
 @functools.lru_cache(maxsize=64)
@@ -175,8 +176,8 @@ def _opendp(law: str, scale: float) -> Any:
 def _simulated_laplace(count: int, scale: float, rng: Source) -> npt.NDArray[np.int64]:
     """Difference of two geometric numbers, each the floor of an exponential one."""
     waits = np.floor(-np.log(_uniform(rng, 2 * count)) * scale).reshape(2, count)
-    found: npt.NDArray[np.int64] = (waits[0] - waits[1]).astype(np.int64)
-    return found
+    noise: npt.NDArray[np.int64] = (waits[0] - waits[1]).astype(np.int64)
+    return noise
 
 
 def _simulated_gaussian(count: int, scale: float, rng: Source) -> npt.NDArray[np.int64]:
@@ -185,12 +186,12 @@ def _simulated_gaussian(count: int, scale: float, rng: Source) -> npt.NDArray[np
 
     u = _uniform(rng, count)
     if scale > TABLE_SCALE:
-        wide: npt.NDArray[np.int64] = np.rint(scale * ndtri(u)).astype(np.int64)
-        return wide
+        rounded: npt.NDArray[np.int64] = np.rint(scale * ndtri(u)).astype(np.int64)
+        return rounded
     tail = np.minimum(u, 1.0 - u)
     size = np.searchsorted(-_gaussian_tails(scale), -tail, side="right")
-    found: npt.NDArray[np.int64] = np.where(u < 0.5, -size, size).astype(np.int64)
-    return found
+    noise: npt.NDArray[np.int64] = np.where(u < 0.5, -size, size).astype(np.int64)
+    return noise
 
 
 @functools.lru_cache(maxsize=16)
@@ -198,11 +199,11 @@ def _gaussian_tails(scale: float) -> Floats:
     """P(K >= k) for k = 1, 2, .. up to 40 scales."""
     weights = np.exp(-0.5 * (np.arange(math.ceil(40.0 * scale) + 2) / scale) ** 2)
     tails = np.cumsum(weights[::-1])[::-1]
-    found: Floats = tails[1:] / (2.0 * tails[0] - weights[0])
-    return found
+    probabilities: Floats = tails[1:] / (2.0 * tails[0] - weights[0])
+    return probabilities
 
 
 def _uniform(rng: Source, count: int) -> Floats:
     """Numbers inside (0, 1), the lower tail as fine as floats can be."""
-    found: Floats = (rng.words(count).astype(np.float64) + 0.5) * 2.0**-64
-    return np.minimum(found, 1.0 - 2.0**-53)
+    numbers: Floats = (rng.words(count).astype(np.float64) + 0.5) * 2.0**-64
+    return np.minimum(numbers, 1.0 - 2.0**-53)

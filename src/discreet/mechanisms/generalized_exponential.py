@@ -101,6 +101,6 @@ def normalized_scores(
     sizes = np.array([float(size) for size in sensitivities])
     guard = 2.0 / float(epsilon) * math.log(len(sizes) / FAILURE)
     guarded = np.clip(scores, 0.0, LARGEST * sizes) + guard * sizes
-    against = (guarded[:, None] - guarded[None, :]) / (sizes[:, None] + sizes[None, :])
-    found: npt.NDArray[np.float64] = against.max(axis=1)
-    return found, LARGEST + guard
+    differences = (guarded[:, None] - guarded[None, :]) / (sizes[:, None] + sizes[None, :])
+    normalized: npt.NDArray[np.float64] = differences.max(axis=1)
+    return normalized, LARGEST + guard

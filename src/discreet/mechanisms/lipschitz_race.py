@@ -147,8 +147,8 @@ class Block:
         """
         sizes = [count(self.contest.k, self.head, *ends) for ends in ((self.start, cut), (cut, self.stop))]
         second = Real(choice.value, 2.0**-52, choice.enclose) < rational(Fraction(sizes[1], sum(sizes)))
-        other = log_sum(self.log_energy, [energy], log_of(sizes[0 if second else 1]))
-        energies = [other, self.log_energy] if second else [self.log_energy, other]
+        other_energy = log_sum(self.log_energy, [energy], log_of(sizes[0 if second else 1]))
+        energies = [other_energy, self.log_energy] if second else [self.log_energy, other_energy]
         ends = [(self.start, cut), (cut, self.stop)]
         return [Block(self.contest, self.head, *end, energy) for end, energy in zip(ends, energies, strict=True)]
 
@@ -195,7 +195,7 @@ def race(blocks: Sequence[Block], words: Words, cut: Callable[[int, int, int], i
     """
     heap = [(-block.bound.value, place, block) for place, block in enumerate(blocks)]
     heapq.heapify(heap)
-    made = len(heap)
+    n_entries = len(heap)
     while True:  # ends: a block that is opened makes smaller ones, of which a class cannot be opened
         _, _, best = heapq.heappop(heap)
         if best.is_class:
@@ -210,12 +210,12 @@ def race(blocks: Sequence[Block], words: Words, cut: Callable[[int, int, int], i
             if rival[2].is_class:
                 return rival[2]
             heap.remove(rival)
-            heap.append((-best.bound.value, made, best))
+            heap.append((-best.bound.value, n_entries, best))
             heapq.heapify(heap)
-            best, made = rival[2], made + 1
+            best, n_entries = rival[2], n_entries + 1
         for part in best.split(cut(best.start, best.stop, best.contest.k), Uniform(words), Uniform(words)):
-            heapq.heappush(heap, (-part.bound.value, made, part))
-            made += 1
+            heapq.heappush(heap, (-part.bound.value, n_entries, part))
+            n_entries += 1
 
 
 def count(k: int, head: int, start: int, stop: int) -> int:

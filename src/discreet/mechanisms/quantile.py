@@ -38,8 +38,8 @@ def rank_sensitivity(quantile: Number, neighboring: NeighboringRelation, rows_pe
     Privacy specification 3.4.
     """
     q = _quantile(quantile)
-    one = Fraction(1) if neighboring is NeighboringRelation.REPLACE_ONE else max(q, 1 - q)
-    return 2 * rows_per_unit * one
+    change = Fraction(1) if neighboring is NeighboringRelation.REPLACE_ONE else max(q, 1 - q)
+    return 2 * rows_per_unit * change
 
 
 def noisy_quantile(
@@ -109,12 +109,12 @@ def _distances(counts: Integers, q: Fraction) -> npt.NDArray[np.float64]:
     below, total = up_to - counts, int(up_to[-1])
     too_high = DENOMINATOR * below - share * total  # (1 - q) #{below} - q #{at or above}
     too_low = share * total - DENOMINATOR * up_to
-    found: npt.NDArray[np.float64] = np.maximum(np.maximum(too_high, too_low), 0).astype(np.float64)
-    return found
+    distances: npt.NDArray[np.float64] = np.maximum(np.maximum(too_high, too_low), 0).astype(np.float64)
+    return distances
 
 
 def _quantile(value: Number) -> Fraction:
-    wanted = exact(value, "quantile")
-    if not 0 <= wanted <= 1:
-        raise InvalidParameterError(f"quantile must lie in [0, 1], but quantile={float(wanted):g}.")
-    return Fraction(round(wanted * DENOMINATOR), DENOMINATOR)
+    quantile = exact(value, "quantile")
+    if not 0 <= quantile <= 1:
+        raise InvalidParameterError(f"quantile must lie in [0, 1], but quantile={float(quantile):g}.")
+    return Fraction(round(quantile * DENOMINATOR), DENOMINATOR)

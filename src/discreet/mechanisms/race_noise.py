@@ -93,8 +93,8 @@ class RaceNoise:
             z.
         """
         energy, energy_error = uniform.exponential()
-        before = 0.0 if start is None else self._hazard(start.value)
-        total = before + energy
+        start_hazard = 0.0 if start is None else self._hazard(start.value)
+        total = start_hazard + energy
         value = self._unhazard(total)
         # d log h / dz is at most 1 for gumbel and at least what the others have; the slack covers the small hazards.
         spread = energy_error / max(total, 1e-300) + (0.0 if start is None else start.error)
@@ -124,10 +124,10 @@ class RaceNoise:
     def _enclose_finish(self, start: Real | None, uniform: Uniform, digits: int) -> Interval:
         context = context_for(digits)
         energies = uniform.enclose_exponential(digits)
-        befores = (Decimal(0), Decimal(0))
+        hazards = (Decimal(0), Decimal(0))
         if start is not None:
-            befores = image(self._hazard_decimal, start, digits)
-        ends = [self._unhazard_decimal(context.add(e, b), context) for e, b in zip(energies, befores, strict=True)]
+            hazards = image(self._hazard_decimal, start, digits)
+        ends = [self._unhazard_decimal(context.add(e, b), context) for e, b in zip(energies, hazards, strict=True)]
         if not ends[0].is_finite() or not ends[1].is_finite():
             return ends[0], ends[1]
         return widened(ends[0], ends[1], context, digits)
@@ -151,5 +151,5 @@ class RaceNoise:
         inner = context.subtract(Decimal(1), context.exp(context.minus(h)))
         if inner <= 0:
             return Decimal("-Infinity")
-        found = context.ln(inner)
-        return context.add(found, log_2) if self.name == "laplace" else found
+        log_inner = context.ln(inner)
+        return context.add(log_inner, log_2) if self.name == "laplace" else log_inner

@@ -60,9 +60,9 @@ class Real:
         return cls(value, 0.0, lambda _: (Decimal(value), Decimal(value)))
 
     def __lt__(self, other: "Real") -> bool:
-        apart = other.value - self.value
-        if abs(apart) > 1.01 * (self.error + other.error):
-            return apart > 0.0
+        gap = other.value - self.value
+        if abs(gap) > 1.01 * (self.error + other.error):
+            return gap > 0.0
         digits = 40
         while digits <= MOST_DIGITS:
             low, high = self.enclose(digits)

@@ -127,15 +127,15 @@ def noisy_min_of_blocks(
     if not LEAST_RANGE <= gamma <= 1 / LEAST_RANGE:
         raise InvalidParameterError(f"range_sensitivity must be in 1e-250 .. 1e250, but it is {range_sensitivity}.")
     slope = exact_epsilon(epsilon) / gamma
-    left, count, reference = _Contenders.none(), 0, None
+    leading, count, reference = _Contenders.none(), 0, None
     for scores in blocks:
         if reference is None:
             reference = float(scores.min())
-        left = left.joined(_Contenders.of(scores, count, reference, float(slope), rng.words(scores.size), noise))
+        leading = leading.joined(_Contenders.of(scores, count, reference, float(slope), rng.words(scores.size), noise))
         count += scores.size
     if reference is None:
         raise InvalidParameterError("scores must be a non-empty list of finite numbers. Check what computes them.")
-    return int(left.indices[0]) if left.indices.size == 1 else _decide(left, reference, slope, rng, noise)
+    return int(leading.indices[0]) if leading.indices.size == 1 else _decide(leading, reference, slope, rng, noise)
 
 
 def _checked(scores: npt.ArrayLike) -> Floats:

@@ -55,23 +55,23 @@ def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
     direction = _normal(rng, n_numbers)
     length = _exponential(rng, n_numbers).sum() / rate  # a sum of exponential numbers is Gamma distributed
     direction /= np.abs(direction).max()  # so that no square underflows
-    found: Floats = direction / np.linalg.norm(direction) * length
-    return found
+    vector: Floats = direction / np.linalg.norm(direction) * length
+    return vector
 
 
 def _normal(rng: Source, count: int) -> Floats:
     """Normal numbers with a small relative error: a sign, and the size from its tail's chance or from its center's."""
     is_tail, chance = _half_chance(rng, count)
     size = np.where(is_tail, -ndtri(chance / 2.0), np.sqrt(2.0) * erfinv(chance))
-    found: Floats = np.where(_bits(rng, count), size, -size)
-    return found
+    numbers: Floats = np.where(_bits(rng, count), size, -size)
+    return numbers
 
 
 def _exponential(rng: Source, count: int) -> Floats:
     """Exponential numbers with a small relative error, large or small."""
     is_tail, chance = _half_chance(rng, count)
-    found: Floats = np.where(is_tail, -np.log(chance), -np.log1p(-chance))
-    return found
+    numbers: Floats = np.where(is_tail, -np.log(chance), -np.log1p(-chance))
+    return numbers
 
 
 def _half_chance(rng: Source, count: int) -> tuple[npt.NDArray[np.bool_], Floats]:
@@ -81,8 +81,8 @@ def _half_chance(rng: Source, count: int) -> tuple[npt.NDArray[np.bool_], Floats
 
 
 def _bits(rng: Source, count: int) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = (rng.words(count) >> np.uint64(63)).astype(bool)
-    return found
+    bits: npt.NDArray[np.bool_] = (rng.words(count) >> np.uint64(63)).astype(bool)
+    return bits
 
 
 def _small(rng: Source, count: int) -> Floats:
@@ -95,5 +95,5 @@ def _small(rng: Source, count: int) -> Floats:
         if not empty.any():
             break
     mantissa = 1.0 + ((rng.words(count) >> np.uint64(13)).astype(np.float64) + 0.5) * 2.0**-51
-    found: Floats = np.ldexp(mantissa, -2 - zeros)
-    return found
+    numbers: Floats = np.ldexp(mantissa, -2 - zeros)
+    return numbers

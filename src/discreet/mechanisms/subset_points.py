@@ -119,19 +119,19 @@ def draw_exactly(tables: Floats, limit: int, uniforms: Sequence[Uniform]) -> lis
         weights = _exact_weights(tables, digits)
         tails = _tails(weights, limit, digits) if limit >= 0 else [[Decimal(1)]] * (len(weights) + 1)
         picked: list[int] = []
-        left = limit
+        remaining = limit
         for uniform, block, tail in zip(uniforms, weights, tails[1:], strict=True):
             room = [_total(tail[: k + 1], context) for k in range(len(tail))]
-            fits = [limit < 0 or m.bit_count() <= left for m in range(len(block))]
-            each = [
-                context.multiply(weight, room[left - m.bit_count() if limit >= 0 else 0]) if fit_ else Decimal(0)
+            fits = [limit < 0 or m.bit_count() <= remaining for m in range(len(block))]
+            weight_of_subset = [
+                context.multiply(weight, room[remaining - m.bit_count() if limit >= 0 else 0]) if fit_ else Decimal(0)
                 for m, (weight, fit_) in enumerate(zip(block, fits, strict=True))
             ]
-            subset = _cell(each, uniform.enclose(digits), digits)
+            subset = _cell(weight_of_subset, uniform.enclose(digits), digits)
             if subset is None:
                 break
             picked.append(subset)
-            left -= subset.bit_count()
+            remaining -= subset.bit_count()
         else:
             return picked
         digits *= 2

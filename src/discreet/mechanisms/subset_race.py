@@ -216,7 +216,7 @@ class SubsetRace:
     def _split(self, region: Region, undecided: list[int]) -> None:
         self.work.splits += 1
         place = region.bound.layout.place
-        unit = max(undecided, key=lambda one: region.bound.split[place[one]])
+        unit = max(undecided, key=lambda candidate: region.bound.split[place[candidate]])
         for inside, outside in (
             (region.inside | 1 << unit, region.outside),
             (region.inside, region.outside | 1 << unit),

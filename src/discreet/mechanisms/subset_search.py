@@ -141,18 +141,18 @@ def _by_list(
     order: list[npt.NDArray[Any]] = []
 
     def blocks() -> Iterator[Floats]:
-        for models, prices, scores, gaps in _priced_blocks(problem, penalty, size, progress):
+        for models, penalties, scores, gaps in _priced_blocks(problem, penalty, size, progress):
             if not (gaps <= problem.tolerance).all():
                 raise ArithmeticError("a score has no certificate")
             order.append(models)
-            yield scores + prices
+            yield scores + penalties
 
-    chosen = noisy_min_of_blocks(blocks(), range_sensitivity, epsilon, rng, noise)
+    winner = noisy_min_of_blocks(blocks(), range_sensitivity, epsilon, rng, noise)
     for models in order:
-        if chosen < len(models):
-            model = models[chosen]
+        if winner < len(models):
+            model = models[winner]
             return int(model) if model.ndim == 0 else sum(1 << int(unit) for unit in model)
-        chosen -= len(models)
+        winner -= len(models)
     raise ArithmeticError("no model was scored")
 
 

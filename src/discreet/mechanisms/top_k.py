@@ -99,8 +99,8 @@ def canonical_lipschitz(
     )
     words = Words(rng)
     if values.size <= SMALL and k <= SMALL_SETS:
-        won = race(start_blocks(contest, words), words, middle)
-        ranks = _ranks(won.head, won.start, k, words)
+        winner = race(start_blocks(contest, words), words, middle)
+        ranks = _ranks(winner.head, winner.start, k, words)
         return np.sort(np.argsort(-values, kind="stable")[ranks - 1])
     head, tail = _compiled_race(contest, ascending, rng, words)
     return _located(values, ascending, _ranks(head, tail, k, words))
@@ -116,8 +116,8 @@ def _compiled_race(contest: Contest, ascending: Scores, rng: Source, words: Word
     if course.winner is not None:
         node = course.nodes[course.winner]
         return int(node["head"]), int(node["start"])
-    won = race(_resumed(contest, course, drawn, words), words, middle)
-    return won.head, won.start
+    winner = race(_resumed(contest, course, drawn, words), words, middle)
+    return winner.head, winner.start
 
 
 def _resumed(contest: Contest, course: Course, drawn: npt.NDArray[np.uint64], words: Words) -> list[Block]:
@@ -179,9 +179,9 @@ def _located(values: Scores, ascending: Scores, ranks: Integers) -> Integers:
     chosen = ascending[values.size - ranks]
     ahead = values.size - np.searchsorted(ascending, chosen, side="right")
     order = np.lexsort((ranks, chosen))
-    wanted, first = np.unique(chosen[order], return_index=True)
+    distinct, first = np.unique(chosen[order], return_index=True)
     starts = np.append(first, len(ranks)).astype(np.int64)
-    return np.sort(places(np.ascontiguousarray(values), wanted, starts, (ranks - 1 - ahead)[order].astype(np.int64)))
+    return np.sort(places(np.ascontiguousarray(values), distinct, starts, (ranks - 1 - ahead)[order].astype(np.int64)))
 
 
 def one_shot(
@@ -291,10 +291,10 @@ def peeling(
     values, k = _checked(scores, k)
     if noise == "gumbel":
         return one_shot(values, k, epsilon, sensitivity, rng, noise)
-    part, left = exact_epsilon(epsilon) / k, np.arange(values.size)
-    while left.size > values.size - k:
-        left = np.delete(left, one_shot(values[left], 1, part, sensitivity, rng, noise))
-    return np.setdiff1d(np.arange(values.size), left, assume_unique=True)
+    part, remaining = exact_epsilon(epsilon) / k, np.arange(values.size)
+    while remaining.size > values.size - k:
+        remaining = np.delete(remaining, one_shot(values[remaining], 1, part, sensitivity, rng, noise))
+    return np.setdiff1d(np.arange(values.size), remaining, assume_unique=True)
 
 
 def _checked(scores: npt.ArrayLike, k: int) -> tuple[Scores, int]:

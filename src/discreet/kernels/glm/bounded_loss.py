@@ -57,18 +57,18 @@ class LossTables:
 
         Shapes: cells (n, q), targets (n,); returns (n_models,).
         """
-        found = np.zeros(len(self.theta), dtype=np.int64)
+        totals = np.zeros(len(self.theta), dtype=np.int64)
         for start in range(0, len(cells), BLOCK):
             block = np.asarray(cells[start : start + BLOCK], dtype=np.float64)
             exact = block @ self.theta.T
             places = np.rint(np.clip(exact * (THETA_UNIT / GRID * STEPS), -HALF, HALF)).astype(np.int64) + HALF
-            found += self._losses(places, targets[start : start + BLOCK].astype(np.int64)).sum(axis=0)
-        return found
+            totals += self._losses(places, targets[start : start + BLOCK].astype(np.int64)).sum(axis=0)
+        return totals
 
     def _losses(self, places: Integers, targets: Integers) -> Integers:
         if self.by_class:
-            found = np.where(targets[:, None] > 0, self.tables[1][places], self.tables[0][places])
-            return np.asarray(found, dtype=np.int64)
+            losses = np.where(targets[:, None] > 0, self.tables[1][places], self.tables[0][places])
+            return np.asarray(losses, dtype=np.int64)
         misses = self.tables[0][places] - targets[:, None]
         if self.quantile is None:
             return np.asarray(misses * misses * LOSS_ONE // (2 * GRID) ** 2, dtype=np.int64)

@@ -88,8 +88,8 @@ def poisson(largest: float, residual_bound: float | None = None) -> Family:
     cap = np.log(largest)
 
     def mean(eta: Floats) -> Floats:
-        found: Floats = np.exp(np.minimum(eta, cap))
-        return found
+        rate: Floats = np.exp(np.minimum(eta, cap))
+        return rate
 
     return Family("poisson", mean, mean, np.log, 0.0, largest, residual_bound or largest, counts=True)
 
@@ -193,8 +193,8 @@ class RowMap:
 
         Shapes: sums (p, p + 1); returns gradient (p,), gram (p, p).
         """
-        found = np.asarray(sums, dtype=np.float64)
-        return found[:, -1] * (self.residual_unit / GRID**2), found[:, :-1] * (self.weight_unit / GRID**2)
+        floats = np.asarray(sums, dtype=np.float64)
+        return floats[:, -1] * (self.residual_unit / GRID**2), floats[:, :-1] * (self.weight_unit / GRID**2)
 
 
 def linear_map(family: Family, p: int) -> RowMap:

@@ -105,15 +105,15 @@ class Lattice:
         Returns shape (p, 3).
         """
         half, base = 1 << (self.bits - 1), 1 << self.bits
-        found = np.empty((len(numbers), 3))
+        limbs = np.empty((len(numbers), 3))
         for j, number in enumerate(numbers):
             rest = number
             for k in (2, 1):
                 limb = (rest + half) % base - half
-                found[j, k] = limb
+                limbs[j, k] = limb
                 rest = (rest - limb) >> self.bits
-            found[j, 0] = rest
-        return found
+            limbs[j, 0] = rest
+        return limbs
 
 
 @cache
@@ -207,8 +207,8 @@ def information(sums: Integers) -> Floats:
     Shapes: sums (3 p + 5, p); returns (p, p).
     """
     p = sums.shape[1]
-    found = np.zeros((p, p))
+    total = np.zeros((p, p))
     for k in reversed(range(WEIGHT_DIGITS)):
-        found += sums[k * p : (k + 1) * p] * (DIGIT**-k / (WEIGHT_UNIT * GRID**2))
-    upper = np.triu(found)
+        total += sums[k * p : (k + 1) * p] * (DIGIT**-k / (WEIGHT_UNIT * GRID**2))
+    upper = np.triu(total)
     return upper + np.triu(upper, 1).T

@@ -209,14 +209,14 @@ def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
     shares, p, family = passes(problem), problem.n_coefficients, problem.family
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
     request = _requested(problem, linear_map(family, p), shares[0], TYPICAL * steepest**2 * _per_entry(p))
-    first = _answered(problem, request, (yield request), known=problem.replace)
+    first = _answered(problem, request, (yield request), count_is_public=problem.replace)
     line = _line(problem, first)
     model, theta = _first_model(problem, first, line), np.zeros(p)
     for share in shares[1:]:
         theta = _within_reach(problem, _estimate(problem, model, theta))
-        request, kept = _best_request(problem, model, first, theta, line, share)
+        request, linear_share = _best_request(problem, model, first, theta, line, share)
         current = _answered(problem, request, (yield request))
-        model = _combined(problem, first, current, request.row_map.theta, kept, line)
+        model = _combined(problem, first, current, request.row_map.theta, linear_share, line)
     return _fit(problem, model, theta)
 
 
@@ -252,19 +252,19 @@ def _best_request(
     term = NoiseTerm(first.variances, line.slope, _offset(problem, line))
     linear = first.variance + float(np.trace(term.covariance(theta))) / p
     bounds = predictor_bounds(theta, problem.groups)
-    found = [
-        (_requested(problem, score_map(problem.family, theta, bounds, kept, line), share, weight), kept)
-        for kept in SHARES
+    requests = [
+        (_requested(problem, score_map(problem.family, theta, bounds, linear_share, line), share, weight), linear_share)
+        for linear_share in SHARES
     ]
-    return min(found, key=lambda pair: pair[0].loss(weight) + pair[1] ** 2 * linear)
+    return min(requests, key=lambda pair: pair[0].loss(weight) + pair[1] ** 2 * linear)
 
 
-def _answered(problem: Problem, request: Request, sums: Floats, known: bool = False) -> _Pass:
+def _answered(problem: Problem, request: Request, sums: Floats, count_is_public: bool = False) -> _Pass:
     """Return the sums in natural units; the count on the first diagonal entry may be known."""
     gradient, gram = request.row_map.real(sums)
     variance, diagonal = request.variances
     variances = (diagonal / 2.0) * (1.0 + np.eye(len(gradient)))
-    if known:
+    if count_is_public:
         gram[0, 0], variances[0, 0] = problem.n_rows, 0.0
     return _Pass(gradient, gram, variance, variances)
 
@@ -312,20 +312,22 @@ def _first_model(problem: Problem, first: _Pass, line: Line) -> ScoreModel:
     return ScoreModel(first.gradient - first.gram @ offset, slope, _positive(slope), first.variance, (term,))
 
 
-def _combined(problem: Problem, first: _Pass, current: _Pass, theta: Floats, kept: float, line: Line) -> ScoreModel:
-    """Return the score of `noisy_newton`'s notes."""
+def _combined(problem: Problem, first: _Pass, current: _Pass, theta: Floats, share: float, line: Line) -> ScoreModel:
+    """Return the score u(theta) of `noisy_newton`, with `share` its k and `theta` its theta_0."""
     offset = _offset(problem, line)
-    slope = current.gram + kept * line.slope * first.gram
-    constant = current.gradient + current.gram @ theta + kept * (first.gradient - first.gram @ offset)
-    terms = (NoiseTerm(current.variances, 1.0, -theta), NoiseTerm(kept**2 * first.variances, line.slope, offset))
-    return ScoreModel(constant, slope, _positive(slope), current.variance + kept**2 * first.variance, terms)
+    slope = current.gram + share * line.slope * first.gram  # H = W + k s G
+    # u(0) = S + W theta_0 + k (b - G f(0))
+    constant = current.gradient + current.gram @ theta + share * (first.gradient - first.gram @ offset)
+    # Of E_W (theta - theta_0), and of k E_G f(theta): a variance takes k^2.
+    terms = (NoiseTerm(current.variances, 1.0, -theta), NoiseTerm(share**2 * first.variances, line.slope, offset))
+    return ScoreModel(constant, slope, _positive(slope), current.variance + share**2 * first.variance, terms)
 
 
 def _positive(matrix: Floats) -> Floats:
     """Return the nearest positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(matrix)
-    found: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return found
+    projected: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return projected
 
 
 # ---- estimates
@@ -333,8 +335,8 @@ def _positive(matrix: Floats) -> Floats:
 
 def _estimate(problem: Problem, model: ScoreModel, start: Floats) -> Floats:
     """Return the mode under the weak prior, the one downhill from where the score was taken."""
-    found: Floats = minimize(model, start[None], problem.precision, problem.box)[0][0]
-    return found
+    mode: Floats = minimize(model, start[None], problem.precision, problem.box)[0][0]
+    return mode
 
 
 def _fit(problem: Problem, model: ScoreModel, start: Floats) -> Fit:
@@ -355,5 +357,5 @@ def _regular(problem: Problem, model: ScoreModel) -> Floats:
     noise = sum(term.slope**2 * float(term.variance.mean()) for term in model.terms)
     values, vectors = np.linalg.eigh(model.slope)
     floor = max((len(values) * noise) ** 0.5, 1e-9 * float(np.abs(values).max()), problem.box**-2.0)
-    found: Floats = (vectors * np.maximum(values, floor)) @ vectors.T
-    return found
+    raised: Floats = (vectors * np.maximum(values, floor)) @ vectors.T
+    return raised

@@ -134,17 +134,17 @@ def perturbation(epsilon: float, bound: float, p: int, replace: bool) -> Perturb
     so E|b|^2 + ridge^2 |theta|^2 + 2 p l^2 |H|^2 is minimized over the share of the determinant's factor.
     E|b|^2 = p (p + 1) / beta^2.
     """
-    output = OUTPUT_SHARE * epsilon
-    left = epsilon - output
+    output_epsilon = OUTPUT_SHARE * epsilon
+    minimizer_epsilon = epsilon - output_epsilon
     sides = 2.0 if replace else 1.0
-    factor = np.minimum(left * np.linspace(0.005, 0.995, 199), 500.0)
+    factor = np.minimum(minimizer_epsilon * np.linspace(0.005, 0.995, 199), 500.0)
     ridge = np.maximum(WEIGHT * bound**2 / np.expm1(factor), LEAST_RIDGE)
-    beta = (left - np.log1p(WEIGHT * bound**2 / ridge)) / (sides * bound)
-    scale = p**0.5 * 2.0 * GRADIENT_SHARE * bound / (ridge * output)
+    beta = (minimizer_epsilon - np.log1p(WEIGHT * bound**2 / ridge)) / (sides * bound)
+    scale = p**0.5 * 2.0 * GRADIENT_SHARE * bound / (ridge * output_epsilon)
     loss = p * (p + 1) / beta**2 + ridge**2 * TYPICAL + 2.0 * p * (scale * TYPICAL_INFORMATION) ** 2
     best = int(np.argmin(loss))
     # Rounding errors of a few units in the last place, made up for on the safe side.
-    return Perturbation(float(ridge[best]) * (1.0 + 1e-12), float(beta[best]) * (1.0 - 1e-12), bound, p, output)
+    return Perturbation(float(ridge[best]) * (1.0 + 1e-12), float(beta[best]) * (1.0 - 1e-12), bound, p, output_epsilon)
 
 
 @dataclass(frozen=True)
@@ -202,13 +202,13 @@ def _look(
     sums: Callable[[tuple[int, ...]], Integers], numbers: tuple[int, ...], linear: Floats, chosen: Perturbation
 ) -> _Look:
     """Return what the sums at a point tell; the gradient is exact but for its residuals and its last rounding."""
-    found = sums(numbers)
-    step, ridge, n_rows = Fraction(chosen.lattice.step), Fraction(chosen.ridge), float(found[-1, 0])
+    totals = sums(numbers)
+    step, ridge, n_rows = Fraction(chosen.lattice.step), Fraction(chosen.ridge), float(totals[-1, 0])
     gradient = [
         float(ridge * step * number + Fraction(float(b)) - Fraction(part, 2**60 * GRID))
-        for number, b, part in zip(numbers, linear, residuals(found), strict=True)
+        for number, b, part in zip(numbers, linear, residuals(totals), strict=True)
     ]
-    hessian = information(found) + chosen.ridge * np.eye(len(numbers))
+    hessian = information(totals) + chosen.ridge * np.eye(len(numbers))
     return _Look(numbers, np.array(gradient), hessian, chosen.error(n_rows), n_rows)
 
 
@@ -236,12 +236,12 @@ def _shorter(direction: Floats, at: _Look, trial: _Look, most: float) -> float:
 
 def _newton(at: _Look) -> Floats:
     """Newton's direction, or zeros where floating point finds none."""
-    nothing = np.zeros(len(at.gradient))
+    zeros = np.zeros(len(at.gradient))
     try:
-        found: Floats = np.asarray(np.linalg.solve(at.hessian, at.gradient), dtype=np.float64)
+        direction: Floats = np.asarray(np.linalg.solve(at.hessian, at.gradient), dtype=np.float64)
     except np.linalg.LinAlgError:
-        return nothing
-    return found if np.isfinite(found).all() else nothing
+        return zeros
+    return direction if np.isfinite(direction).all() else zeros
 
 
 def _moved(numbers: Sequence[int], step: Floats, chosen: Perturbation) -> tuple[int, ...]:

@@ -49,10 +49,10 @@ class NoiseTerm:
         Shapes: theta (..., p); returns (..., p, p).
         """
         f = self.slope * theta + self.offset
-        found = self.variance * (f[..., :, None] * f[..., None, :])
+        covariance = self.variance * (f[..., :, None] * f[..., None, :])
         place = np.arange(f.shape[-1])
-        found[..., place, place] = (f * f) @ self.variance
-        return found
+        covariance[..., place, place] = (f * f) @ self.variance
+        return covariance
 
     def slope_of(self, theta: Floats, z: Floats) -> Floats:
         """Return the gradient of ``z' covariance(theta) z`` at fixed z.
@@ -63,8 +63,8 @@ class NoiseTerm:
         """
         f, squares = self.slope * theta + self.offset, z * z
         own = np.diagonal(self.variance)
-        found = f * (squares @ self.variance) + z * ((z * f) @ self.variance) - own * squares * f
-        result: Floats = 2.0 * self.slope * found
+        half_gradient = f * (squares @ self.variance) + z * ((z * f) @ self.variance) - own * squares * f
+        result: Floats = 2.0 * self.slope * half_gradient
         return result
 
 
@@ -100,10 +100,10 @@ class ScoreModel:
         Shapes: theta (..., p); returns (..., p, p).
         """
         p = len(self.constant)
-        found = np.broadcast_to(self.variance * np.eye(p), (*theta.shape[:-1], p, p)).copy()
+        covariance = np.broadcast_to(self.variance * np.eye(p), (*theta.shape[:-1], p, p)).copy()
         for term in self.terms:
-            found += term.covariance(theta)
-        return found
+            covariance += term.covariance(theta)
+        return covariance
 
     def covariance(self, theta: Floats) -> Floats:
         """Return V, regular.
@@ -112,10 +112,10 @@ class ScoreModel:
 
         Shapes: theta (m, p); returns (m, p, p).
         """
-        found = self.sampling + self.privacy(theta)
+        covariance = self.sampling + self.privacy(theta)
         place = np.arange(theta.shape[1])
-        found[:, place, place] += TINY * np.einsum("mii->m", found)[:, None] + 1e-200
-        return found
+        covariance[:, place, place] += TINY * np.einsum("mii->m", covariance)[:, None] + 1e-200
+        return covariance
 
     def distance(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return Q, its gradient and a positive definite stand-in for half its Hessian.
@@ -213,8 +213,8 @@ def intervals(
     """
     p = len(center)
     every = np.arange(p)
-    others = precision * (1.0 - np.eye(p))
-    limit = threshold + minimize(model, np.tile(center, (p, 1)), others, box)[1]
+    penalties = precision * (1.0 - np.eye(p))
+    limit = threshold + minimize(model, np.tile(center, (p, 1)), penalties, box)[1]
     near = center[:, None] + np.linspace(-5.0, 5.0, 21) * np.clip(sd, 1e-12, box)[:, None]
     values = np.column_stack([near, np.tile(np.linspace(-box, box, 21), (p, 1))])
     values = np.sort(np.clip(values, -box, box), axis=1)
@@ -223,8 +223,8 @@ def intervals(
     def inside(fixed: npt.NDArray[np.intp], at: Floats) -> npt.NDArray[np.bool_]:
         start = center + along[fixed] * (at - center[fixed])[:, None]
         start[np.arange(len(at)), fixed] = at
-        found: npt.NDArray[np.bool_] = minimize(model, start, others[fixed], box, fixed)[1] <= limit[fixed]
-        return found
+        accepted: npt.NDArray[np.bool_] = minimize(model, start, penalties[fixed], box, fixed)[1] <= limit[fixed]
+        return accepted
 
     hit = inside(np.repeat(every, values.shape[1]), values.ravel()).reshape(values.shape)
     both = np.concatenate([values, values[:, ::-1]])  # for the lower ends, then for the upper ones

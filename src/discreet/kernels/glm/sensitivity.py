@@ -28,8 +28,8 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
     own = squared_norm * residual**2 + beta * np.maximum(np.abs(low), np.abs(high)) ** 2
     cut = row_map.weight_unit * len(row_map.theta) / GRID / ratios
     if not replace:
-        alone: Floats = (np.sqrt(own.max(axis=1)) + cut) * ROUNDING
-        return alone
+        added: Floats = (np.sqrt(own.max(axis=1)) + cut) * ROUNDING
+        return added
     ends = np.stack([low, high])
     least = (ends[:, None, :, None] * ends[None, :, None, :]).min(axis=(0, 1))
     cross = 2.0 * squared_norm * residual[:, None] * residual
@@ -38,8 +38,8 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
     has_top = (bend > 0.0) & (cross < 2.0 * bend)
     tau = np.where(has_top, cross / np.where(has_top, 2.0 * bend, 1.0), 1.0)
     both = own[:, :, None] + own[:, None, :] + cross * tau - bend * tau**2
-    found: Floats = (np.sqrt(both.max(axis=(1, 2))) + 2.0 * cut) * ROUNDING
-    return found
+    replaced: Floats = (np.sqrt(both.max(axis=(1, 2))) + 2.0 * cut) * ROUNDING
+    return replaced
 
 
 def attainable_sensitivity(squared_norm: float, p: int, ratios: Floats, replace: bool) -> float:

@@ -52,7 +52,7 @@ class ExactSum:
         Exact where 64 bits hold it; the nearest integer that they hold elsewhere.
         """
         high = self._high + (self._low >> 32)
-        found = (np.clip(high, _LEAST, _MOST) << 32) | (self._low & _LOW)
+        total = (np.clip(high, _LEAST, _MOST) << 32) | (self._low & _LOW)
         limits = np.iinfo(np.int64)
-        found = np.where(high > _MOST, limits.max, found)
-        return np.asarray(np.where(high < _LEAST, limits.min, found), dtype=np.int64)
+        total = np.where(high > _MOST, limits.max, total)
+        return np.asarray(np.where(high < _LEAST, limits.min, total), dtype=np.int64)

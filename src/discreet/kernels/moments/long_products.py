@@ -14,13 +14,13 @@ BLOCK_KEYS = 2**18
 
 def packed(person: Places, feature: Places, cell: npt.NDArray[np.int16], bits: int, part: int, n_parts: int) -> Words:
     """Return the keys of values: feature, person and cell in one word, in this order."""
-    known = (person >= 0) & (feature >= 0)
+    is_used = (person >= 0) & (feature >= 0)
     pairs = (feature.astype(np.uint64) << np.uint64(bits)) | person.astype(np.uint64)
     if n_parts > 1:
-        mixed = (pairs * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
-        known &= mixed % np.uint64(n_parts) == np.uint64(part)
-    found: Words = (pairs << np.uint64(CELL_BITS)) | (cell.astype(np.int64) + 2 ** (CELL_BITS - 1)).astype(np.uint64)
-    return found[known]
+        hashed = (pairs * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+        is_used &= hashed % np.uint64(n_parts) == np.uint64(part)
+    keys: Words = (pairs << np.uint64(CELL_BITS)) | (cell.astype(np.int64) + 2 ** (CELL_BITS - 1)).astype(np.uint64)
+    return keys[is_used]
 
 
 def keep_firsts(keys: Words) -> int:
@@ -28,16 +28,16 @@ def keep_firsts(keys: Words) -> int:
 
     Number of pairs.
     """
-    kept = 0
+    n_kept = 0
     before = ~np.uint64(0)  # no pair: it would have more bits than are left to one
     for start in range(0, len(keys), BLOCK_KEYS):
         block = keys[start : start + BLOCK_KEYS]
         pairs = block >> np.uint64(CELL_BITS)
         firsts = block[_new(pairs, before)]
-        keys[kept : kept + len(firsts)] = firsts
-        kept += len(firsts)
+        keys[n_kept : n_kept + len(firsts)] = firsts
+        n_kept += len(firsts)
         before = pairs[-1]
-    return kept
+    return n_kept
 
 
 def add_firsts(keys: Words, bits: int, response: Integers, zero: int, total: Integers) -> None:
@@ -69,7 +69,7 @@ def add_firsts(keys: Words, bits: int, response: Integers, zero: int, total: Int
 
 def _new(pairs: Words, before: np.uint64) -> npt.NDArray[np.bool_]:
     """Which pairs differ from the one before them."""
-    found = np.empty(len(pairs), dtype=np.bool_)
-    found[0] = pairs[0] != before
-    np.not_equal(pairs[1:], pairs[:-1], out=found[1:])
-    return found
+    is_new = np.empty(len(pairs), dtype=np.bool_)
+    is_new[0] = pairs[0] != before
+    np.not_equal(pairs[1:], pairs[:-1], out=is_new[1:])
+    return is_new

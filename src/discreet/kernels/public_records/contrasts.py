@@ -52,7 +52,7 @@ class _Location(Solved):
         return values.sum(axis=1), gradients
 
     @abstractmethod
-    def _losses(self, away: Floats) -> tuple[Floats, Floats]:
+    def _losses(self, deviation: Floats) -> tuple[Floats, Floats]:
         """Loss of each cell and its derivative, by theta - x."""
 
 
@@ -62,8 +62,8 @@ class Mean(_Location):
 
     name = "mean"
 
-    def _losses(self, away: Floats) -> tuple[Floats, Floats]:
-        return away * away / 2.0, away
+    def _losses(self, deviation: Floats) -> tuple[Floats, Floats]:
+        return deviation * deviation / 2.0, deviation
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:  # noqa: ARG002
         mean: Floats = (shares @ X) / (1.0 + penalty)
@@ -89,9 +89,9 @@ class Quantile(_Location):
         if not 0.0 < self.tau < 1.0:
             raise ContrastError(f"tau must lie strictly between 0 and 1; found tau={self.tau}. Pass such a share.")
 
-    def _losses(self, away: Floats) -> tuple[Floats, Floats]:
-        slope: Floats = np.where(away >= 0.0, 1.0 - self.tau, -self.tau)
-        return away * slope, slope
+    def _losses(self, deviation: Floats) -> tuple[Floats, Floats]:
+        slope: Floats = np.where(deviation >= 0.0, 1.0 - self.tau, -self.tau)
+        return deviation * slope, slope
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:  # noqa: ARG002
         """Find the first value where the right derivative, share at or below - tau + penalty value, reaches zero."""
@@ -105,8 +105,8 @@ class Quantile(_Location):
         # Between two values the derivative rises by the ridge alone, and may reach zero there.
         between = np.full(len(columns), np.inf)
         np.divide(self.tau - share[place, columns], penalty, out=between, where=penalty > 0.0)
-        found: Floats = np.minimum(values[place, columns], between)
-        return found
+        quantile: Floats = np.minimum(values[place, columns], between)
+        return quantile
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class _Curved(_Linear):
         objective = Objective(self._curve, columns, y, shares, FLOOR * curvature, begin)
         if start is not None:
             begin = objective.better(columns.standard(start), begin)
-        return columns.given(objective.minimum(begin, curvature * unit))
+        return columns.original(objective.minimum(begin, curvature * unit))
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,8 @@ class LeastSquares(_Linear):
     name = "least squares"
 
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
-        away = eta - y
-        return away * away / 2.0, away, np.ones_like(away), None
+        error = eta - y
+        return error * error / 2.0, error, np.ones_like(error), None
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:  # noqa: ARG002
         return least_squares(standardized(X, shares, penalty), y, shares)
@@ -238,17 +238,17 @@ class Huber(_Curved):
             raise ContrastError(f"delta must be positive and below 1e100; found delta={self.delta}. Pass a residual.")
 
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
-        away = eta - y
-        slope = np.clip(away, -self.delta, self.delta)
-        near = slope == away
-        missing = np.where(near, 0.0, self.delta / np.maximum(np.abs(away), self.delta))
-        return slope * (away - slope / 2.0), slope, near.astype(np.float64), missing
+        error = eta - y
+        slope = np.clip(error, -self.delta, self.delta)
+        near = slope == error
+        missing = np.where(near, 0.0, self.delta / np.maximum(np.abs(error), self.delta))
+        return slope * (error - slope / 2.0), slope, near.astype(np.float64), missing
 
     def _constant_fit(self, y: Floats, shares: Floats) -> tuple[float, float, float]:
         """The weighted median; the curvature is that of the parabolas above the losses there."""
         center = float(Median()._minimum(y[:, None], y, shares, np.zeros(1), None)[0])
-        away = np.abs(y - center)
-        curvature = float(shares @ (self.delta / np.maximum(away, self.delta)))
+        distance = np.abs(y - center)
+        curvature = float(shares @ (self.delta / np.maximum(distance, self.delta)))
         loss = self._curve(np.full_like(y, center), y)[0]
         # Differences of responses round: what is smaller has no meaning.
         unit = max(min(self.delta**2, 2.0 * float(shares @ loss)), (ROUNDING * float(np.abs(y).max())) ** 2, 1e-200)
@@ -287,10 +287,10 @@ class Logistic(_Curved):
             )
 
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
-        one, zero = _probabilities(eta)
+        of_one, of_zero = _probabilities(eta)
         # Neither difference of near equal numbers nor overflow in the tails.
-        loss = np.maximum(eta, 0.0) + np.log1p(np.minimum(one, zero) / np.maximum(one, zero)) - y * eta
-        return loss, (1.0 - y) * one - y * zero, one * zero, None
+        loss = np.maximum(eta, 0.0) + np.log1p(np.minimum(of_one, of_zero) / np.maximum(of_one, of_zero)) - y * eta
+        return loss, (1.0 - y) * of_one - y * of_zero, of_one * of_zero, None
 
     def _constant_fit(self, y: Floats, shares: Floats) -> tuple[float, float, float]:
         rate = min(max(float(shares @ y), RAREST), 1.0 - RAREST)

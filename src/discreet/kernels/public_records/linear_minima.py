@@ -60,8 +60,8 @@ class StandardColumns:
         """Place of the first slope: 1 with an intercept, else 0."""
         return int(self.Z.shape[1]) - len(self.unit)
 
-    def given(self, b: Floats) -> Floats:
-        """Return the coefficients of the columns as given.
+    def original(self, b: Floats) -> Floats:
+        """Return the coefficients of the columns before standardization.
 
         The same linear predictors.
 
@@ -127,11 +127,11 @@ def least_squares(columns: StandardColumns, y: Floats, shares: Floats) -> Floats
     values, vectors = np.linalg.eigh(gram)
     live = values > RANK * max(values.max(initial=0.0), 1e-300)
     inside = vectors[:, live]
-    theta = columns.given(scale * (inside @ ((inside.T @ (rows.T @ (root * y))) / values[live])))
+    theta = columns.original(scale * (inside @ ((inside.T @ (rows.T @ (root * y))) / values[live])))
     if live.all():
         return theta
-    # Along these directions nothing changes: the slopes of smallest norm are orthogonal to them in the given units.
-    free = columns.given(scale[:, None] * vectors[:, ~live])
+    # Along these directions nothing changes: the slopes of smallest norm are orthogonal to them in the original units.
+    free = columns.original(scale[:, None] * vectors[:, ~live])
     slopes = slice(columns.first, None)
     shortest: Floats = theta - free @ np.linalg.lstsq(free[slopes], theta[slopes], rcond=None)[0]
     return shortest
@@ -171,8 +171,8 @@ class Objective:
 
         Shapes: b (q,), eta (m,).
         """
-        away = b - self.center
-        smooth = self.columns.ridge @ (b * b) + self.floor * (away @ away)
+        deviation = b - self.center
+        smooth = self.columns.ridge @ (b * b) + self.floor * (deviation @ deviation)
         return float(self.shares @ self.curve(eta, self.y)[0] + smooth / 2.0)
 
     def better(self, b: Floats, other: Floats) -> Floats:
@@ -237,11 +237,11 @@ class Objective:
         at_start = self.value(b, eta)
         for _ in range(60):
             moved = eta + length * change
-            there = b + length * step
-            now = float((self.shares * self.curve(moved, self.y)[1]) @ change + self.pull(there) @ step)
-            if now > 0.0 and (now > -0.5 * slope or self.value(there, moved) > at_start):
+            trial = b + length * step
+            trial_slope = float((self.shares * self.curve(moved, self.y)[1]) @ change + self.pull(trial) @ step)
+            if trial_slope > 0.0 and (trial_slope > -0.5 * slope or self.value(trial, moved) > at_start):
                 high = length
-            elif now < 0.5 * slope:
+            elif trial_slope < 0.5 * slope:
                 low = length
             else:
                 return length

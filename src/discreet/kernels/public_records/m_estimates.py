@@ -151,9 +151,9 @@ def _called(contrast: Contrast) -> str:
 
 def _evaluated(contrast: Contrast, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Call a contrast and check what it returns."""
-    found = contrast.value_and_gradient(theta.copy(), X, y)
+    parts = contrast.value_and_gradient(theta.copy(), X, y)
     try:
-        values, gradients = (np.asarray(part, dtype=np.float64) for part in found)
+        values, gradients = (np.asarray(part, dtype=np.float64) for part in parts)
     except (TypeError, ValueError):
         values, gradients = np.empty(0), np.empty(0)
     expected = ((len(X),), (len(X), len(theta)))

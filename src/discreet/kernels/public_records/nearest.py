@@ -39,7 +39,7 @@ FAR = np.iinfo(np.int64).max
 
 
 def plain_improve(
-    rows: Cells, points: Cells, labels: Integers, n_numeric: int, best: Integers, found: Integers
+    rows: Cells, points: Cells, labels: Integers, n_numeric: int, best: Integers, nearest: Integers
 ) -> None:
     """Compare rows with more points in array code.
 
@@ -61,9 +61,9 @@ def plain_improve(
         place = near.argmin(axis=1)
         least = near[np.arange(len(part)), place] + np.einsum("ij,ij->i", left, left)
         distance, label = least.astype(np.int64), labels[place]
-        old_best, old = best[start : start + step], found[start : start + step]
-        better = (distance < old_best) | ((distance == old_best) & (label < old))
-        old_best[better], old[better] = distance[better], label[better]
+        old_best, old_nearest = best[start : start + step], nearest[start : start + step]
+        better = (distance < old_best) | ((distance == old_best) & (label < old_nearest))
+        old_best[better], old_nearest[better] = distance[better], label[better]
 
 
 class Filter:
@@ -105,7 +105,7 @@ class Filter:
         self._right[:, -1] = squares / 2.0
         self._compiled = importlib.import_module("discreet.kernels.public_records.nearest_compiled")
 
-    def improve(self, rows: Cells, start: int, stop: int, best: Integers, found: Integers) -> None:
+    def improve(self, rows: Cells, start: int, stop: int, best: Integers, nearest: Integers) -> None:
         """Compare rows with the points `start` to `stop` - 1.
 
         Shapes: rows (n, p), best (n,), found (n,).
@@ -119,12 +119,12 @@ class Filter:
             squares = np.einsum("ij,ij->i", left[:, :-1], left[:, :-1], dtype=np.float64)
             slacks = self._unit * (0.5 * self._reach + np.sqrt(squares * self._reach) + category_cost)
             for point in range(start, stop, BLOCK):
-                other = slice(point, min(point + BLOCK, stop))
-                near = room[: len(left) * (other.stop - point)].reshape(len(left), -1)
-                np.matmul(left, self._right[other].T, out=near)
+                block = slice(point, min(point + BLOCK, stop))
+                near = room[: len(left) * (block.stop - point)].reshape(len(left), -1)
+                np.matmul(left, self._right[block].T, out=near)
                 self._compiled.improve(
-                    near, rows[part], self.points[other], self.labels[other], self.n_numeric,
-                    squares, slacks, best[part], found[part],
+                    near, rows[part], self.points[block], self.labels[block], self.n_numeric,
+                    squares, slacks, best[part], nearest[part],
                 )  # fmt: skip
 
 
@@ -142,9 +142,9 @@ class _Tree:
         self._bits = min(self._bits, 16)
 
     def _search(self, rows: Cells, labels: Integers, leave_out: bool) -> tuple[Integers, int]:
-        found = np.empty(len(rows), dtype=np.int64)
-        looks = self._compiled.search(rows, self._points, labels, *self._nodes, self._n_numeric, leave_out, found)
-        return found, looks
+        nearest = np.empty(len(rows), dtype=np.int64)
+        looks = self._compiled.search(rows, self._points, labels, *self._nodes, self._n_numeric, leave_out, nearest)
+        return nearest, looks
 
     @cached_property
     def _cells(self) -> tuple[Integers, npt.NDArray[np.int32]]:
@@ -162,10 +162,10 @@ class _Tree:
         """Search, or look cells up once as many rows were seen as repay their lists."""
         if not self._bits or n_seen < CELLS_FROM * 2 ** (self._bits * self._n_numeric):
             return self._search(rows, self._labels, leave_out=False)[0]
-        found = np.empty(len(rows), dtype=np.int64)
+        nearest = np.empty(len(rows), dtype=np.int64)
         arguments = (self._points, self._labels, *self._nodes, self._n_numeric, *self._cells, self._bits)
-        self._compiled.look_up(rows, *arguments, found)
-        return found
+        self._compiled.look_up(rows, *arguments, nearest)
+        return nearest
 
 
 class NearestPoints:
@@ -265,14 +265,14 @@ class NearestPoints:
         return table[_look(places, rows)]
 
     def _by_arrays(self, rows: Cells) -> Integers:
-        best, found = nothing_yet(len(rows))
-        plain_improve(rows, self._points, self._labels, self._n_numeric, best, found)
-        return found
+        best, nearest = nothing_yet(len(rows))
+        plain_improve(rows, self._points, self._labels, self._n_numeric, best, nearest)
+        return nearest
 
     def _by_filter(self, rows: Cells) -> Integers:
-        best, found = nothing_yet(len(rows))
-        self._filter.improve(rows, 0, len(self._points), best, found)
-        return found
+        best, nearest = nothing_yet(len(rows))
+        self._filter.improve(rows, 0, len(self._points), best, nearest)
+        return nearest
 
 
 def nothing_yet(n: int) -> tuple[Integers, Integers]:

@@ -49,7 +49,7 @@ def _limit(best, square, slack):  # type: ignore[no-untyped-def] # pragma: no co
 
 
 @_compile_bare
-def improve(near, rows, points, labels, n_numeric, squares, slacks, best, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def improve(near, rows, points, labels, n_numeric, squares, slacks, best, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Compare rows with more points: integers decide among those that float32 products leave.
 
     Shapes: near (n, m), rows (n, p), points (m, p), labels (m,), squares (n,), slacks (n,), best (n,), found (n,).
@@ -73,8 +73,8 @@ def improve(near, rows, points, labels, n_numeric, squares, slacks, best, found)
             for k in range(len(line)):
                 if line[k] <= limit:
                     distance, label = squared_distance(rows, i, points, start + k, n_numeric), labels[start + k]
-                    if distance < best[i] or (distance == best[i] and label < found[i]):
-                        best[i], found[i] = distance, label
+                    if distance < best[i] or (distance == best[i] and label < nearest[i]):
+                        best[i], nearest[i] = distance, label
                         limit = _limit(distance, square, slack)
 
 

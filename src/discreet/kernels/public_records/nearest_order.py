@@ -20,14 +20,14 @@ class _Comparison:
         self._points, self._order, self._n_numeric = points, order, n_numeric
         compiled = points.size * len(order) >= nearest.COMPILE_FROM
         self._filter = Filter(points[order], order, n_numeric) if compiled else None
-        self.best, self.found = nothing_yet(len(points))
+        self.best, self.nearest = nothing_yet(len(points))
 
     def extend(self, start: int, stop: int) -> None:
         if self._filter is not None:
-            self._filter.improve(self._points, start, stop, self.best, self.found)
+            self._filter.improve(self._points, start, stop, self.best, self.nearest)
         else:
             labels = np.sort(self._order[start:stop])
-            plain_improve(self._points, self._points[labels], labels, self._n_numeric, self.best, self.found)
+            plain_improve(self._points, self._points[labels], labels, self._n_numeric, self.best, self.nearest)
 
 
 def merge_sequence(points: Cells, n_numeric: int, order: Integers, sizes: Sequence[int]) -> list[Integers]:
@@ -49,7 +49,7 @@ def merge_sequence(points: Cells, n_numeric: int, order: Integers, sizes: Sequen
     comparison, merged, start = _Comparison(points, n_numeric, order[: max(sizes, default=0)]), [], 0
     for stop in sizes:
         comparison.extend(start, stop)
-        merged.append(comparison.found.copy())
+        merged.append(comparison.nearest.copy())
         start = stop
     return merged
 

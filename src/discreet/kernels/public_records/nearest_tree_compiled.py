@@ -106,17 +106,17 @@ def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, b
         size -= 1
         node, bound = nodes[size], bounds[size]
         while bound <= best and ends[node, 2] > 0:
-            one = np.int64(ends[node, 2])
-            two = one + 1
-            near = _box_distance(rows, i, boxes, one, n_numeric)
-            far = _box_distance(rows, i, boxes, two, n_numeric)
+            child = np.int64(ends[node, 2])
+            other_child = child + 1
+            near = _box_distance(rows, i, boxes, child, n_numeric)
+            far = _box_distance(rows, i, boxes, other_child, n_numeric)
             looks += 2
             if far < near:
-                one, two, near, far = two, one, far, near
+                child, other_child, near, far = other_child, child, far, near
             if far <= best:
-                nodes[size], bounds[size] = two, far
+                nodes[size], bounds[size] = other_child, far
                 size += 1
-            node, bound = one, near
+            node, bound = child, near
         if bound > best:
             continue
         for k in range(ends[node, 0], ends[node, 1]):
@@ -130,7 +130,7 @@ def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, b
 
 
 @_compile
-def search(rows, points, labels, ends, boxes, depth, n_numeric, leave_out, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def search(rows, points, labels, ends, boxes, depth, n_numeric, leave_out, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the nearest point of each row in a tree.
 
     Number of points compared and of boxes measured.
@@ -139,7 +139,7 @@ def search(rows, points, labels, ends, boxes, depth, n_numeric, leave_out, found
     """
     nodes, bounds, total = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64), 0
     for i in range(len(rows)):
-        found[i], looks = _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, bounds)
+        nearest[i], looks = _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, bounds)
         total += looks
     return total
 
@@ -196,7 +196,7 @@ def _gap(low, width, least, most):  # type: ignore[no-untyped-def] # pragma: no 
 
 
 @_compile
-def look_up(rows, points, labels, ends, boxes, depth, n_numeric, starts, listed, bits, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def look_up(rows, points, labels, ends, boxes, depth, n_numeric, starts, listed, bits, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the nearest point of each row in its cell's list, else in the tree.
 
     Shapes: rows (n, p), points (m, p), labels (m,), found (n,).
@@ -214,4 +214,4 @@ def look_up(rows, points, labels, ends, boxes, depth, n_numeric, starts, listed,
                 best, label = distance, labels[k]
         if label < 0:
             label, _ = _search(rows, i, points, labels, ends, boxes, n_numeric, False, nodes, bounds)
-        found[i] = label
+        nearest[i] = label

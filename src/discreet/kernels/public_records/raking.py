@@ -30,14 +30,14 @@ def on_simplex(values: npt.ArrayLike, total: float) -> Floats:
     >>> on_simplex([3.0, 1.0, -2.0], 3.0)
     array([2.5, 0.5, 0. ])
     """
-    found = np.asarray(values, dtype=np.float64)
-    if total <= 0.0 or not len(found):
-        return np.zeros(len(found))
-    descending = np.sort(found)[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, len(found) + 1)
+    points = np.asarray(values, dtype=np.float64)
+    if total <= 0.0 or not len(points):
+        return np.zeros(len(points))
+    descending = np.sort(points)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, len(points) + 1)
     above = np.flatnonzero(descending > excess)
     shift = excess[above[-1] if len(above) else 0]
-    weights: Floats = np.maximum(found - shift, 0.0)
+    weights: Floats = np.maximum(points - shift, 0.0)
     return weights
 
 
@@ -88,13 +88,13 @@ def _tilted(centered: Floats, shares: Floats, gap: Floats, ridge: Floats) -> Flo
         if slope <= 1e-14:
             break
         while size > 1e-9:
-            attempt, found = _dual(centered, shares, gap, ridge, tilt - size * step)
+            attempt, new_weights = _dual(centered, shares, gap, ridge, tilt - size * step)
             if attempt <= value - 0.1 * size * slope:
                 break
             size /= 2.0
         else:
             break
-        tilt, value, weights = tilt - size * step, attempt, found
+        tilt, value, weights = tilt - size * step, attempt, new_weights
     return weights
 
 

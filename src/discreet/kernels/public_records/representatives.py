@@ -30,11 +30,11 @@ def representatives(cells: Cells, n_numeric: int, records: Integers, k: int) -> 
 
     points = _coordinates(cells, n_numeric)
     kind = KMeans if len(cells) * k <= FEW else MiniBatchKMeans
-    some = {"batch_size": BATCH} if kind is MiniBatchKMeans else {}
+    options = {"batch_size": BATCH} if kind is MiniBatchKMeans else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = kind(k, n_init=1, max_iter=ROUNDS, random_state=0, **some).fit(points, sample_weight=records)
-    centers = np.asarray(found.cluster_centers_, dtype=np.float64)
+        clusters = kind(k, n_init=1, max_iter=ROUNDS, random_state=0, **options).fit(points, sample_weight=records)
+    centers = np.asarray(clusters.cluster_centers_, dtype=np.float64)
     return np.unique([int(((points - center) ** 2).sum(axis=1).argmin()) for center in centers])
 
 

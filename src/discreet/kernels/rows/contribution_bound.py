@@ -19,18 +19,18 @@ def kept_rows(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> npt.
     array([[5, 7],
            [1, 1]], dtype=int16)
     """
-    many, unit = _crowded(starts, most)
+    is_crowded, unit = _crowded(starts, most)
     if not unit.size:
         return cells
-    crowd = cells[many]
-    words = np.zeros(len(crowd), dtype=np.uint64)
-    for column in crowd.T:
+    crowded = cells[is_crowded]
+    words = np.zeros(len(crowded), dtype=np.uint64)
+    for column in crowded.T:
         words = mixed(words + column.view(np.uint16))
     order = np.lexsort((words, unit))
     tied = np.flatnonzero((np.diff(words[order]) == 0) & (np.diff(unit[order]) == 0))
-    if np.any(crowd[order[tied]] != crowd[order[tied + 1]]):  # of 2^64 words, different rows seldom share one
-        order = np.lexsort((*crowd.T, words, unit))
-    return np.concatenate([cells[~many], crowd[_leading(order, unit, most)]])
+    if np.any(crowded[order[tied]] != crowded[order[tied + 1]]):  # of 2^64 words, different rows seldom share one
+        order = np.lexsort((*crowded.T, words, unit))
+    return np.concatenate([cells[~is_crowded], crowded[_leading(order, unit, most)]])
 
 
 def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
@@ -46,14 +46,14 @@ def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> 
     >>> kept_products(cells, np.array([0, 2, 3]), 1)
     array([36])
     """
-    many, unit = _crowded(starts, most)
-    total = exact_products(cells[~many])
+    is_crowded, unit = _crowded(starts, most)
+    total = exact_products(cells[~is_crowded])
     if not unit.size:
         return total
-    crowd = cells[many].astype(np.int64)
-    for place, column in enumerate(crowd[:, :-1].T):
-        kept = _first(_hashed(column, crowd[:, -1]), unit, most)
-        total[place] += int(np.sum(column[kept] * crowd[kept, -1]))
+    crowded = cells[is_crowded].astype(np.int64)
+    for j, column in enumerate(crowded[:, :-1].T):
+        places = _first(_hashed(column, crowded[:, -1]), unit, most)
+        total[j] += int(np.sum(column[places] * crowded[places, -1]))
     return total
 
 
@@ -64,19 +64,19 @@ def kept_sum(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integ
 
     Shapes: cells (n, p), starts (n_units + 1,); returns (2,).
     """
-    many, unit = _crowded(starts, most)
+    is_crowded, unit = _crowded(starts, most)
     column = cells[:, -1]
-    crowd = column[many].astype(np.int64)
-    kept = _first(_hashed(crowd, crowd), unit, most)
-    total = int(column[~many].sum(dtype=np.int64)) + int(crowd[kept].sum())
+    crowded = column[is_crowded].astype(np.int64)
+    places = _first(_hashed(crowded, crowded), unit, most)
+    total = int(column[~is_crowded].sum(dtype=np.int64)) + int(crowded[places].sum())
     return np.array([total, int(np.minimum(np.diff(starts), most).sum())], dtype=np.int64)
 
 
 def _crowded(starts: Integers, most: int) -> tuple[npt.NDArray[np.bool_], Integers]:
     """Which rows are of units that have too many, and the units of those rows."""
     sizes = np.diff(starts)
-    many = np.repeat(sizes > most, sizes)
-    return many, np.repeat(np.arange(len(sizes)), sizes)[many]
+    is_crowded = np.repeat(sizes > most, sizes)
+    return is_crowded, np.repeat(np.arange(len(sizes)), sizes)[is_crowded]
 
 
 def _first(words: Words, unit: Integers, most: int) -> Integers:
@@ -86,8 +86,8 @@ def _first(words: Words, unit: Integers, most: int) -> Integers:
 
 def _leading(order: Integers, unit: Integers, most: int) -> Integers:
     begins = np.searchsorted(unit, unit, side="left")
-    kept: Integers = order[np.arange(len(unit)) - begins < most]
-    return kept
+    places: Integers = order[np.arange(len(unit)) - begins < most]
+    return places
 
 
 def _hashed(first: Integers, second: Integers) -> Words:

@@ -103,13 +103,13 @@ class Layout:
 
         `starts` are the units' first columns, `blocks` the blocks' first units, `width` the most columns of one.
         """
-        kept = tuple(tuple(group) for group in groups if group)
-        units = tuple(unit for group in kept for unit in group)
+        nonempty = tuple(tuple(group) for group in groups if group)
+        units = tuple(unit for group in nonempty for unit in group)
         starts = np.array([0, *itertools.accumulate(len(columns[unit]) for unit in units)])
-        blocks = np.array([0, *itertools.accumulate(map(len, kept))])
+        blocks = np.array([0, *itertools.accumulate(map(len, nonempty))])
         edges = starts[blocks]
         width = int((edges[1:] - edges[:-1]).max(initial=1))
-        return cls(kept, units, {unit: i for i, unit in enumerate(units)}, starts, blocks, width)
+        return cls(nonempty, units, {unit: i for i, unit in enumerate(units)}, starts, blocks, width)
 
     @functools.cached_property
     def n_subsets(self) -> int:

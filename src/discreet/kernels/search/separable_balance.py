@@ -50,7 +50,7 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
     """
     width = packed.shape[1]
     new = np.zeros_like(packed)
-    old, spare, most = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
+    old, slack, most = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
     noise, root, work = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
     vectors, values = np.zeros((width, width)), np.zeros(width)
     for block in range(len(blocks) - 1):
@@ -59,11 +59,11 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
         for i in range(w):
             for k in range(w):
                 old[i, k] = packed[c0 + i, k]
-                spare[i, k] = inverse[c0 + max(i, k), c0 + min(i, k)]
-        invert_small(spare, w, work)
+                slack[i, k] = inverse[c0 + max(i, k), c0 + min(i, k)]
+        invert_small(slack, w, work)
         for i in range(w):
             for k in range(w):
-                most[i, k] = old[i, k] + spare[i, k]
+                most[i, k] = old[i, k] + slack[i, k]
         if first_time:
             noise[:w, :w] = most[:w, :w]
         else:
@@ -93,7 +93,7 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
                     t += root[i, q] * root[k, q]
                 new[c0 + i, k] = t
                 work[i, k] = most[i, k] - t
-        _update_inverse(inverse, spare, work, c0, w, noise, vectors)
+        _update_inverse(inverse, slack, work, c0, w, noise, vectors)
     return new
 
 
@@ -132,21 +132,21 @@ def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: igno
 
 
 @_compile
-def _update_inverse(inverse, spare, left, c0, w, middle, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _update_inverse(inverse, slack, new_slack, c0, w, middle, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Inverse of S - Lam, after c0 + w, when a block's Schur complement went from `spare` to `left`, both destroyed."""
     u = len(inverse)
-    invert_small(left, w, half)
+    invert_small(new_slack, w, half)
     for i in range(w):
         for k in range(w):
             t = 0.0
             for q in range(w):
-                t += left[i, q] * spare[q, k]
+                t += new_slack[i, q] * slack[q, k]
             half[i, k] = t
     for i in range(w):
         for k in range(w):
-            t = -spare[i, k]
+            t = -slack[i, k]
             for q in range(w):
-                t += spare[i, q] * half[q, k]
+                t += slack[i, q] * half[q, k]
             middle[i, k] = t
     # The blocks that follow need no more than the lower triangle of their own rows and columns.
     n = u - c0 - w

@@ -41,13 +41,13 @@ def remaining_units(parent: Bound, decided: int) -> list[list[int]]:
 
     A list for each block.
     """
-    left = sorted(([u for u in group if not decided >> u & 1] for group in parent.layout.groups), key=len)
-    left = [group for group in left if group]
+    groups = sorted(([u for u in group if not decided >> u & 1] for group in parent.layout.groups), key=len)
+    groups = [group for group in groups if group]
     joined = []
-    while left:
-        group = left.pop()
-        while left and len(group) + len(left[0]) <= WIDTH:
-            group = group + left.pop(0)
+    while groups:
+        group = groups.pop()
+        while groups and len(group) + len(groups[0]) <= WIDTH:
+            group = group + groups.pop(0)
         joined.append(group)
     return joined
 
@@ -68,12 +68,12 @@ def restricted(parent: Bound, layout: Layout, inside: int) -> Floats:
         names = [u for u in group if u in layout.place]
         if not names:
             continue
-        kept = np.concatenate([at[u] for u in names])
-        form = block[np.ix_(kept, kept)]
-        gone = [at[u] for u in group if inside >> u & 1]
-        if gone:
-            out = np.concatenate(gone)
-            form = form - block[np.ix_(kept, out)] @ np.linalg.solve(block[np.ix_(out, out)], block[np.ix_(out, kept)])
+        rest = np.concatenate([at[u] for u in names])
+        form = block[np.ix_(rest, rest)]
+        eliminated = [at[u] for u in group if inside >> u & 1]
+        if eliminated:
+            out = np.concatenate(eliminated)
+            form = form - block[np.ix_(rest, out)] @ np.linalg.solve(block[np.ix_(out, out)], block[np.ix_(out, rest)])
         places = [layout.place[u] for u in names]
         rows = np.concatenate([np.arange(layout.starts[p], layout.starts[p + 1]) for p in places])
         home = int(np.searchsorted(layout.blocks, places[0], side="right")) - 1

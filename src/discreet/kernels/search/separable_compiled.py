@@ -84,7 +84,7 @@ def block_moments(packed, field, columns, blocks, probability, mean, covariance,
     """
     width = packed.shape[1]
     factor, inverse, half, b = np.empty((width, width)), np.empty((width, width)), np.empty(width), np.empty(width)
-    row, away = np.empty(width, np.int64), np.empty(width)
+    row, deviation = np.empty(width, np.int64), np.empty(width)
     mean[:], covariance[:, :], slope[:, :], spread[:] = 0.0, 0.0, 0.0, 0.0
     for block in range(len(blocks) - 1):
         low, first = blocks[block], columns[blocks[block]]
@@ -106,16 +106,16 @@ def block_moments(packed, field, columns, blocks, probability, mean, covariance,
                     t -= factor[q, i] * b[q]
                 b[i] = t * factor[i, i]
             for i in range(first, last):
-                away[i - first] = -point[i]
+                deviation[i - first] = -point[i]
             for i in range(n):
-                away[row[i] - first] += b[i]
+                deviation[row[i] - first] += b[i]
                 mean[row[i]] += p * b[i]
             # About the point, which is close to the mean: nothing is lost where one subset has all the probability.
             for i in range(first, last):
-                x = away[i - first]
+                x = deviation[i - first]
                 spread[i] += p * min(rest[i] * x * x, CAP)
                 for q in range(first, i + 1):
-                    covariance[i, q - first] += p * x * away[q - first]
+                    covariance[i, q - first] += p * x * deviation[q - first]
             if p > 3e-3:
                 _add_inverse(factor, n, p, row, first, inverse, slope)
         p = max(probability[block, 0], 0.0)

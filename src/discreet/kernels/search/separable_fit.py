@@ -39,13 +39,13 @@ def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound
         stiff = problem if stiffness == problem.stiffness else dataclasses.replace(problem, stiffness=stiffness)
         try:
             with np.errstate(all="ignore"):
-                found = _Fit(stiff, inside, outside, start).run()
+                bound = _Fit(stiff, inside, outside, start).run()
         except np.linalg.LinAlgError:
             continue
         # Rounding can lead astray where there are fewer rows than columns.
-        finite = np.isfinite(found.const) and (found.table > -np.inf).all()
-        if finite and found.log_weight(found.tables(inside, outside)) <= enough:
-            return found
+        finite = np.isfinite(bound.const) and (bound.table > -np.inf).all()
+        if finite and bound.log_weight(bound.tables(inside, outside)) <= enough:
+            return bound
     return plain_bound(problem, inside, outside)
 
 
@@ -55,8 +55,8 @@ def _enough(problem: SearchProblem, inside: int, outside: int, parent: Bound | N
         # That of the plain bound, without the work of certifying it.
         value = problem.yty + float(problem.start @ (problem.gram @ problem.start - 2.0 * problem.xty))
         return float(np.log1p(np.exp(-problem.cost)).sum()) - value + 0.1
-    known = plain_bound(problem, inside, outside) if parent is None else parent
-    return known.log_weight(known.tables(inside, outside)) + 0.1
+    reference = plain_bound(problem, inside, outside) if parent is None else parent
+    return reference.log_weight(reference.tables(inside, outside)) + 0.1
 
 
 _NOTHING = np.empty(0)
@@ -153,11 +153,11 @@ class _Fit:
 
     def _improve(self, packed: Floats, mu: float, first_time: bool = False) -> Floats:
         """One sweep over the blocks."""
-        spare = self.form - self._dense(packed)
-        spare.flat[:: len(spare) + 1] += 2.0 * self.problem.rounding
+        slack = self.form - self._dense(packed)
+        slack.flat[:: len(slack) + 1] += 2.0 * self.problem.rounding
         layout = self.layout
         return self._below(
-            balancing().balance(_inverse(spare), packed, self.covariance, layout.starts, layout.blocks, mu, first_time)
+            balancing().balance(_inverse(slack), packed, self.covariance, layout.starts, layout.blocks, mu, first_time)
         )
 
     def _below(self, packed: Floats) -> Floats:
@@ -165,9 +165,9 @@ class _Fit:
         step = 1e-9
         for _ in range(MOST_CUTS):
             try:
-                left = self.form - self._dense(packed)
-                left.flat[:: len(left) + 1] += 3.0 * self.problem.rounding
-                np.linalg.cholesky(left)
+                slack = self.form - self._dense(packed)
+                slack.flat[:: len(slack) + 1] += 3.0 * self.problem.rounding
+                np.linalg.cholesky(slack)
             except np.linalg.LinAlgError:
                 packed, step = (1.0 - step) * packed, min(4.0 * step, 0.5)
             else:
@@ -188,12 +188,12 @@ class _Fit:
             origin = self.parent.origin
             self.signs, self.inactive = origin.signs * self.play, origin.multiplier == 0.0
             return _State(origin.point[self.free], origin.dual * self.play, origin.multiplier)
-        form, linear, known = self.problem.gram_ridged, self.problem.xty, self.problem.start
-        if known is None or not self.play.all():
+        form, linear, start = self.problem.gram_ridged, self.problem.xty, self.problem.start
+        if start is None or not self.play.all():
             self.signs, self.inactive = np.zeros(len(linear)), True
             point, dual, multiplier = self._ball(form, linear, self.signs)
         else:
-            point, self.signs = known, np.sign(known)
+            point, self.signs = start, np.sign(start)
             dual, multiplier = self._dual(point, linear - form @ point, self.signs)
         return _State(point[self.free], dual, multiplier)
 
@@ -260,8 +260,8 @@ class _Fit:
         rows, columns, places = self.entries
         form, linear = self.problem.gram_ridged.copy(), self.problem.xty.copy()
         form[self.free[rows], self.free[columns]] += slope[rows, places] - state.packed[rows, places]
-        there = np.bincount(rows, slope[rows, places] * self.mean[columns], len(self.mean))
-        linear[self.free] += there - state.pull
+        field_at_mean = np.bincount(rows, slope[rows, places] * self.mean[columns], len(self.mean))
+        linear[self.free] += field_at_mean - state.pull
         x, dual, multiplier = self._ball(form, linear, self.signs)
         return _State(x[self.free] - state.point, dual - state.dual, multiplier - state.multiplier)
 
@@ -276,10 +276,10 @@ class _Fit:
     def _evaluated(self, packed: Floats, state: "_State") -> "_State":
         """The bound at a state: its constant, its field, and the log of its total weight."""
         problem, layout = self.problem, self.layout
-        left = problem.xty - state.dual
-        linear, value, reach = left[self.free], 0.0, float(np.abs(state.point).sum())
+        shifted_xty = problem.xty - state.dual
+        linear, value, reach = shifted_xty[self.free], 0.0, float(np.abs(state.point).sum())
         if self.included.size:
-            solved = np.linalg.solve(self.factor, left[self.included])
+            solved = np.linalg.solve(self.factor, shifted_xty[self.included])
             linear, value = linear - self.half.T @ solved, float(solved @ solved)
             reach += float(np.abs(np.linalg.solve(self.factor.T, solved - self.half @ state.point)).sum())
         shifted = self.rest @ state.point

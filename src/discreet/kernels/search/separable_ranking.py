@@ -27,22 +27,22 @@ def _without_limit(tables: Floats) -> Iterator[Integers]:
     blocks = np.arange(len(tables))
     least = tables.argmin(axis=1)
     yield least
-    others = tables.copy()
-    others[blocks, least] = np.inf
-    second = others.argmin(axis=1)
-    more: list[float] = (others[blocks, second] - tables[blocks, least]).tolist()
+    remaining = tables.copy()
+    remaining[blocks, least] = np.inf
+    second = remaining.argmin(axis=1)
+    more: list[float] = (remaining[blocks, second] - tables[blocks, least]).tolist()
     # Above the least sum; the block changed last, the subsets it has had, and the choice.
     heap = [(extra, b, NONE | {int(least[b])}, _changed(least, b, int(second[b]))) for b, extra in enumerate(more)]
     heapq.heapify(heap)
     while heap and heap[0][0] < np.inf:  # each choice is pushed once, and there are finitely many
-        above, block, had, picked = heapq.heappop(heap)
+        above, block, excluded, picked = heapq.heappop(heap)
         yield picked
-        had |= {int(picked[block])}
+        excluded |= {int(picked[block])}
         row = tables[block].copy()
-        row[list(had)] = np.inf
-        other = int(row.argmin())
-        extra = float(row[other] - tables[block, picked[block]])
-        heapq.heappush(heap, (above + extra, block, had, _changed(picked, block, other)))
+        row[list(excluded)] = np.inf
+        subset = int(row.argmin())
+        extra = float(row[subset] - tables[block, picked[block]])
+        heapq.heappush(heap, (above + extra, block, excluded, _changed(picked, block, subset)))
         for b in range(block + 1, len(tables)):
             heapq.heappush(heap, (above + more[b], b, NONE | {int(least[b])}, _changed(picked, b, int(second[b]))))
 
@@ -89,7 +89,7 @@ class _Limited:
             total, _, first, avoid, picked = heapq.heappop(heap)
             yield np.array(picked, dtype=np.int64)
             for block in range(first, len(self.tables)):
-                away = (avoid if block == first else NONE) | {picked[block]}
-                other, other_picked = self._complete(picked[:block], away)
+                excluded = (avoid if block == first else NONE) | {picked[block]}
+                other_total, other_picked = self._complete(picked[:block], excluded)
                 pushed += 1
-                heapq.heappush(heap, (other, pushed, block, away, other_picked))
+                heapq.heappush(heap, (other_total, pushed, block, excluded, other_picked))

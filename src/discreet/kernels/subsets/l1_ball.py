@@ -128,11 +128,11 @@ def _face_optimum(gram: Floats, xty: Floats, radius: float, sign: Floats, ridge:
     diagonal = np.arange(gram.shape[0])
     system[:, diagonal, diagonal] = np.where(active, gram.diagonal() + ridge, 1.0)
     sides = np.stack([np.where(active, xty, 0.0), sign], axis=2)
-    free, price = np.moveaxis(np.linalg.solve(system, sides), 2, 0)
+    free, step = np.moveaxis(np.linalg.solve(system, sides), 2, 0)
     norm = np.einsum("ij,ij->i", sign, free)
-    slope = np.einsum("ij,ij->i", sign, price)
+    slope = np.einsum("ij,ij->i", sign, step)
     multiplier = np.divide(norm - radius, slope, out=np.zeros_like(norm), where=(norm > radius) & (slope > 0.0))
-    target: Floats = free - multiplier[:, None] * price
+    target: Floats = free - multiplier[:, None] * step
     over = np.abs(target).sum(axis=1) / radius
     same_orthant = (target * sign >= 0.0).all(axis=1)
     # Rounding may put a point of this orthant a hair outside the ball: the sensitivity needs it inside.

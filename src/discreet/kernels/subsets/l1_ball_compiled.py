@@ -27,7 +27,7 @@ def walk_space(p: int) -> tuple[npt.NDArray[Any], ...]:
 
 @_compile
 def walk(  # type: ignore[no-untyped-def]
-    gram, xty, radius, ridge, usable, sign, active, factor, inverse, halves, target, price, point, residual
+    gram, xty, radius, ridge, usable, sign, active, factor, inverse, halves, target, step, point, residual
 ):  # fmt: skip # pragma: no cover - compiled
     """Walk to one model's optimum; leave signs, point and residual products, and return what `grade` does.
 
@@ -45,27 +45,27 @@ def walk(  # type: ignore[no-untyped-def]
             count += 1
     tiny = 1e-13 * tiny + 1e-300
     for _ in range(50 + 10 * p):
-        if not _extend(gram, xty, ridge, sign, active, factor, inverse, halves, price, ready, count):
+        if not _extend(gram, xty, ridge, sign, active, factor, inverse, halves, step, ready, count):
             break
         ready = count
-        _face(radius, sign, active, factor, inverse, halves, target, price, count)
+        _face(radius, sign, active, factor, inverse, halves, target, step, count)
         reach = 1.0
         for a in range(count):
             k = active[a]
             if target[a] * sign[k] < 0.0:
                 reach = min(reach, point[k] / (point[k] - target[a]))
-        norm, kept = 0.0, 0
+        norm, n_kept = 0.0, 0
         for a in range(count):
             k = active[a]
             if target[a] * sign[k] < 0.0 and point[k] / (point[k] - target[a]) <= reach:
                 point[k], sign[k] = 0.0, 0.0
-                ready = min(ready, kept)
+                ready = min(ready, n_kept)
             else:
                 point[k] += reach * (target[a] - point[k])
                 norm += abs(point[k])
-                active[kept] = k
-                kept += 1
-        count = kept
+                active[n_kept] = k
+                n_kept += 1
+        count = n_kept
         if reach < 1.0:
             continue
         value, gap, largest = grade(gram, xty, radius, usable, active, count, point, residual)
@@ -102,23 +102,23 @@ def _extend(gram, xty, ridge, sign, active, factor, inverse, halves, column, rea
 
 
 @_compile
-def _face(radius, sign, active, factor, inverse, halves, target, price, count):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _face(radius, sign, active, factor, inverse, halves, target, step, count):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Optimum over sign'b <= radius on the active columns, left in `target`."""
     for a in range(count):
-        target[a], price[a] = halves[0, a], halves[1, a]
+        target[a], step[a] = halves[0, a], halves[1, a]
     norm, slope = 0.0, 0.0
     for a in range(count - 1, -1, -1):
         target[a] *= inverse[a]
-        price[a] *= inverse[a]
+        step[a] *= inverse[a]
         for c in range(a):
             target[c] -= factor[c, a] * target[a]
-            price[c] -= factor[c, a] * price[a]
+            step[c] -= factor[c, a] * step[a]
         norm += sign[active[a]] * target[a]
-        slope += sign[active[a]] * price[a]
+        slope += sign[active[a]] * step[a]
     if norm > radius and slope > 0.0:
         multiplier, total, same_orthant = (norm - radius) / slope, 0.0, True
         for a in range(count):
-            target[a] -= multiplier * price[a]
+            target[a] -= multiplier * step[a]
             total += abs(target[a])
             same_orthant = same_orthant and target[a] * sign[active[a]] >= 0.0
         if same_orthant and total > radius:

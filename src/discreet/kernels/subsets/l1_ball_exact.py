@@ -94,9 +94,9 @@ def _face_optimum(system: Numbers, sides: Numbers, sign: Numbers, radius: int, l
     solved = _solve(system, np.stack([sides, sign << BITS], axis=1), least)
     if solved is None or len(sides) == 0:
         return None if solved is None else sides
-    free, price = solved[:, 0], solved[:, 1]
+    free, step = solved[:, 0], solved[:, 1]
     over = sum(sign * free) - radius
-    return free if over <= 0 else free - price * over // sum(sign * price)
+    return free if over <= 0 else free - step * over // sum(sign * step)
 
 
 def _solve(system: Numbers, sides: Numbers, least: int) -> Numbers | None:

@@ -55,15 +55,15 @@ class ModelScores:
         value, gap = self._solve(columns, np.where(columns, self._signs, 0.0))
         if gap <= self.problem.tolerance:
             return value, gap
-        cold = np.zeros((1, len(columns)), dtype=np.int8)
-        found, gaps, _ = solve_on_l1_ball(
-            self._gram, self._xty, self.problem.radius, columns[None, :], cold, self.problem.tolerance
+        zeros = np.zeros((1, len(columns)), dtype=np.int8)
+        values, gaps, _ = solve_on_l1_ball(
+            self._gram, self._xty, self.problem.radius, columns[None, :], zeros, self.problem.tolerance
         )
-        return float(found[0]), float(gaps[0])
+        return float(values[0]), float(gaps[0])
 
     def _solve(self, columns: npt.NDArray[np.bool_], signs: Floats) -> tuple[float, float]:
         """The compiled walk from some signs, which it leaves as those of the optimum."""
-        found = self._walk.walk(
+        answer = self._walk.walk(
             self._gram, self._xty, self.problem.radius, self._ridge, columns, signs, *self._space[1:]
         )
-        return float(found[0]), float(found[1])
+        return float(answer[0]), float(answer[1])

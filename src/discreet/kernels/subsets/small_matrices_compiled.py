@@ -24,7 +24,7 @@ def factor_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: n
 
 
 @_compile
-def solve_factor(factor, w, side, first, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def solve_factor(factor, w, side, first, solution):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Solve factor @ found = side[first:first + w].
 
     Shapes: factor (>= w, >= w), found (>= w,).
@@ -32,12 +32,12 @@ def solve_factor(factor, w, side, first, found):  # type: ignore[no-untyped-def]
     for i in range(w):
         t = side[first + i]
         for q in range(i):
-            t -= factor[i, q] * found[q]
-        found[i] = t / factor[i, i]
+            t -= factor[i, q] * solution[q]
+        solution[i] = t / factor[i, i]
 
 
 @_compile
-def squared_length(matrix, w, side, first, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def squared_length(matrix, w, side, first, solution):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Squared length of side[first:first + w] in the metric of a matrix's inverse; the matrix is overwritten.
 
     At least 0.
@@ -47,10 +47,10 @@ def squared_length(matrix, w, side, first, found):  # type: ignore[no-untyped-de
     if w == 1:
         return side[first] * side[first] / max(matrix[0, 0], TINY)
     factor_small(matrix, w, matrix)
-    solve_factor(matrix, w, side, first, found)
+    solve_factor(matrix, w, side, first, solution)
     total = 0.0
     for i in range(w):
-        total += found[i] * found[i]
+        total += solution[i] * solution[i]
     return total
 
 

@@ -80,7 +80,7 @@ def score(layout: Layout, members: npt.NDArray[np.int16]) -> tuple[Floats, Float
 @_compile
 def _score(layout, members, place, small, space, scores, gaps):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     gram, xty, usable = small
-    sign, active, factor, inverse, halves, target, price, point, residual = space
+    sign, active, factor, inverse, halves, target, step, point, residual = space
     for a in range(len(layout.always)):
         place[a] = layout.always[a]
     for i in range(len(members)):
@@ -96,6 +96,6 @@ def _score(layout, members, place, small, space, scores, gaps):  # type: ignore[
             xty[a], sign[a] = layout.xty[place[a]], 0.0
         value, gap, _ = walk(
             gram[:k, :k], xty[:k], layout.radius, layout.ridge, usable[:k], sign[:k], active, factor, inverse, halves,
-            target, price, point[:k], residual[:k],
+            target, step, point[:k], residual[:k],
         )  # fmt: skip
         scores[i], gaps[i] = max(layout.yty + value, 0.0), gap

@@ -117,9 +117,9 @@ def _compiled_blocks(
     parts = _parts_of_list(_reorder(models, order.argsort()), n_low) if size is None else _parts(d, n_low, size)
 
     def score(group: list[Part]) -> Block:
-        found = [tree.score_block(layout, high, lows, n_low) for high, lows in group]
+        results = [tree.score_block(layout, high, lows, n_low) for high, lows in group]
         masks = _reorder(np.concatenate([lows | np.uint64(high) for high, lows in group]), order)
-        return masks, *_certified(problem, masks, *(np.concatenate(each) for each in zip(*found, strict=True)))
+        return masks, *_certified(problem, masks, *(np.concatenate(each) for each in zip(*results, strict=True)))
 
     for block in _ahead(score, _groups(parts), threads or tree.n_threads()):
         if progress is not None:
@@ -246,8 +246,8 @@ def _share(
         bit = np.uint64(1) << np.uint64(j)
         open_ = np.flatnonzero(~answered & ((masks & bit) == 0))
         place = np.minimum(np.searchsorted(parents, masks[open_] | bit), len(parents) - 1)
-        known = parents[place] == (masks[open_] | bit)
-        open_, place = open_[known], place[known]
+        is_listed = parents[place] == (masks[open_] | bit)
+        open_, place = open_[is_listed], place[is_listed]
         unused = ~parent_signs[place][:, unit].any(axis=1)
         signs[open_] = parent_signs[place]
         shared = open_[unused]

@@ -114,8 +114,8 @@ def n_threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)
 
 
-class Found(NamedTuple):
-    """What is known of a block's models: whose optimum is theirs, and the optima."""
+class BlockOptima(NamedTuple):
+    """The optima of a block's models, and for each model the number of the optimum that it shares."""
 
     owner: npt.NDArray[np.int32]
     inside: Floats
@@ -143,22 +143,22 @@ def score_block(layout: Layout, high: int, lows: Masks, n_low: int) -> tuple[Flo
         np.empty((q + 1, q + 1, n)), np.empty((q + 1, q + 1, n)), np.empty((p, n)), np.empty((p, n)), np.empty((p, n)),
         np.empty(n), np.empty(n), np.empty(p, np.int64),
     )  # fmt: skip
-    found = Found(
+    optima = BlockOptima(
         np.full(size, ABSENT, np.int32), np.empty(size), np.empty(size), np.empty(size), np.zeros(1, np.int64),
     )  # fmt: skip
     scores, gaps = np.empty(len(lows)), np.empty(len(lows))
-    work, left = walk_space(p), layout.system.copy()
-    _score_block(layout, left, np.uint64(high), lows, n_low, n_lane, path, lanes, found, work)
-    _collect(layout, lows, found, scores, gaps)
+    work, system = walk_space(p), layout.system.copy()
+    _score_block(layout, system, np.uint64(high), lows, n_low, n_lane, path, lanes, optima, work)
+    _collect(layout, lows, optima, scores, gaps)
     return scores, gaps
 
 
 @_compile
-def _score_block(layout, left, high, lows, n_low, n_lane, path, lanes, found, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    start, owner, last, one = layout.start, found.owner, np.uint64(0), np.uint64(1)
+def _score_block(layout, system, high, lows, n_low, n_lane, path, lanes, optima, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    start, owner, last, bit = layout.start, optima.owner, np.uint64(0), np.uint64(1)
     for i in range(len(lows)):
         owner[lows[i]] = UNSEEN
-    pivots = _fix(layout, left, high, n_low, path)
+    pivots = _fix(layout, system, high, n_low, path)
     for i in range(len(lows)):
         if owner[lows[i]] != UNSEEN:
             continue
@@ -166,25 +166,25 @@ def _score_block(layout, left, high, lows, n_low, n_lane, path, lanes, found, wo
         # Back to the highest unit on which this batch and the last one differ, and down again.
         t = n_low - 1
         if path.before[n_low - 1] >= 0:
-            while t >= n_lane and (top ^ last) >> np.uint64(t) & one == 0:
+            while t >= n_lane and (top ^ last) >> np.uint64(t) & bit == 0:
                 t -= 1
             pivots = path.before[t]
         last = top
         level, pivots = _descend(top, t, n_low, n_lane, start, path, pivots)
         side_by_side(path.levels[level], start, n_lane, path, pivots, lanes)
-        _accept(layout, top, n_low, n_lane, pivots, path, lanes, found, work)
+        _accept(layout, top, n_low, n_lane, pivots, path, lanes, optima, work)
 
 
 @_compile
-def _fix(layout, left, high, n_low, path):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _fix(layout, system, high, n_low, path):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Eliminate the columns of every model and of the block's own units."""
     start, pivots = layout.start, 0
     for t in range(len(start) - 1, n_low - 1, -1):
         every = t == len(start) - 1
         if every or high >> np.uint64(t) & np.uint64(1):
             for c in range((len(layout.system) if every else start[t + 1]) - 1, start[t] - 1, -1):
-                pivots = _eliminate(left, left, c, path.rows, path.at, path.usable, pivots)
-    _copy(left, path.levels[0], start[n_low])
+                pivots = _eliminate(system, system, c, path.rows, path.at, path.usable, pivots)
+    _copy(system, path.levels[0], start[n_low])
     return pivots
 
 
@@ -198,12 +198,12 @@ def _copy(source, target, size):  # type: ignore[no-untyped-def] # pragma: no co
 @_compile
 def _descend(top, t, n_low, n_lane, start, path, pivots):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Decide the units from t down to the lanes; return the level that is left and the number of pivots."""
-    level, one = 0, np.uint64(1)
+    level, bit = 0, np.uint64(1)
     for above in range(t + 1, n_low):
-        level += 1 if top >> np.uint64(above) & one else 0
+        level += 1 if top >> np.uint64(above) & bit else 0
     while t >= n_lane:
         path.before[t] = pivots
-        included = top >> np.uint64(t) & one != 0
+        included = top >> np.uint64(t) & bit != 0
         for c in range(start[t], start[t + 1]):
             path.usable[c - 1] = False
         if included:
@@ -238,10 +238,10 @@ def _eliminate(source, target, c, rows, at, usable, pivots):  # type: ignore[no-
 
 
 @_compile
-def _accept(layout, top, n_low, n_lane, pivots, path, lanes, found, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _accept(layout, top, n_low, n_lane, pivots, path, lanes, optima, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Score the batch's models: inside the ball, on the face of their own signs, or by a walk."""
     q, any_left = layout.start[n_lane] - 1, False
-    owner, inside, norms, limit = found.owner, found.inside, lanes.norms, layout.inside
+    owner, inside, norms, limit = optima.owner, optima.inside, lanes.norms, layout.inside
     for lane in range(len(norms)):
         low = top | np.uint64(lane)
         if owner[low] == UNSEEN:
@@ -254,14 +254,14 @@ def _accept(layout, top, n_low, n_lane, pivots, path, lanes, found, work):  # ty
         _accept_bounded(
             layout.gram, layout.xty, layout.radius, layout.ridge, layout.tolerance, layout.bits, top,
             layout.start[n_low] - 1, q, q + pivots, path.usable, lanes.column, lanes.b, lanes.bounded, norms,
-            owner, found.values, found.gaps, found.n_optima, *work,
+            owner, optima.values, optima.gaps, optima.n_optima, *work,
         )  # fmt: skip
 
 
 @_compile
 def _accept_bounded(  # type: ignore[no-untyped-def]
     gram, xty, radius, ridge, tolerance, bits, top, own, q, count, usable, column, free, bounded, norms,
-    owner, values, gaps, found, sign, active, factor, inverse, halves, target, price, point, residual,
+    owner, values, gaps, n_optima, sign, active, factor, inverse, halves, target, step, point, residual,
 ):  # fmt: skip # pragma: no cover - compiled
     """Score the models that the bound holds back."""
     for lane in range(len(norms)):
@@ -279,10 +279,23 @@ def _accept_bounded(  # type: ignore[no-untyped-def]
             value, gap, largest = grade(gram, xty, radius, usable, active, n_active, point, residual)
         if not gap <= tolerance:
             value, gap, largest = walk(
-                gram, xty, radius, ridge, usable, sign, active, factor, inverse, halves, target, price, point, residual
+                gram,
+                xty,
+                radius,
+                ridge,
+                usable,
+                sign,
+                active,
+                factor,
+                inverse,
+                halves,
+                target,
+                step,
+                point,
+                residual,
             )
-        new = found[0]
-        values[new], gaps[new], found[0] = value, gap, new + 1
+        new = n_optima[0]
+        values[new], gaps[new], n_optima[0] = value, gap, new + 1
         if gap <= tolerance:
             _share(bits, own, sign, residual, largest, owner, new)
         else:
@@ -314,23 +327,23 @@ def _point_of_lane(  # type: ignore[no-untyped-def]
 @_compile
 def _share(bits, own, sign, residual, largest, owner, new):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Give an optimum to every model between its support and all columns whose residual product is not larger."""
-    support, busy, known, one = np.uint64(0), np.uint64(0), np.uint64(len(owner) - 1), np.uint64(1)
+    support, busy, all_units, bit = np.uint64(0), np.uint64(0), np.uint64(len(owner) - 1), np.uint64(1)
     for k in range(own):
         support |= bits[k] if sign[k] != 0.0 else np.uint64(0)
         busy |= bits[k] if abs(residual[k]) > largest else np.uint64(0)
-    rest = known & ~(support | busy)
+    rest = all_units & ~(support | busy)
     part = rest
     while True:  # down through the subsets of `rest` to the empty one
         if owner[support | part] == UNSEEN:
             owner[support | part] = new
         if part == 0:
             break
-        part = (part - one) & rest
+        part = (part - bit) & rest
 
 
 @_compile
-def _collect(layout, lows, found, scores, gaps):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _collect(layout, lows, optima, scores, gaps):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for i in range(len(lows)):
-        by = found.owner[lows[i]]
-        scores[i] = max(found.inside[lows[i]] if by < 0 else layout.yty + found.values[by], 0.0)
-        gaps[i] = layout.inside_gap if by < 0 else found.gaps[by]
+        optimum = optima.owner[lows[i]]
+        scores[i] = max(optima.inside[lows[i]] if optimum < 0 else layout.yty + optima.values[optimum], 0.0)
+        gaps[i] = layout.inside_gap if optimum < 0 else optima.gaps[optimum]

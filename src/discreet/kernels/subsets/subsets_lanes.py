@@ -122,9 +122,9 @@ def _substitute_lanes(factor, solution, norms, c, q):  # type: ignore[no-untyped
 
 
 @_compile
-def _subtract_lanes(multiplier, b, known):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _subtract_lanes(multiplier, b, solved):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for lane in range(len(b)):
-        b[lane] -= multiplier[lane] * known[lane]
+        b[lane] -= multiplier[lane] * solved[lane]
 
 
 @_compile

@@ -105,9 +105,9 @@ def _merge_dummies(gram: Floats, variance: Floats, constant: int | None, dummies
     """Use that x^2 = x for a dummy, and that two levels of a category exclude each other."""
     for category in dummies:
         levels = np.flatnonzero(category)
-        apart = np.ix_(levels, levels)
+        pairs = np.ix_(levels, levels)
         square, noise = gram[levels, levels].copy(), variance[levels, levels].copy()
-        gram[apart] = variance[apart] = 0.0
+        gram[pairs] = variance[pairs] = 0.0
         if constant is not None:
             other, other_noise = gram[constant, levels] / value, variance[constant, levels] / value**2
             total = noise + other_noise
@@ -128,9 +128,9 @@ def _shrink_diagonal(gram: Floats, variance: Floats, error: Floats, n_rows: floa
     if alike.any():
         mean = float(np.average(diagonal[alike], weights=1.0 / noise[alike]))
         spread = max(float(np.mean((diagonal[alike] - mean) ** 2 - noise[alike])), mean**2 / n_rows)
-        kept = spread / (spread + noise[alike])
-        diagonal[alike] = mean + kept * (diagonal[alike] - mean)
-        error[alike, alike] = kept * noise[alike]
+        shrinkage = spread / (spread + noise[alike])
+        diagonal[alike] = mean + shrinkage * (diagonal[alike] - mean)
+        error[alike, alike] = shrinkage * noise[alike]
     # A square below its noise is as good as unknown: half a standard deviation keeps correlations finite.
     lowest = np.minimum(np.sqrt(noise) / 2.0, n_rows)
     np.fill_diagonal(gram, np.where(noise > 0.0, np.clip(diagonal, lowest, n_rows), diagonal))
@@ -155,9 +155,9 @@ def _shrunk(values: Floats, noise: Floats, n_rows: float) -> tuple[Floats, Float
         weights /= weights.sum()
     belongs = weights * density
     belongs /= belongs.sum(axis=0)
-    kept = priors / total
-    mean: Floats = (belongs * kept).sum(axis=0) * values
-    square = (belongs * (kept * noise + (kept * values) ** 2)).sum(axis=0)
+    shrinkage = priors / total
+    mean: Floats = (belongs * shrinkage).sum(axis=0) * values
+    square = (belongs * (shrinkage * noise + (shrinkage * values) ** 2)).sum(axis=0)
     return mean, square - mean**2
 
 
@@ -170,16 +170,16 @@ def _possible(gram: Floats, noisy: Bools) -> Floats:
     raised = (vectors * np.maximum(values, floor)) @ vectors.T
     raised = (raised + raised.T) / 2.0
     mixed = np.where(noisy, raised, gram)
-    apart = np.where(noisy & ~np.eye(len(gram), dtype=np.bool_), 0.0, mixed)
-    lowest, of_apart = float(np.linalg.eigvalsh(mixed)[0]), float(np.linalg.eigvalsh(apart)[0])
+    plain = np.where(noisy & ~np.eye(len(gram), dtype=np.bool_), 0.0, mixed)
+    lowest, of_plain = float(np.linalg.eigvalsh(mixed)[0]), float(np.linalg.eigvalsh(plain)[0])
     if lowest >= floor / 2.0:
         return mixed
-    if of_apart < floor / 2.0:  # a public column is nothing, or public entries contradict a noisy diagonal
-        return raised if of_apart < 0.0 or noisy.all() else mixed + _share(lowest, of_apart, 0.0) * (apart - mixed)
+    if of_plain < floor / 2.0:  # a public column is nothing, or public entries contradict a noisy diagonal
+        return raised if of_plain < 0.0 or noisy.all() else mixed + _share(lowest, of_plain, 0.0) * (plain - mixed)
     # The smallest eigenvalue is concave: this share of the matrix without noisy correlations is enough.
-    return mixed + _share(lowest, of_apart, floor / 2.0) * (apart - mixed)
+    return mixed + _share(lowest, of_plain, floor / 2.0) * (plain - mixed)
 
 
-def _share(lowest: float, of_apart: float, goal: float) -> float:
+def _share(lowest: float, of_plain: float, goal: float) -> float:
     """How far to go from the one smallest eigenvalue to the other."""
-    return min(max((goal - lowest) / max(of_apart - lowest, 1e-300), 0.0), 1.0)
+    return min(max((goal - lowest) / max(of_plain - lowest, 1e-300), 0.0), 1.0)

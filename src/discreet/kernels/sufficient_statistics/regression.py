@@ -82,12 +82,12 @@ def coefficients(
     quantiles = _quantiles(shrunken, rows, sampling, privacy, max(part.n_rows - p, 1.0), level)
     widest = np.abs(rows) @ limits
     low, high = intervals(score, rows, widest, quantiles**2)
-    back = rows @ shrunken.map
+    linear = rows @ shrunken.map
     shift = np.zeros(len(rows)) if offset is None else np.asarray(offset, dtype=np.float64)
     return Coefficients(
         coef=np.clip(rows @ shrunken.coef, low, high) + shift,
-        covariance_sampling=back @ sampling @ back.T,
-        covariance_privacy=back @ privacy @ back.T,
+        covariance_sampling=linear @ sampling @ linear.T,
+        covariance_privacy=linear @ privacy @ linear.T,
         low=low + shift,
         high=high + shift,
         sigma2=sigma2,
@@ -120,11 +120,11 @@ def own_units(
     if constant is None:
         return np.diag(slopes), offset
     slopes[constant] = y_half_width
-    found: Floats = np.diag(slopes)
+    matrix: Floats = np.diag(slopes)
     beside = np.arange(len(slopes)) != constant
-    found[constant, beside] = -(slopes * middles)[beside]
+    matrix[constant, beside] = -(slopes * middles)[beside]
     offset[constant] = y_middle
-    return found, offset
+    return matrix, offset
 
 
 def coefficient_shares(relation: Relation) -> Shares:
@@ -176,9 +176,14 @@ def _quantiles(
     shrunken: Shrunken, rows: Floats, sampling: Floats, privacy: Floats, residual: float, level: float
 ) -> Floats:
     """Return Student's quantile for each combination: only the sampling part's variance is estimated."""
-    back = rows @ shrunken.map
-    estimated = np.sum((back @ sampling) * back, axis=1)
-    known = np.sum((back @ privacy) * back, axis=1)
-    share = np.divide(estimated, estimated + known, out=np.ones(len(rows)), where=estimated + known > 0)
-    found: Floats = stdtrit(residual / np.maximum(share, 1e-3) ** 2, (1.0 + level) / 2.0)
-    return found
+    linear = rows @ shrunken.map
+    sampled = np.sum((linear @ sampling) * linear, axis=1)
+    noise = np.sum((linear @ privacy) * linear, axis=1)
+    share = np.divide(
+        sampled,
+        sampled + noise,
+        out=np.ones(len(rows)),
+        where=sampled + noise > 0,
+    )
+    quantiles: Floats = stdtrit(residual / np.maximum(share, 1e-3) ** 2, (1.0 + level) / 2.0)
+    return quantiles

@@ -66,11 +66,11 @@ class Score:
 
         Shapes: coef (batch, p); returns (batch, p, p).
         """
-        found = gram_noise(self.gram_variance, coef) + self.base
+        variance = gram_noise(self.gram_variance, coef) + self.base
         diagonal = np.arange(len(self.xty))
-        largest = found[:, diagonal, diagonal].max(axis=1, keepdims=True)
-        found[:, diagonal, diagonal] += 1e-15 * largest + 1e-24 * (1.0 + np.abs(self.gram).max())
-        return found
+        largest = variance[:, diagonal, diagonal].max(axis=1, keepdims=True)
+        variance[:, diagonal, diagonal] += 1e-15 * largest + 1e-24 * (1.0 + np.abs(self.gram).max())
+        return variance
 
     def at(self, coef: Floats) -> tuple[Floats, Floats, Floats]:
         """Return Q with its penalty, the score's variance S, and S^-1 U.
@@ -146,10 +146,10 @@ def gram_noise(gram_variance: Floats, coef: Floats) -> Floats:
 
     Shapes: gram_variance (p, p), coef (batch, p); returns (batch, p, p).
     """
-    found = gram_variance * coef[:, :, None] * coef[:, None, :]
+    variance = gram_variance * coef[:, :, None] * coef[:, None, :]
     diagonal = np.arange(coef.shape[1])
-    found[:, diagonal, diagonal] = coef**2 @ gram_variance
-    return found
+    variance[:, diagonal, diagonal] = coef**2 @ gram_variance
+    return variance
 
 
 def profile(
@@ -169,7 +169,7 @@ def profile(
 
     Shapes: directions (batch, p), values (batch,), start (batch, p), enough (batch,).
     """
-    coef, found, going = start.copy(), np.full(len(start), np.inf), np.arange(len(start))
+    coef, least, going = start.copy(), np.full(len(start), np.inf), np.arange(len(start))
     aim = np.full(len(start), -np.inf) if enough is None else enough
     for iteration in range(ITERATIONS):
         if not len(going) or (effort is not None and not effort.take(len(going))):
@@ -181,15 +181,15 @@ def profile(
         pull /= np.maximum(np.sum(a * pull, axis=1), 1e-300)[:, None]
         if iteration == 0:  # onto the plane a'b = t first, that Q may be compared from then on
             coef = at + pull * (values - np.sum(a * at, axis=1))[:, None]
-            found = score.at(coef)[0]
-            going = going[found > aim]
+            least = score.at(coef)[0]
+            going = going[least > aim]
             continue
         step = full - pull * np.sum(a * full, axis=1)[:, None]
         longest = np.maximum((np.abs(step) / score.limits).max(axis=1), 1.0)
         coef[going], after = _descend(score, at, before, step / longest[:, None])
-        found[going] = after
+        least[going] = after
         going = going[(before - after > TOLERANCE * (1.0 + after)) & (after > aim[going])]
-    return found, coef
+    return least, coef
 
 
 def _descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[Floats, Floats]:
@@ -197,11 +197,11 @@ def _descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[F
     coef, value = coef.copy(), value.copy()
     waiting = np.ones(len(coef), dtype=np.bool_)
     for length in STEPS:
-        tried = coef[waiting] + length * step[waiting]
-        found = score.at(tried)[0]
-        lower = found < value[waiting]
+        trial = coef[waiting] + length * step[waiting]
+        trial_value = score.at(trial)[0]
+        lower = trial_value < value[waiting]
         places = np.flatnonzero(waiting)[lower]
-        coef[places], value[places] = tried[lower], found[lower]
+        coef[places], value[places] = trial[lower], trial_value[lower]
         waiting[places] = False
         if not waiting.any():
             break
@@ -231,21 +231,21 @@ def intervals(score: Score, combinations: Floats, limits: Floats, critical: Floa
     center = np.clip(np.sum(batch * start, axis=1), -limit, limit)
     value, coef = profile(score, combinations, center[:k], start[:k], effort, critical)
     height, coef = np.tile(np.sqrt(value) - root[:k], 2), np.tile(coef, (2, 1))
-    far, _ = profile(score, batch, sign * limit, coef, effort, root**2)
+    at_limit, _ = profile(score, batch, sign * limit, coef, effort, root**2)
     if effort.is_spent:
         return -limits, limits
-    lost, reached = height > 0, far <= root**2
-    bracket = Bracket(center, height, coef, center.copy(), np.full(2 * k, np.nan), ~lost & ~reached)
+    is_empty, reached = height > 0, at_limit <= root**2
+    bracket = Bracket(center, height, coef, center.copy(), np.full(2 * k, np.nan), ~is_empty & ~reached)
     last = _widen(score, batch, sign, limit, root, width, bracket, effort)
     ends = _roots(score, batch, root, bracket, effort)
     # An end never reached, or a limit that is not rejected (Fieller's sets have holes): the interval goes on to it.
     reached |= bracket.searching
-    rest = np.flatnonzero(~lost & ~reached)
-    far, _ = profile(score, batch[rest], (sign * limit)[rest], last[rest], effort, root[rest] ** 2)
-    reached[rest] = far <= root[rest] ** 2
+    ongoing = np.flatnonzero(~is_empty & ~reached)
+    at_limit, _ = profile(score, batch[ongoing], (sign * limit)[ongoing], last[ongoing], effort, root[ongoing] ** 2)
+    reached[ongoing] = at_limit <= root[ongoing] ** 2
     ends = np.where(reached, sign * limit, ends)
     low, high = np.minimum(ends[:k], ends[k:]), np.maximum(ends[:k], ends[k:])
-    return np.where(lost[:k], -limits, low), np.where(lost[:k], limits, high)
+    return np.where(is_empty[:k], -limits, low), np.where(is_empty[:k], limits, high)
 
 
 @dataclass
@@ -271,13 +271,13 @@ def _widen(
     effort: Effort,
 ) -> Floats:
     """Step outward until rejected, and return the coefficients of the last step; what is `searching` then was not."""
-    far, above = bracket.coef.copy(), np.zeros(len(batch))
+    last_coef, above = bracket.coef.copy(), np.zeros(len(batch))
     t, walking = bracket.inside.copy(), np.flatnonzero(bracket.searching)
     for _ in range(WIDENINGS):
         if not bracket.searching.any():
             break
         t = np.clip(t + sign * width, -limit, limit)
-        value, far[walking] = profile(score, batch[walking], t[walking], far[walking], effort)
+        value, last_coef[walking] = profile(score, batch[walking], t[walking], last_coef[walking], effort)
         if effort.is_spent:
             break
         above[walking] = np.sqrt(value) - root[walking]
@@ -285,23 +285,23 @@ def _widen(
         bracket.inside[accepted], bracket.low[accepted], bracket.coef[accepted] = (
             t[accepted],
             above[accepted],
-            far[accepted],
+            last_coef[accepted],
         )
         bracket.outside[rejected], bracket.high[rejected] = t[rejected], above[rejected]
         bracket.searching[rejected] = False
         bracket.searching &= np.abs(t) < limit
         width = width * 1.6
-    return far
+    return last_coef
 
 
 def _center(score: Score, batch: Floats) -> tuple[Floats, Floats]:
     """Return the coefficients of least Q for each row of the batch, and the standard error of a'b there."""
-    none = np.zeros((1, len(score.xty)))
-    value, variance, weight = score.at(none)
-    start, _ = score.step(none, variance, weight)  # U = 0 there, if there is a solution within reason
+    zeros = np.zeros((1, len(score.xty)))
+    value, variance, weight = score.at(zeros)
+    start, _ = score.step(zeros, variance, weight)  # U = 0 there, if there is a solution within reason
     if value[0] < score.at(start)[0][0]:
         start = np.clip(start, -score.limits, score.limits)
-    _, coef = profile(score, none, np.zeros(1), start)
+    _, coef = profile(score, zeros, np.zeros(1), start)
     _, variance, weight = score.at(coef)
     _, inverse = score.step(coef, variance, weight)
     width = np.sqrt(np.maximum(np.einsum("bi,ij,bj->b", batch, inverse[0], batch), 1e-24))
@@ -322,17 +322,17 @@ def _roots(score: Score, batch: Floats, root: Floats, bracket: Bracket, effort: 
         if len(places) == 0:
             break
         t = inside[places] - low[places] * (outside - inside)[places] / (high - low)[places]
-        value, found = profile(score, batch[places], t, coef[places], effort)
+        value, trial_coef = profile(score, batch[places], t, coef[places], effort)
         if effort.is_spent:
             return np.where(open_, outside, inside)
         above = np.sqrt(value) - root[places]
-        met = np.abs(above) <= TOLERANCE
-        below = (above <= 0) | met
-        kept, cut = places[below], places[~below]
-        inside[kept], low[kept], coef[kept] = t[below], above[below], found[below]
-        outside[cut], high[cut] = t[~below], above[~below]
-        high[kept] *= np.where(side[kept] == -1, 0.5, 1.0)
-        low[cut] *= np.where(side[cut] == 1, 0.5, 1.0)
-        side[kept], side[cut] = -1, 1
-        open_[places] = ~met
+        is_root = np.abs(above) <= TOLERANCE
+        below = (above <= 0) | is_root
+        accepted, rejected = places[below], places[~below]
+        inside[accepted], low[accepted], coef[accepted] = t[below], above[below], trial_coef[below]
+        outside[rejected], high[rejected] = t[~below], above[~below]
+        high[accepted] *= np.where(side[accepted] == -1, 0.5, 1.0)
+        low[rejected] *= np.where(side[rejected] == 1, 0.5, 1.0)
+        side[accepted], side[rejected] = -1, 1
+        open_[places] = ~is_root
     return inside

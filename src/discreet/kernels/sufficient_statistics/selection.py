@@ -137,8 +137,8 @@ def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
         upper = NormalDist().inv_cdf(1.0 - FALSE_ENTRY / max(len(units), 1))
         return np.where(sizes == 1.0, z**2, sizes * (1.0 - shape + upper * np.sqrt(shape)) ** 3)
     each = {"aic": 2.0, "bic": float(np.log(n_rows))}.get(penalty) if isinstance(penalty, str) else float(penalty)
-    found: Floats = sizes * each
-    return found
+    penalties: Floats = sizes * each
+    return penalties
 
 
 def best_models(
@@ -202,20 +202,20 @@ def lasso_path(moments: WeightedMoments, always: Bools) -> tuple[Floats, Floats]
     Shapes: always (p,); returns penalties (n_knots,), coefficients (n_knots, p).
     """
     gram, xty = moments.gram, moments.xty
-    kept = np.flatnonzero(always)
+    forced = np.flatnonzero(always)
     free = np.flatnonzero(~always)
     free = free[gram.diagonal()[free] > 0.0]
-    inverse = np.linalg.pinv(gram[np.ix_(kept, kept)], hermitian=True)
-    link = inverse @ gram[np.ix_(kept, free)]
-    left = gram[np.ix_(free, free)] - gram[np.ix_(free, kept)] @ link
-    target = xty[free] - link.T @ xty[kept]
+    inverse = np.linalg.pinv(gram[np.ix_(forced, forced)], hermitian=True)
+    link = inverse @ gram[np.ix_(forced, free)]
+    partial = gram[np.ix_(free, free)] - gram[np.ix_(free, forced)] @ link
+    target = xty[free] - link.T @ xty[forced]
     knots, path = np.zeros(1), np.zeros((len(free), 1))
     if np.abs(target).max(initial=0.0) > 0.0:
         solver = importlib.import_module("sklearn.linear_model").lars_path_gram  # loading it takes a second
-        knots, _, path = solver(target, (left + left.T) / 2.0, n_samples=1, method="lasso", copy_Gram=True)
+        knots, _, path = solver(target, (partial + partial.T) / 2.0, n_samples=1, method="lasso", copy_Gram=True)
     coefficients = np.zeros((len(knots), len(xty)))
     coefficients[:, free] = path.T
-    coefficients[:, kept] = (inverse @ xty[kept])[None, :] - path.T @ link.T
+    coefficients[:, forced] = (inverse @ xty[forced])[None, :] - path.T @ link.T
     return knots, coefficients
 
 
@@ -272,8 +272,8 @@ def _unbiased_gain(xty: Floats, gram: Floats, variance: Floats, columns: Bools) 
 def _explained(xty: Floats, gram: Floats, variance: Floats, s2: float) -> tuple[float, float]:
     """What all columns explain of y'y, and their degrees of freedom, by principal direction; noise itself left out."""
     values, vectors = np.linalg.eigh(gram)
-    there = values > 1e-12 * max(float(values[-1]), 0.0)
-    values, vectors = values[there], vectors[:, there]
+    is_regular = values > 1e-12 * max(float(values[-1]), 0.0)
+    values, vectors = values[is_regular], vectors[:, is_regular]
     noise = np.einsum("ik,ij,jk->k", vectors, variance, vectors)
     reliable = s2 * values / (s2 * values + noise) if s2 > 0.0 else np.where(noise > 0.0, 0.0, 1.0)
     square = np.maximum((vectors.T @ xty) ** 2 - noise, 0.0)
@@ -294,5 +294,5 @@ def _noise_variance(moments: NoisyGram, clean: CleanGram, total: float) -> Float
     # Entry i is the sum over j of e_ij b_j, and e_ij = e_ji is in entry j too, with b_i.
     shared = clean.error * np.outer(b, b)
     np.fill_diagonal(shared, 0.0)
-    found: Floats = noise + np.diag(clean.error @ square) + shared
-    return found
+    variance: Floats = noise + np.diag(clean.error @ square) + shared
+    return variance

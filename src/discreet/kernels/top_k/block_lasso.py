@@ -53,5 +53,5 @@ def _sorted_rows(cells: Cells) -> Cells:
     """Rows in the order of their bytes."""
     rows = np.ascontiguousarray(cells)
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    found: Cells = rows[np.argsort(keys, kind="stable")]
-    return found
+    ordered: Cells = rows[np.argsort(keys, kind="stable")]
+    return ordered

@@ -51,8 +51,8 @@ def log_counts(n: int, k: int) -> Floats:
     """
     head = np.arange(k)
     steps = np.log((n - head - 1.0) / (k - head)).astype(np.longdouble)
-    found: Floats = np.cumsum(steps[::-1])[::-1].astype(np.float64)
-    return found
+    logs: Floats = np.cumsum(steps[::-1])[::-1].astype(np.float64)
+    return logs
 
 
 def count_error(n: int, k: int) -> float:
@@ -81,9 +81,9 @@ def search(ascending: Any, k: int, slope: float, gamma: float, gumbel: bool, wor
     )
     if status == compiled.SHORT:
         return None
-    found = winner if status == compiled.FOUND else None
+    decided = winner if status == compiled.FOUND else None
     pending = (winner, cut, used) if status == compiled.CLOSE and winner >= 0 else None
-    return Course(found, nodes, heap[:size], pending, used)
+    return Course(decided, nodes, heap[:size], pending, used)
 
 
 def places(scores: Any, values: Any, starts: Integers, ties: Integers) -> Integers:
@@ -96,5 +96,5 @@ def places(scores: Any, values: Any, starts: Integers, ties: Integers) -> Intege
     Shapes: scores (d,), values (m,), starts (m + 1,); returns (len(ties).
     """
     compiled = importlib.import_module("discreet.kernels.top_k.lipschitz_search_compiled")
-    found: Integers = compiled.places(scores, scores.view(np.uint64), values, values.view(np.uint64), starts, ties)
-    return found
+    indices: Integers = compiled.places(scores, scores.view(np.uint64), values, values.view(np.uint64), starts, ties)
+    return indices

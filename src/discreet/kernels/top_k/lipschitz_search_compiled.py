@@ -203,15 +203,15 @@ def places(scores, bits, values, value_bits, starts, ties):  # type: ignore[no-u
 
     Shapes: scores (d,), bits (d,), values (m,), value_bits (m,), starts (m + 1,); returns (len(ties).
     """
-    found = np.empty(len(ties), np.int64)
-    seen, ahead = np.zeros(len(values), np.int64), starts[:-1].copy()
+    indices = np.empty(len(ties), np.int64)
+    n_before, ahead = np.zeros(len(values), np.int64), starts[:-1].copy()
     # Most scores are ruled out by a table of hashes of the wanted ones.
-    wanted = np.zeros(2**14, np.bool_)
+    is_possible = np.zeros(2**14, np.bool_)
     for j in range(len(values)):
-        wanted[_hash(value_bits[j])] = True
+        is_possible[_hash(value_bits[j])] = True
     for i in range(len(scores)):
         score = scores[i]
-        if not wanted[_hash(bits[i])] and score != 0:
+        if not is_possible[_hash(bits[i])] and score != 0:
             continue
         low, high = 0, len(values)
         while high - low > 1:
@@ -221,8 +221,8 @@ def places(scores, bits, values, value_bits, starts, ties):  # type: ignore[no-u
             else:
                 high = half
         if values[low] == score:
-            if ahead[low] < starts[low + 1] and ties[ahead[low]] == seen[low]:
-                found[ahead[low]] = i
+            if ahead[low] < starts[low + 1] and ties[ahead[low]] == n_before[low]:
+                indices[ahead[low]] = i
                 ahead[low] += 1
-            seen[low] += 1
-    return found
+            n_before[low] += 1
+    return indices
