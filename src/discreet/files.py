@@ -8,10 +8,7 @@ from discreet.errors import InvalidParameterError
 
 
 def read_text(path: str | Path, kind: str) -> str:
-    """Read a small public file, with a clear error.
-
-    Its text.
-    """
+    """Read a small public file, with a clear error."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -24,7 +21,7 @@ def read_text(path: str | Path, kind: str) -> str:
 
 
 def writable(path: str | Path) -> None:
-    """Refuse a path that could not be written, before anything is spent on what would stand there."""
+    """Refuse a path that cannot be written, before anything is spent on its content."""
     target = Path(path)
     try:
         is_special = target.exists() and not target.is_file()
@@ -38,10 +35,7 @@ def writable(path: str | Path) -> None:
 
 
 def write_whole(path: str | Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all: beside it first, then renamed over it.
-
-    The file written.
-    """
+    """Write a file whole or not at all: beside it first, then renamed over it."""
     writable(path)
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content

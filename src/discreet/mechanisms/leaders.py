@@ -20,14 +20,14 @@ BLOCK = 2**18
 
 
 def noisy_leaders(values: Scores, k: int, slope: Fraction, rng: Source, gumbel: bool) -> Integers:
-    """Return where slope times score plus noise is largest.
+    """Return the indices of the k largest values of slope times score plus noise.
 
     Parameters
     ----------
     values : ndarray of float64 or int64, shape (d,)
         Scores, d > k.
     k : int
-        How many.
+        Number of indices.
     slope : Fraction
         Positive.
     rng : Source
@@ -42,7 +42,7 @@ def noisy_leaders(values: Scores, k: int, slope: Fraction, rng: Source, gumbel: 
 
     Notes
     -----
-    Cost: O(d), a block of scores at a time; their distances are those to the k-th largest, where rounding matters.
+    Cost: O(d), a block of scores at a time. Scores are taken less the k-th largest, so that floats are fine near it.
     """
     leaders, reference = None, np.partition(values, values.size - k)[values.size - k]
     for start in range(0, values.size, BLOCK):
@@ -81,7 +81,7 @@ class _Leaders:
         return self.at, self.scores, self.words, self.low, self.high
 
     def leading(self, k: int) -> "_Leaders":
-        """Those whose upper bound reaches the k-th largest lower bound."""
+        """Return the entries whose upper bound reaches the k-th largest lower bound."""
         if self.at.size <= k:
             return self
         floor = np.partition(self.low, self.low.size - k)[self.low.size - k]
@@ -90,7 +90,7 @@ class _Leaders:
 
 
 def _decided(leaders: _Leaders, k: int, slope: Fraction, words: Words, gumbel: bool) -> Integers:
-    """Order the scores that are left by as many bits as it takes."""
+    """Order the remaining scores by as many bits as it takes."""
     exact = [
         (int(at), _noisy(Fraction(score.item()) * slope, Uniform(words, int(word)), gumbel))
         for at, score, word in zip(leaders.at, leaders.scores, leaders.words, strict=True)

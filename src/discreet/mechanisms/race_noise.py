@@ -1,8 +1,8 @@
-"""The three noises as races: points of a Poisson process of intensity e^z, each kept with a probability.
+"""The three noises as races: points of a Poisson process of intensity e^z, accepted with a probability (thinning).
 
-A model's noise, smaller being better, is the first point kept. In terms of H, the cumulative hazard of the noise at z,
-a kept point's probability is H'(z) / (kappa e^z); a noise known to exceed z0 is H^-1(H(z0) + E) with E exponential.
-The selection theorem's noise Z (larger is better) is minus z.
+A model's noise, smaller being better, is the first accepted point. With H the cumulative hazard of the noise, the point
+z is accepted with probability H'(z) / (kappa e^z); given that a noise exceeds z0, it is H^-1(H(z0) + E) with E
+exponential. The selection theorem's noise Z (larger is better) is minus z.
 """
 
 import math
@@ -38,7 +38,7 @@ class RaceNoise:
         return self.name == "exponential"
 
     def keeps(self, uniform: Uniform, z: Real) -> bool:
-        """Tell whether the point at z is kept: H'(z) / (kappa e^z) exceeds a uniform number.
+        """Tell whether the point at z is accepted: H'(z) / (kappa e^z) exceeds a uniform number.
 
         Parameters
         ----------
@@ -78,12 +78,12 @@ class RaceNoise:
         return context.exp(context.minus(z))
 
     def finish(self, start: Real | None, uniform: Uniform) -> Real:
-        """Return the noise of a model of which it is known to exceed a value.
+        """Return the noise of a model given that it exceeds a value.
 
         Parameters
         ----------
         start : Real or None
-            z0; None when nothing is known.
+            z0; None for no condition.
         uniform : Uniform
             Gives the exponential number.
 
@@ -108,6 +108,7 @@ class RaceNoise:
     def _hazard(self, z: float) -> float:
         if self.name == "gumbel":
             return math.exp(min(z, 700.0))
+        # H(z) = -log P(noise > z): e^z; -log(1 - e^z) up to 0; -log(1 - e^z / 2) up to 0, then z + log 2.
         if self.name == "exponential":
             return -math.log1p(-math.exp(z)) if z < 0 else math.inf
         return -math.log1p(-0.5 * math.exp(z)) if z < 0 else z + LOG_2

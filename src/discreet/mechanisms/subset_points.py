@@ -1,4 +1,4 @@
-"""A region's bound as real numbers, and models drawn from it: by floats, and by as many digits as it takes."""
+"""A region's bound as real numbers, and models drawn from it: in floats, or in decimals where floats cannot decide."""
 
 import functools
 import math
@@ -97,7 +97,7 @@ def draw_model(bound: Bound, tables: Floats, words: Words) -> int:
 
 
 def draw_exactly(tables: Floats, limit: int, uniforms: Sequence[Uniform]) -> list[int]:
-    """Make the draw of `Bound.draw` with as many digits as it takes.
+    """Draw as `Bound.draw`, with as many digits as it takes.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _total(parts: Iterable[Decimal], context: Context) -> Decimal:
 
 
 def _exact_weights(tables: Floats, digits: int) -> list[list[Decimal]]:
-    """exp(-entry) of each subset, over the largest of its block."""
+    """Return exp(-entry) of each subset, over the largest of its block."""
     context = context_for(digits)
     return [
         [
@@ -155,7 +155,7 @@ def _exact_weights(tables: Floats, digits: int) -> list[list[Decimal]]:
 
 
 def _tails(weights: list[list[Decimal]], limit: int, digits: int) -> list[list[Decimal]]:
-    """Weight of the blocks from each on, by the number of units in them."""
+    """Return the weight of the blocks from each on, by the number of units in them."""
     context = context_for(digits)
     tails = [[Decimal(1)] + [Decimal(0)] * limit]
     for block in reversed(weights):
@@ -168,7 +168,7 @@ def _tails(weights: list[list[Decimal]], limit: int, digits: int) -> list[list[D
 
 
 def _cell(weights: list[Decimal], uniform: Interval, digits: int) -> int | None:
-    """The cell of the cumulated weights that holds the uniform number; None when an edge is too close to tell."""
+    """Return the cell of the cumulated weights that holds the uniform number; None when an edge is too close."""
     context = context_for(digits)
     total, run = _total(weights, context), Decimal(0)
     error = context.multiply(total, context.power(Decimal(10), 6 - digits))

@@ -24,13 +24,13 @@ Scores = npt.NDArray[Any]
 TopKNoise = Literal["exponential", "gumbel"]
 
 SMALL = 20_000
-"""Features up to which nothing is compiled: a search in Python takes some milliseconds."""
+"""Features up to which a search in Python is used: it takes some milliseconds."""
 
 SMALL_SETS = 32
-"""Sizes up to which that is so."""
+"""Size of the set up to which a search in Python is used."""
 
 MAX_INTEGER, MAX_FLOAT = 2**62 - 1, 2.0**1022
-"""Scores beyond them are taken for them: their differences are then exact, or finite."""
+"""Scores are clipped to these: their differences are then exact, or finite."""
 
 LEAST_SENSITIVITY = Fraction(1, 10**250)
 
@@ -107,7 +107,7 @@ def canonical_lipschitz(
 
 
 def _compiled_race(contest: Contest, ascending: Scores, rng: Source, words: Words) -> tuple[int, int]:
-    """Race in float64; where that does not decide, go on exactly from where it stands, with the same bits."""
+    """Race in float64; where floats do not decide, continue exactly from there, with the same bits."""
     k, drawn = contest.k, rng.words(contest.k + 1026)
     slope, gamma = float(contest.slope), float(contest.gamma)
     # Each number of the k columns is drawn at most once; the race opens finitely many blocks, a number for each.
@@ -121,7 +121,7 @@ def _compiled_race(contest: Contest, ascending: Scores, rng: Source, words: Word
 
 
 def _resumed(contest: Contest, course: Course, drawn: npt.NDArray[np.uint64], words: Words) -> list[Block]:
-    """Return what may still win as exact blocks; a split that was drawn but not decided is decided."""
+    """Return the blocks that may still win, exactly; a split that was drawn but not decided is decided."""
 
     @cache
     def uniform(place: int) -> Uniform:
@@ -159,7 +159,7 @@ def _ranks(head: int, tail: int, k: int, words: Words) -> Integers:
 
 
 def _subset(n: int, size: int, words: Words) -> list[int]:
-    """Draw a uniform subset of 0 .. n - 1 (Floyd)."""
+    """Draw a uniform subset of 0 .. n - 1, by Floyd's algorithm."""
     chosen: set[int] = set()
     for last, word in zip(range(n - size, n), words.take(size).tolist(), strict=True):
         place = _below(last + 1, word, words)
@@ -175,7 +175,7 @@ def _below(n: int, word: int, words: Words) -> int:
 
 
 def _located(values: Scores, ascending: Scores, ranks: Integers) -> Integers:
-    """Return where the scores of some ranks stand; equal scores are ranked by index."""
+    """Return the indices of the scores of some ranks; equal scores are ranked by index."""
     chosen = ascending[values.size - ranks]
     ahead = values.size - np.searchsorted(ascending, chosen, side="right")
     order = np.lexsort((ranks, chosen))
@@ -247,7 +247,7 @@ def peeling(
     rng: Source,
     noise: TopKNoise = "exponential",
 ) -> Integers:
-    """Select one score k times, each time among those that are left.
+    """Select one score k times, each time among the remaining ones.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def peeling(
 
 
 def _checked(scores: npt.ArrayLike, k: int) -> tuple[Scores, int]:
-    """Scores as whole numbers or floats whose differences are finite; clipping moves no two of them further apart."""
+    """Return scores as integers or floats of finite differences; clipping moves no two of them further apart."""
     values = np.asarray(scores)
     if values.dtype.kind not in "buif" or values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
         raise InvalidParameterError("scores must be a non-empty list of finite numbers. Check what computes them.")

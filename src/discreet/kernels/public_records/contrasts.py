@@ -32,21 +32,16 @@ RAREST = 1e-6
 
 
 class _Location(Solved):
-    """One parameter a column of X, without a response."""
+    """One parameter for each column of X, without a response."""
 
     def n_parameters(self, n_features: int) -> int:
-        """Return how many parameters there are: one a column.
-
-        Length of theta, q = p.
-        """
+        """Return the length of theta: one parameter a column."""
         return n_features
 
     def value_and_gradient(self, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Return m and its gradient at each point.
+        """Return m and its gradient by theta, from the right, at each point.
 
-        Returns (1) losses, added over columns; (2) their derivatives by theta, from the right.
-
-        Shapes: theta (p,), X (m, p), y (m,); returns values (m,), gradients (m, p).
+        Shapes: theta (p,), X (m, p), y (m,); returns (m,), (m, p).
         """
         values, gradients = self._losses(theta - X)
         return values.sum(axis=1), gradients
@@ -129,30 +124,20 @@ class _Linear(Solved):
     fit_intercept: bool
 
     def n_parameters(self, n_features: int) -> int:
-        """Return how many parameters there are: the intercept and one slope a column.
-
-        Length of theta, q: p + 1 with an intercept, else p.
-        """
+        """Return the length of theta: one slope a column, and the intercept where there is one."""
         return n_features + self.fit_intercept
 
     def value_and_gradient(self, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Return m and its gradient at each point.
+        """Return m and its gradient by theta at each point.
 
-        Returns (1) losses of the linear predictor; (2) their derivatives by theta.
-
-        Shapes: theta (q,), X (m, p), y (m,); returns values (m,), gradients (m, q).
+        Shapes: theta (q,), X (m, p), y (m,); returns (m,), (m, q).
         """
         values, slope, _, _ = self._curve(self._predictor(theta, X), y)
         design = np.column_stack([np.ones(len(X)), X]) if self.fit_intercept else X
         return values, slope[:, None] * design
 
     def predict(self, theta: Floats, X: Floats) -> Floats:
-        """Return the mean response: a probability for `Logistic`, a rate for `Poisson`, else the linear predictor.
-
-        In the response's unit.
-
-        Shapes: theta (q,), X (m, p); returns (m,).
-        """
+        """Return the mean response: a probability for `Logistic`, a rate for `Poisson`, else the linear predictor."""
         return self._mean(self._predictor(theta, X))
 
     def _predictor(self, theta: Floats, X: Floats) -> Floats:
@@ -168,7 +153,7 @@ class _Linear(Solved):
 
     @abstractmethod
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
-        """What `linear_minima.Curve` asks for."""
+        """Return the four arrays of `linear_minima.Curve`."""
 
 
 class _Curved(_Linear):
@@ -176,10 +161,10 @@ class _Curved(_Linear):
 
     @abstractmethod
     def _constant_fit(self, y: Floats, shares: Floats) -> tuple[float, float, float]:
-        """Return the linear predictor of a fit without columns, the curvature there, and its square's unit."""
+        """Return the linear predictor of a fit without columns, the curvature there, and the unit of its square."""
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:
-        """Newton from the better of `start` and the constant fit, which is also where the floor pulls to."""
+        """Start Newton's method at the better of `start` and the constant fit, which is also the floor's center."""
         columns = standardized(X, shares, penalty)
         constant, curvature, unit = self._constant_fit(y, shares)
         curvature = max(curvature, LEAST_CURVATURE)
@@ -269,9 +254,9 @@ class Logistic(_Curved):
     Separated responses have no finite maximum of the likelihood, and dependent columns have many. So a floor is always
     added to the weighted mean: (mu / 2) ||b - b_0||^2, with b the coefficients of columns of weighted mean 0 and
     variance 1, b_0 the fit without columns, and mu = 1e-6 max(1e-3, curvature of that fit). It moves a coefficient by
-    about a millionth of itself, as a prior worth n / 1e6 rows would, far below the sampling error of n rows for every
-    n below 1e12; and where all responses are equal, the predictor is about +-19 and not infinite. Where a ridge holds
-    the intercept too, columns are not centered, and the floor counts their distance from zero.
+    about a millionth of itself, far below the sampling error of n rows for every n below 1e12; and where all responses
+    are equal, the predictor is about +-19 and not infinite. Where a ridge holds the intercept too, columns are not
+    centered, and the floor counts their distance from zero.
     """
 
     fit_intercept: bool = True
@@ -332,7 +317,7 @@ class Poisson(_Curved):
 
 
 def _probabilities(eta: Floats) -> tuple[Floats, Floats]:
-    """Probabilities of 1 and of 0, each to its own relative precision."""
+    """Return the probabilities of 1 and of 0, each to its own relative precision."""
     tail = np.exp(-np.abs(eta))
     near = 1.0 / (1.0 + tail)
     far = tail * near

@@ -1,4 +1,4 @@
-"""What remains of units that have too many rows: which rows do depends on that unit's rows alone, in any order."""
+"""The contribution bound: at most so many rows of a unit, chosen by that unit's rows alone, in any order."""
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,7 @@ def kept_rows(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> npt.
 def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
     """Return the sum of each column times the last one, over at most ``most`` rows of each unit.
 
-    Each column chooses a unit's rows by itself: the first by a hash of its cell and the last column's.
-
+    Each column chooses a unit's rows by itself, by a hash of its cell and the last column's.
     Shapes: cells (n, p + 1), starts (n_units + 1,); returns (p,).
 
     Examples
@@ -58,9 +57,7 @@ def kept_products(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> 
 
 
 def kept_sum(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integers:
-    """Return the sum of the last column over at most ``most`` rows of each unit, and their number.
-
-    Sum and number.
+    """Return the sum of the last column over at most ``most`` rows of each unit, and the number of those rows.
 
     Shapes: cells (n, p), starts (n_units + 1,); returns (2,).
     """
@@ -73,14 +70,14 @@ def kept_sum(cells: npt.NDArray[np.int16], starts: Integers, most: int) -> Integ
 
 
 def _crowded(starts: Integers, most: int) -> tuple[npt.NDArray[np.bool_], Integers]:
-    """Which rows are of units that have too many, and the units of those rows."""
+    """Return which rows are of units with more than `most` rows, and the units of those rows."""
     sizes = np.diff(starts)
     is_crowded = np.repeat(sizes > most, sizes)
     return is_crowded, np.repeat(np.arange(len(sizes)), sizes)[is_crowded]
 
 
 def _first(words: Words, unit: Integers, most: int) -> Integers:
-    """Places of each unit's first rows by their words; the unit's rows stand side by side."""
+    """Return the places of each unit's first rows by their words; a unit's rows stand side by side."""
     return _leading(np.lexsort((words, unit)), unit, most)
 
 
@@ -91,14 +88,12 @@ def _leading(order: Integers, unit: Integers, most: int) -> Integers:
 
 
 def _hashed(first: Integers, second: Integers) -> Words:
-    """A public mixture of two cells, one to one: equal words are equal cells, so a tie changes no sum."""
+    """Return a public hash of two cells, one to one: equal words are equal cells, so a tie changes no sum."""
     return mixed(((first + 2**15) * 2**16 + second + 2**15).astype(np.uint64))
 
 
 def mixed(words: Words) -> Words:
     """Return words in which each bit depends on all, one to one: the finalizer of SplitMix64.
-
-    Different words of different ones.
 
     Source: Steele, Lea and Flood 2014 (SplitMix).
     """

@@ -15,10 +15,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 def walk_space(p: int) -> tuple[npt.NDArray[Any], ...]:
-    """Return the arrays that `walk` takes after the columns it may use: signs first, point and residual last.
-
-    Signs, active columns, factor, its inverse diagonal, half solved sides, target, price, point, residual.
-    """
+    """Return the arrays that `walk` takes after the columns it may use: signs first, point and residual last."""
     return (
         np.zeros(p), np.empty(p, np.int64), np.empty((p, p)), np.empty(p), np.empty((2, p)), np.empty(p), np.empty(p),
         np.zeros(p), np.empty(p),
@@ -31,9 +28,7 @@ def walk(  # type: ignore[no-untyped-def]
 ):  # fmt: skip # pragma: no cover - compiled
     """Walk to one model's optimum; leave signs, point and residual products, and return what `grade` does.
 
-    As `grade`; the gap is infinite where the walk does not end.
-
-    Shapes: usable (p,), sign (p,).
+    The gap is infinite where the walk does not end. Shapes: usable (p,), sign (p,).
     """
     p = len(xty)
     tiny, count, ready = 0.0, 0, 0
@@ -103,7 +98,7 @@ def _extend(gram, xty, ridge, sign, active, factor, inverse, halves, column, rea
 
 @_compile
 def _face(radius, sign, active, factor, inverse, halves, target, step, count):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Optimum over sign'b <= radius on the active columns, left in `target`."""
+    """Leave in `target` the optimum over sign'b <= radius on the active columns."""
     for a in range(count):
         target[a], step[a] = halves[0, a], halves[1, a]
     norm, slope = 0.0, 0.0
@@ -128,12 +123,7 @@ def _face(radius, sign, active, factor, inverse, halves, target, step, count):  
 
 @_compile
 def grade(gram, xty, radius, usable, active, count, point, residual):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Return value and Frank-Wolfe gap at a point, and the largest residual product of the model's columns.
-
-    b'Gb - 2c'b; value - gap <= optimum <= value; the largest |x_j'(y - Xb)| in the model.
-
-    Shapes: usable (p,), point (p,), residual (p,).
-    """
+    """Return b'Gb - 2c'b at a point, its Frank-Wolfe gap, and the largest |x_j'(y - Xb)| of the model's columns."""
     p, a = len(xty), 0
     for j in range(p):
         residual[j] = xty[j]
@@ -162,7 +152,7 @@ def grade(gram, xty, radius, usable, active, count, point, residual):  # type: i
 
 @_compile
 def _entering(radius, usable, sign, residual, norm, tiny):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """The column outside that helps most, or -1: none helps more than those inside by rounding."""
+    """Return the column outside that helps most, or -1 when none helps more than those inside by rounding."""
     best, outside, level = -1, 0.0, 0.0
     for j in range(len(sign)):
         if usable[j]:

@@ -18,7 +18,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 class Layout(NamedTuple):
-    """A problem as the loop wants it.
+    """A problem in the arrays of the compiled loop.
 
     Parameters
     ----------
@@ -50,10 +50,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(problem: SubsetProblem, max_size: int, ridge: float) -> Layout:
-    """Return the problem for the loop.
-
-    What `score` takes.
-    """
+    """Return the problem as `score` takes it."""
     widths = problem.units.sum(axis=1).astype(np.int64)
     always = np.flatnonzero(problem.always).astype(np.int64)
     columns = np.nonzero(problem.units)[1].astype(np.int64)
@@ -64,9 +61,7 @@ def layout_of(problem: SubsetProblem, max_size: int, ridge: float) -> Layout:
 
 
 def score(layout: Layout, members: npt.NDArray[np.int16]) -> tuple[Floats, Floats]:
-    """Return scores and gaps of listed models.
-
-    The gap is infinite where the walk does not end.
+    """Return scores and gaps of listed models; the gap is infinite where the walk does not end.
 
     Shapes: members (n_models, size); returns scores, gaps (n_models,).
     """

@@ -25,14 +25,14 @@ from discreet.kernels.subsets.subsets_lanes import LANE_UNITS, Lanes, Path, boun
 from discreet.typing import Floats, Integers, Masks
 
 UNSEEN, INSIDE, ABSENT = -1, -2, -3
-"""Owners of a model not yet scored, of one whose unconstrained optimum lies in the ball, and of one not asked for."""
+"""Owners of a model not yet scored, of one whose unconstrained optimum lies in the ball, and of one not in the list."""
 
 # Without reference counts, which cost more than the arithmetic here; so compiled code allocates nothing.
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 class Layout(NamedTuple):
-    """A problem as the tree wants it: y first, then the columns unit by unit, then those of every model.
+    """A problem in the tree's order: y first, then the columns unit by unit, then those of every model.
 
     Parameters
     ----------
@@ -74,20 +74,9 @@ class Layout(NamedTuple):
 
 
 def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
-    """Return the problem in the tree's order, and the original number of each of its units.
+    """Return the problem in the tree's order, and the original number of each unit: bit t is unit order[t].
 
-    Returns (1) what the compiled functions take; (2) bit t of a tree mask is unit order[t].
-
-    Cholesky elimination gives the exact residual sum of squares of moments that differ from the given ones by at most
-    (k + 10) u sqrt(a_ii a_jj) in each entry, whatever the conditioning [H]. It is the minimum over all coefficients, so
-    it exceeds the minimum over the ball by at most `inside_gap`: that error on the ball, and the ridge times radius^2.
-    The coefficients from back substitution attain it with moments that differ by at most (3 k + 10) u sqrt(a_ii a_jj);
-    where they lie in the ball it is below the minimum by no more than rounding. Where `inside_gap` is not within the
-    tolerance, no optimum passes for one inside, and the gap of every model is computed at its point.
-
-    Source: [H] Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorems 10.3 and 10.4.
-
-    Returns shape order (d,).
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorems 10.3 and 10.4.
     """
     gram, xty, yty, radius, units, always, tolerance = problem
     order = np.argsort(units.sum(axis=1), kind="stable")
@@ -98,8 +87,13 @@ def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
     light = min(ridge, 0.2 * tolerance / max(radius * radius, 1e-300))
     system = np.block([[np.full((1, 1), yty), sides[None, :]], [sides[:, None], inner + light * np.eye(len(rows))]])
     size = (np.sqrt(max(yty, 0.0)) + radius * np.sqrt(inner.diagonal().max(initial=0.0))) ** 2
+    # Cholesky elimination gives the exact residual sum of squares of moments that differ from the true ones by at most
+    # (k + 10) u sqrt(a_ii a_jj) in each entry, whatever the conditioning. It is the minimum over all coefficients, so
+    # it exceeds the minimum over the ball by at most this: that error on the ball, and the ridge times radius^2. The
+    # coefficients from back substitution attain it with moments that differ by at most (3 k + 10) u sqrt(a_ii a_jj);
+    # where they lie in the ball it is below the minimum by no more than rounding.
     gap = light * radius * radius + (len(rows) + 10) * 2.0**-53 * size
-    inside = radius if gap <= tolerance else -1.0
+    inside = radius if gap <= tolerance else -1.0  # else no optimum counts as inside: each gap is computed at its point
     floats = (float(yty), float(radius), inside, gap, ridge, float(tolerance))
     bits = np.zeros(len(rows), dtype=np.uint64)
     bits[: start[-1] - 1] = np.uint64(1) << np.repeat(np.arange(len(order), dtype=np.uint64), np.diff(start))
@@ -107,10 +101,7 @@ def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
 
 
 def n_threads() -> int:
-    """Return the number of threads that compiled code may use.
-
-    One for each core, unless NUMBA_NUM_THREADS says otherwise.
-    """
+    """Return the number of threads for compiled code: one a core, unless NUMBA_NUM_THREADS says otherwise."""
     return int(numba.config.NUMBA_NUM_THREADS)
 
 
@@ -128,8 +119,6 @@ def score_block(layout: Layout, high: int, lows: Masks, n_low: int) -> tuple[Flo
     """Return scores and gaps of the models high | low, for each of `lows`.
 
     The gap is above the tolerance where there is no certificate.
-
-    Returns shape scores, gaps (len(lows).
     """
     p, start = len(layout.xty), layout.start
     n_lane = min(LANE_UNITS, n_low)
@@ -197,7 +186,7 @@ def _copy(source, target, size):  # type: ignore[no-untyped-def] # pragma: no co
 
 @_compile
 def _descend(top, t, n_low, n_lane, start, path, pivots):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Decide the units from t down to the lanes; return the level that is left and the number of pivots."""
+    """Decide the units from t down to the lanes; return the level reached and the number of pivots."""
     level, bit = 0, np.uint64(1)
     for above in range(t + 1, n_low):
         level += 1 if top >> np.uint64(above) & bit else 0
@@ -221,7 +210,7 @@ def _descend(top, t, n_low, n_lane, start, path, pivots):  # type: ignore[no-unt
 
 @_compile
 def _eliminate(source, target, c, rows, at, usable, pivots):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """One step of the Cholesky factorization: column c leaves, its multipliers become row `pivots`."""
+    """Eliminate column c by one step of the Cholesky factorization; its multipliers become row `pivots`."""
     # Without a positive pivot: not a number, and none of these models passes for one inside the ball.
     inverse = 1.0 / source[c, c] if source[c, c] > 0.0 else np.nan
     row = rows[pivots]
@@ -263,7 +252,7 @@ def _accept_bounded(  # type: ignore[no-untyped-def]
     gram, xty, radius, ridge, tolerance, bits, top, own, q, count, usable, column, free, bounded, norms,
     owner, values, gaps, n_optima, sign, active, factor, inverse, halves, target, step, point, residual,
 ):  # fmt: skip # pragma: no cover - compiled
-    """Score the models that the bound holds back."""
+    """Score the models whose unconstrained optimum lies outside the ball."""
     for lane in range(len(norms)):
         low = top | np.uint64(lane)
         if owner[low] != UNSEEN:
@@ -306,7 +295,7 @@ def _accept_bounded(  # type: ignore[no-untyped-def]
 def _point_of_lane(  # type: ignore[no-untyped-def]
     right, radius, own, lane, count, usable, column, free, bounded, norms, sign, active, point
 ):  # fmt: skip # pragma: no cover - compiled
-    """Unpack a lane's point if its signs are right; signs to start a walk from if they are not."""
+    """Unpack a lane's point if its signs are right, else signs to start a walk from."""
     for k in range(len(sign)):
         sign[k] = point[k] = 0.0
     scale = radius / norms[lane] if right and norms[lane] > radius else 1.0

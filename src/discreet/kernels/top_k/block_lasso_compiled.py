@@ -1,7 +1,7 @@
 """Coordinate descent for the lasso of one block, compiled once and kept on disk.
 
-It neither allocates Python objects nor warns: a warning that a block did not converge would tell of its rows, and what
-silences warnings does so for all threads of a process.
+It neither allocates Python objects nor warns: a warning that a block did not converge would depend on its rows, and
+warnings can only be silenced for all threads of a process.
 """
 
 import numba
@@ -13,9 +13,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 def lasso(features: Floats, target: Floats, penalty: float, max_steps: int, gap: float) -> Floats:
-    """Return the minimizer of ||y - Xb||^2 / 2 + price ||b||_1, or the point that so many passes reach.
-
-    The coefficients.
+    """Return the minimizer of ||y - Xb||^2 / 2 + penalty ||b||_1, or the point that `max_steps` passes reach.
 
     Shapes: features (n_rows, d), target (n_rows,); returns (d,).
     """
@@ -35,6 +33,7 @@ def _descend(features, residual, penalty, max_steps, least_gap, b):  # type: ign
             if not square > 0.0:
                 continue
             pull = _product(column, residual) + square * old
+            # Soft thresholding: the minimum over b_j alone.
             b[j] = np.sign(pull) * max(abs(pull) - penalty, 0.0) / square
             if b[j] != old:
                 for i in range(n):
@@ -46,7 +45,7 @@ def _descend(features, residual, penalty, max_steps, least_gap, b):  # type: ign
 
 @_compile
 def _gap(features, residual, penalty, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Primal less dual objective, at the residual scaled until no column's product with it exceeds the price."""
+    """Return the duality gap, the residual scaled until no column's product with it exceeds the penalty."""
     most, norm = 0.0, 0.0
     for j in range(len(b)):
         most, norm = max(most, abs(_product(features[:, j], residual))), norm + abs(b[j])
