@@ -360,8 +360,8 @@ ROWS = (
     Defence(
         "contribution bound exact",
         "kernels/rows/contribution_bound.py",
-        "kept: Integers = order[np.arange(len(unit)) - begins < most]",
-        "kept: Integers = order[np.arange(len(unit)) - begins <= most]",
+        "places: Integers = order[np.arange(len(unit)) - begins < most]",
+        "places: Integers = order[np.arange(len(unit)) - begins <= most]",
         ("unit/data/test_contribution_bound.py::test_each_unit_keeps_its_first_rows_alone",),
     ),
     Defence(

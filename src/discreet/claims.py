@@ -38,29 +38,20 @@ class Claim:
 
 
 def head(text: str) -> dict[str, str]:
-    """Return the fields at the head of a claim.
-
-    By name; empty when the text has no head.
-    """
+    """Return the fields at the head of a claim by name; empty when the text has no head."""
     block = re.match(r"```\n(.*?)\n```\n", text, re.DOTALL)
     pairs = (line.partition(":") for line in block.group(1).splitlines()) if block else ()
     return {name: value.strip() for name, _, value in pairs}
 
 
 def readers(fields: dict[str, str]) -> tuple[str, ...]:
-    """Return who has read proof against code, as the field `read_by` names them.
-
-    Names without their dates; empty for `nobody`.
-    """
+    """Return the names of those who have read proof against code, from the field `read_by`; empty for `nobody`."""
     return tuple(re.findall(r"([^,]+?) \d{4}-\d{2}-\d{2}(?:, |$)", fields["read_by"]))
 
 
 @cache
 def shipped() -> dict[str, Claim]:
-    """Return every claim of this version by its name.
-
-    By the field `claim` of their heads.
-    """
+    """Return every claim of this version, by the field `claim` of its head."""
     claims = {}
     for file in sorted(ROOT.rglob("*.privacy.md")):
         fields = head(file.read_text(encoding="utf-8"))
@@ -72,9 +63,7 @@ def shipped() -> dict[str, Claim]:
 
 
 def resting_on(paths: Iterable[str]) -> tuple[Claim, ...]:
-    """Return some claims and all that they rest on, through any number of steps.
-
-    In the order of their files.
+    """Return the claims at these paths and all that they rest on, in the order of their files.
 
     Examples
     --------
@@ -92,8 +81,5 @@ def resting_on(paths: Iterable[str]) -> tuple[Claim, ...]:
 
 
 def of_function(function: str) -> tuple[Claim, ...]:
-    """Return the claim of a function, as long as it has one.
-
-    One, or none.
-    """
+    """Return the claim of a function, if it has one."""
     return tuple(claim for claim in shipped().values() if function in claim.functions)

@@ -7,41 +7,35 @@ from pathlib import Path
 from discreet.errors import InvalidParameterError
 
 
-def read_text(path: str | Path, what: str) -> str:
-    """Read a small public file, with a clear error.
-
-    Its text.
-    """
+def read_text(path: str | Path, kind: str) -> str:
+    """Read a small public file, with a clear error."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InvalidParameterError(f"The {what} file must be UTF-8 text, but {path} is not.") from None
+        raise InvalidParameterError(f"The {kind} file must be UTF-8 text, but {path} is not.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such file"
         raise InvalidParameterError(
-            f"The {what} file must be readable, but {path}: {reason.lower()}. Check the path."
+            f"The {kind} file must be readable, but {path}: {reason.lower()}. Check the path."
         ) from None
 
 
 def writable(path: str | Path) -> None:
-    """Refuse a path that could not be written, before anything is spent on what would stand there."""
+    """Refuse a path that cannot be written, before anything is spent on its content."""
     target = Path(path)
     try:
-        other = target.exists() and not target.is_file()
-        writes = target.parent.is_dir() and os.access(target.parent, os.W_OK)
+        is_special = target.exists() and not target.is_file()
+        can_write = target.parent.is_dir() and os.access(target.parent, os.W_OK)
     except OSError:  # such as a name that is too long
-        other, writes = False, False
-    if other or not writes:
-        problem = "is a folder or a device" if other else "is in a folder that cannot be written"
+        is_special, can_write = False, False
+    if is_special or not can_write:
+        problem = "is a folder or a device" if is_special else "is in a folder that cannot be written"
         shown = str(target)[:300]
         raise InvalidParameterError(f"The output file must be writable, but {shown} {problem}. Choose another path.")
 
 
 def write_whole(path: str | Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all: beside it first, then renamed over it.
-
-    The file written.
-    """
+    """Write a file whole or not at all: beside it first, then renamed over it."""
     writable(path)
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content

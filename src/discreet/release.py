@@ -70,7 +70,7 @@ class PublicColumn(_Record):
 
 
 class StepRecord(_Record):
-    """One priced part of a release."""
+    """One part of a release, with its own privacy cost."""
 
     name: str = Field(description="what the part is for, such as y_bound, selection or moments")
     event: dict[str, Any]
@@ -104,9 +104,9 @@ class FitRecord(_Record):
 
     @property
     def has_intervals(self) -> bool:
-        """False when the method made none: every interval is all that is allowed, and no variance is known."""
-        told = (one.sampling_variance + one.privacy_variance > 0 for one in self.coefficients)
-        return not all(one.uninformative for one in self.coefficients) or any(told) or not self.coefficients
+        """False when the method gives none: every interval is the whole range, and no variance is positive."""
+        has_variance = (entry.sampling_variance + entry.privacy_variance > 0 for entry in self.coefficients)
+        return not all(entry.uninformative for entry in self.coefficients) or any(has_variance) or not self.coefficients
 
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -253,7 +253,7 @@ class Release(_Record):
     noise : NoiseRecord
         The noise of the last step.
     steps : tuple of StepRecord
-        The priced parts in their order, when there is more than one.
+        The parts with their privacy costs, in order, when there is more than one.
     fit : FitRecord or None
         Coefficients with intervals.
     moments : MomentsRecord or None

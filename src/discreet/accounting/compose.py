@@ -1,4 +1,4 @@
-"""From events to the guarantee they give; what is not known here is refused."""
+"""From events to their guarantee; an event without an analysis here is refused."""
 
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from discreet.errors import InvalidParameterError, UnsupportedEventError
 
 
 def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction = Fraction(0)) -> Guarantee:
-    """Return the best guarantee that is known for an event whose parts may be chosen adaptively.
+    """Return the privacy guarantee of an event whose parts may be chosen adaptively.
 
     Parameters
     ----------
@@ -21,15 +21,16 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
     neighboring : NeighboringRelation
         The relation that all parts share.
     delta : Fraction
-        The delta to state epsilon at. 0 adds up pure parts and what they may fail with; Gaussian noise needs more.
+        The delta at which to state epsilon. 0 adds up pure epsilons and failure probabilities; Gaussian noise needs
+        more.
 
     Returns
     -------
     Guarantee
-        The least epsilon of three ways: the sum of pure epsilons; this sum beside the analytic Gaussian condition;
-        zero-concentrated accounting of all parts, or of all but the pure ones that are cheaper added up. The first is
-        exact, the others are rounded up to multiples of 1e-9. Its delta is the one asked for; with 0, the sum of
-        failures.
+        The least epsilon of three compositions: the sum of pure epsilons; this sum beside the analytic Gaussian
+        condition; zero-concentrated accounting of all parts, or of all but the pure ones that cost less added up. The
+        first is exact, the others are rounded up to multiples of 1e-9. Its delta is `delta`; with 0, the sum of the
+        failure probabilities.
 
     Raises
     ------
@@ -40,8 +41,7 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
 
     Notes
     -----
-    Each way fixes nothing but the totals, so the least of them is valid: it is one of them, and which one does not
-    depend on the data.
+    The least of the three is valid: it is one of them, and which one depends on the totals alone, not on the data.
 
     References
     ----------
@@ -50,25 +50,26 @@ def guarantee_of(event: Event, neighboring: NeighboringRelation, delta: Fraction
     Examples
     --------
     >>> from discreet.accounting.events import ComposedEvent, SelectionEvent
-    >>> one = SelectionEvent(Fraction(1, 10), "gumbel")
-    >>> guarantee_of(ComposedEvent((one,) * 50), NeighboringRelation.REPLACE_ONE).epsilon
+    >>> event = ComposedEvent((SelectionEvent(Fraction(1, 10), "gumbel"),) * 50)
+    >>> guarantee_of(event, NeighboringRelation.REPLACE_ONE).epsilon
     Fraction(5, 1)
-    >>> float(guarantee_of(ComposedEvent((one,) * 50), NeighboringRelation.REPLACE_ONE, Fraction(1, 10**6)).epsilon)
+    >>> float(guarantee_of(event, NeighboringRelation.REPLACE_ONE, Fraction(1, 10**6)).epsilon)
     1.65997905
     """
-    totals, asked = totals_of(event), exact_delta(delta)
+    totals, target_delta = totals_of(event), exact_delta(delta)
     if not totals.rho:
         raise UnsupportedEventError("An event must have at least one part with noise. A failure alone has no epsilon.")
-    if not asked and not totals.gaussian_rho:
+    if not target_delta and not totals.gaussian_rho:
         return Guarantee(totals.pure, totals.failure, neighboring)
-    left = asked - totals.failure
-    if left < 0 or (totals.gaussian_rho and not left):
-        raise _delta_needed(totals, asked)
-    return Guarantee(_least_epsilon(totals, left), asked, neighboring)
+    remaining_delta = target_delta - totals.failure
+    if remaining_delta < 0 or (totals.gaussian_rho and not remaining_delta):
+        raise _delta_needed(totals, target_delta)
+    return Guarantee(_least_epsilon(totals, remaining_delta), target_delta, neighboring)
 
 
 def _least_epsilon(totals: Totals, delta: Fraction) -> Fraction:
     if totals.gaussian_rho:
+        # A pure part's loss is at most its epsilon, and the lattice costs l: delta(epsilon) <= d(epsilon - shift; mu).
         shift = totals.pure + totals.lattice
         first = STEP * steps_of_gaussian(totals.gaussian_rho, delta, shift)
     else:

@@ -1,4 +1,4 @@
-"""What a private computation did to the data, as values: a mechanism never computes an epsilon.
+"""Uses of private data as values, one class for each mechanism: a mechanism never computes an epsilon.
 
 An event's meaning never changes; a new analysis is a new event.
 """
@@ -83,7 +83,7 @@ class ObjectivePerturbationEvent(Event):
 
 @dataclass(frozen=True)
 class FailureEvent(Event):
-    """A bound that other parts rest on, and that fails with at most this probability.
+    """A bound that other parts need, and that fails with at most this probability.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""What discrete Gaussian noise promises: the analytic Gaussian condition, moved by what the lattice costs.
+r"""The guarantee of discrete Gaussian noise: the analytic Gaussian condition, shifted by the lattice term.
 
 Claim: let X have independent discrete Gaussian coordinates with scales s_i, and let v be the integer change of the true
 values between two neighbors. Put ``mu^2 = sum v_i^2 / s_i^2`` and ``l = sum |v_i| / s_i^2``, and let d(epsilon; mu) be
@@ -50,26 +50,26 @@ _MILLS_ERROR = 256 * _ROUNDING
 
 @functools.lru_cache(maxsize=4096)
 def steps_of_gaussian(rho: Fraction, delta: Fraction, shift: Fraction) -> int:
-    """Return the epsilon of Gaussian noise at delta, moved by a shift, in steps of 1e-9, rounded up.
+    """Return the epsilon of Gaussian noise at delta plus a shift, in steps of 1e-9, rounded up.
 
     Parameters
     ----------
     rho : Fraction
         Half the squared mu, positive.
     delta : Fraction
-        The probability; none is left when it is 0 or less.
+        Delta; `NEVER` when it is 0 or less.
     shift : Fraction
-        What pure parts and the lattice add, in nats.
+        Epsilon of pure parts, plus the lattice term, in nats.
 
     Returns
     -------
     int
-        At least 1; `NEVER` when there is none.
+        At least 1; `NEVER` when no epsilon serves.
 
     Notes
     -----
-    The number returned has itself passed the test with its margin for rounding, however the search came to it. Cost:
-    forty evaluations, about 0.1 ms.
+    The returned number has itself passed the test with its margin for rounding, whatever the search did. Cost: forty
+    evaluations, about 0.1 ms.
 
     References
     ----------
@@ -97,16 +97,16 @@ def steps_of_gaussian(rho: Fraction, delta: Fraction, shift: Fraction) -> int:
 def gaussian_rho(
     epsilon: Fraction, delta: Fraction, others: tuple[Event, ...] = (), lattice: Fraction = Fraction(0)
 ) -> Fraction:
-    """Return the most Gaussian noise's rho that a budget allows beside other events.
+    """Return the largest rho of Gaussian noise that a privacy budget allows beside other events.
 
     Parameters
     ----------
     epsilon : Fraction
-        What the whole composition may cost, in nats.
+        The privacy cost of the whole composition, in nats.
     delta : Fraction
-        At this probability, which failures of `others` share.
+        Its delta, from which the failures of `others` are taken.
     others : tuple of Event
-        What else is done to the data.
+        The other parts of the composition.
     lattice : Fraction
         A bound on the lattice term of the Gaussian event, in nats. It grows with rho: take twice the l1 sensitivity
         over the squared l2 sensitivity, times the rho that this function returns for lattice 0.
@@ -120,7 +120,7 @@ def gaussian_rho(
     Raises
     ------
     InvalidParameterError
-        When a number is out of range, or the others leave nothing.
+        When a number is out of range, or the others take the whole budget.
     UnsupportedEventError
         When one of the others has no analysis.
 
@@ -131,62 +131,60 @@ def gaussian_rho(
     """
     if lattice < 0:
         raise InvalidParameterError(f"lattice must be 0 or more, but lattice={lattice}. It is a sum of sizes.")
-    rest = totals_of(*others)
-    steps, left = exact_epsilon(epsilon) // STEP, exact_delta(delta) - rest.failure
-    if left <= 0:
+    others_sum = totals_of(*others)
+    steps, remaining_delta = exact_epsilon(epsilon) // STEP, exact_delta(delta) - others_sum.failure
+    if remaining_delta <= 0:
         raise InvalidParameterError(
-            f"Gaussian noise needs delta above what the other parts may fail with, {float(rest.failure):g}, but "
-            f"delta={float(delta):g}. Give a larger delta."
+            "Gaussian noise needs delta above what the other parts may fail with, "
+            f"{float(others_sum.failure):g}, but delta={float(delta):g}. Give a larger delta."
         )
-    shift = rest.pure + rest.lattice + lattice
-    ways = [_concentrated_rho(steps, left, *split) for split in rest.splits()]
-    found = max(_analytic_rho(steps, left, shift, rest.gaussian_rho), *ways)
-    if not found:
+    shift = others_sum.pure + others_sum.lattice + lattice
+    candidates = [_concentrated_rho(steps, remaining_delta, *split) for split in others_sum.splits()]
+    rho = max(_analytic_rho(steps, remaining_delta, shift, others_sum.gaussian_rho), *candidates)
+    if not rho:
         raise InvalidParameterError(
             f"Other parts of the request must leave something for Gaussian noise, but of epsilon={float(epsilon):g} "
-            f"they take {float(shift):g}, and rho={float(rest.rho):g}. Give a larger epsilon."
+            f"they take {float(shift):g}, and rho={float(others_sum.rho):g}. Give a larger epsilon."
         )
-    return found
+    return rho
 
 
 @functools.lru_cache(maxsize=4096)
-def _analytic_rho(steps: int, delta: Fraction, shift: Fraction, others: Fraction) -> Fraction:
-    """Largest further rho under the analytic condition; 0 when there is none."""
+def _analytic_rho(steps: int, delta: Fraction, shift: Fraction, other_rho: Fraction) -> Fraction:
+    """Return the largest further rho under the analytic condition; 0 when there is none."""
     epsilon, log_delta = _below(steps * STEP - shift), log_of(min(delta, MOST_DELTA))
     if epsilon < 0:
         return Fraction(0)
-    low, high = 0.0, 2.0 * math.sqrt(epsilon) + 3.0  # delta exceeds 1/2 there
+    low, high = 0.0, 2.0 * math.sqrt(epsilon) + 3.0  # at high, epsilon/mu - mu/2 < -1: delta exceeds 1/2
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if _holds(epsilon, middle, log_delta) else (low, middle)
-    return _settled(Fraction(low) ** 2 / 2, others, lambda rho: steps_of_gaussian(rho, delta, shift) <= steps)
+    return _passing(Fraction(low) ** 2 / 2, other_rho, lambda rho: steps_of_gaussian(rho, delta, shift) <= steps)
 
 
-def _concentrated_rho(steps: int, delta: Fraction, epsilon: Fraction, others: Fraction) -> Fraction:
-    """Largest further rho under zero-concentrated accounting, some pure parts as epsilon; 0 when there is none."""
-    left = steps * STEP - epsilon
-    if left < STEP:
+def _concentrated_rho(steps: int, delta: Fraction, epsilon: Fraction, other_rho: Fraction) -> Fraction:
+    """Return the largest further rho under zero-concentrated accounting, some pure parts as epsilon; 0 for none."""
+    rest = steps * STEP - epsilon
+    if rest < STEP:
         return Fraction(0)
-    return _settled(rho_of_epsilon(left, delta), others, lambda rho: steps_of_rho(rho, delta, epsilon) <= steps)
+    return _passing(rho_of_epsilon(rest, delta), other_rho, lambda rho: steps_of_rho(rho, delta, epsilon) <= steps)
 
 
-def _settled(whole: Fraction, others: Fraction, fits: Callable[[Fraction], bool]) -> Fraction:
-    """Take the others from a rho, then less and less until the very test of `guarantee_of` is passed."""
-    found, less = whole - others, Fraction(1, 2**48)
-    while found > 0 and not fits(found + others):
-        found, less = Fraction(_below(found * (1 - less))), less * 2
-    return max(found, Fraction(0))
+def _passing(total: Fraction, other_rho: Fraction, fits: Callable[[Fraction], bool]) -> Fraction:
+    """Subtract the others' rho from a total, then lower the rest until it passes the test of `guarantee_of` itself."""
+    rho, shrink = total - other_rho, Fraction(1, 2**48)
+    while rho > 0 and not fits(rho + other_rho):
+        rho, shrink = Fraction(_below(rho * (1 - shrink))), shrink * 2
+    return max(rho, Fraction(0))
 
 
 def _holds(epsilon: float, mu: float, log_delta: float) -> bool:
-    """Tell whether d(epsilon; mu) <= delta for certain.
-
-    With ``a = epsilon/mu - mu/2``, ``b = epsilon/mu + mu/2`` and Mills' ratio ``R(x) = (1 - Phi(x)) / phi(x)``, the
-    condition's ``Phi(-a) - e^epsilon Phi(-b)`` is ``phi(a) (R(a) - R(b))``: nothing in it overflows or cancels but this
-    one difference, whose error is bounded below by what was computed.
-    """
+    """Tell whether d(epsilon; mu) <= delta for certain, by Balle and Wang 2018, Theorem 8."""
     if epsilon < 0:
         return False
+    # With a = epsilon/mu - mu/2, b = epsilon/mu + mu/2 and Mills' ratio R(x) = (1 - Phi(x)) / phi(x), the condition's
+    # Phi(-a) - e^epsilon Phi(-b) is phi(a) (R(a) - R(b)): nothing overflows, and nothing cancels but this difference,
+    # whose error is bounded below.
     mills = _mills()
     t, h = epsilon / mu, 0.5 * mu
     a, b = t - h, t + h
@@ -198,25 +196,27 @@ def _holds(epsilon: float, mu: float, log_delta: float) -> bool:
     gap = at_a - at_b
     # a and b are off by at most two roundings of b; |R'(x)| / R(x), the hazard minus x, is below 1 + max(-x, 0).
     error = (_MILLS_ERROR + 4 * _ROUNDING * b * (1.0 + max(-a, 0.0))) * at_a
-    found = math.log(gap + error) - 0.5 * a * a - _HALF_LOG_TWO_PI
-    margin = _ROUNDING * (8.0 + 8.0 * abs(found) + 2.0 * a * a + 4.0 * abs(a) * b)
-    return found + margin <= log_delta - 4 * _ROUNDING * (1.0 - log_delta)
+    # log(phi(a) (R(a) - R(b))), rounded up; log_delta is off by 2^-51 of the larger of 1 and its size.
+    log_gap = math.log(gap + error) - 0.5 * a * a - _HALF_LOG_TWO_PI
+    margin = _ROUNDING * (8.0 + 8.0 * abs(log_gap) + 2.0 * a * a + 4.0 * abs(a) * b)
+    return log_gap + margin <= log_delta - 4 * _ROUNDING * (1.0 - log_delta)
 
 
 @functools.cache
 def _mills() -> Callable[[float], float]:
     from scipy.special import erfcx  # half a second to load, and requests without Gaussian noise never need it
 
+    # R(x) = sqrt(pi / 2) erfcx(x / sqrt(2))
     return lambda x: math.sqrt(0.5 * math.pi) * float(erfcx(x / math.sqrt(2.0)))
 
 
 def _mu(rho: Fraction) -> float:
-    """Square root of 2 rho, rounded up."""
-    found = math.sqrt(rounded_up(2 * rho))
-    return math.nextafter(found, math.inf)
+    """Return the square root of 2 rho, rounded up."""
+    mu = math.sqrt(rounded_up(2 * rho))
+    return math.nextafter(mu, math.inf)
 
 
 def _below(value: Fraction) -> float:
     """Return a float that is no larger."""
-    found = float(value)
-    return found if found <= value else math.nextafter(found, -math.inf)
+    nearest = float(value)
+    return nearest if nearest <= value else math.nextafter(nearest, -math.inf)

@@ -1,4 +1,4 @@
-"""What a release promises: epsilon and delta under one neighboring relation."""
+"""A privacy guarantee: epsilon and delta under one neighboring relation."""
 
 import math
 import re
@@ -13,14 +13,14 @@ MAX_EPSILON = 1000
 """Above this no guarantee is worth the name; it also keeps every scale finite."""
 
 MIN_EPSILON = Fraction(1, 10**9)
-"""Of a request: what the ledger tells apart. Less would be charged as this much, and have noise to no purpose."""
+"""Of a request: the ledger's unit. A smaller epsilon would be charged as this, and give more noise to no purpose."""
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Number = float | int | str | Decimal | Fraction
 
 
 def exact(value: Number, name: str) -> Fraction:
-    """Return the number a person wrote, as a fraction.
+    """Return a number as a fraction, without rounding.
 
     A float stands for the shortest decimal that prints it, so that ten times 0.1 is 1.
 
@@ -29,12 +29,12 @@ def exact(value: Number, name: str) -> Fraction:
     value : float, int, str, Decimal or Fraction
         A finite number.
     name : str
-        How messages call it.
+        Its name in error messages.
 
     Returns
     -------
     Fraction
-        The same number, without rounding.
+        The same number.
 
     Raises
     ------
@@ -157,7 +157,7 @@ class Guarantee:
         return self.neighboring == other.neighboring and self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def worst_posterior(self, prior: float) -> float:
-        """Return the most that anybody can come to believe of one unit, having believed `prior` before.
+        """Return the largest posterior probability of a statement about one unit, from its prior probability.
 
         Parameters
         ----------
@@ -167,7 +167,8 @@ class Guarantee:
         Returns
         -------
         float
-            The largest posterior probability that the release can cause, delta apart.
+            The posterior after the release, but for a probability of delta.
         """
+        # Bayes: the odds grow by at most e^epsilon.
         factor = math.exp(min(float(self.epsilon), 700.0))
         return prior * factor / (1.0 - prior + prior * factor)

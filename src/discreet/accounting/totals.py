@@ -1,4 +1,4 @@
-"""What the parts of a composition add up to, before any conversion."""
+"""Sums of privacy costs over the parts of a composition, before any conversion."""
 
 import math
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class Totals:
     gaussian_rho : Fraction
         Rho of the Gaussian parts.
     lattice : Fraction
-        What the lattice adds to the epsilon of the Gaussian parts, in nats.
+        The lattice term of the Gaussian parts, added to their epsilon, in nats.
     failure : Fraction
         Probability that a bound fails.
     """
@@ -56,27 +56,24 @@ class Totals:
         return sum((rho for _, rho in self.pure_parts), self.gaussian_rho)
 
     def splits(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Give the ways to charge some pure parts as epsilon and all others as rho, as far as one can be the best.
+        """Yield the ways to charge some pure parts as epsilon and all others as rho, of which one is the best.
 
         Yields
         ------
         tuple of Fraction
             Epsilon and rho.
-
-        Notes
-        -----
-        At any order alpha, a part's Renyi divergence is at most its epsilon, and at most alpha rho. Divergences add, so
-        any choice between the two is valid, and the best one takes epsilon where epsilon/rho is below alpha.
         """
+        # At any order alpha a part's Renyi divergence is at most its epsilon, and at most alpha rho. Divergences add
+        # up, so any choice between the two is valid, and the best one takes epsilon where epsilon / rho is below alpha.
         epsilon, rho = ZERO, self.rho
         yield epsilon, rho
-        for more, less in self.pure_parts:
-            epsilon, rho = epsilon + more, rho - less
+        for part_epsilon, part_rho in self.pure_parts:
+            epsilon, rho = epsilon + part_epsilon, rho - part_rho
             yield epsilon, rho
 
 
 def totals_of(*events: Event) -> Totals:
-    """Return what events, and the parts of compositions, add up to.
+    """Return the sums over events, and over the parts of compositions.
 
     Parameters
     ----------
@@ -123,13 +120,6 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
     Fraction
         epsilon tanh(epsilon/2), and never more than epsilon^2/2.
 
-    Notes
-    -----
-    Randomized response R, which answers truly with probability 1/(1 + e^-epsilon), dominates every such mechanism, and
-    ``D_a = (g(a - 1/2) - g(1/2)) / (a - 1)`` with ``g(s) = log cosh(s epsilon)``. This is the mean of
-    ``g'(s) = epsilon tanh(s epsilon)`` over [1/2, a - 1/2]. tanh is concave on the positive numbers and 0 at 0, so the
-    mean is at most ``epsilon tanh(a epsilon/2) <= a epsilon tanh(epsilon/2)``.
-
     References
     ----------
     Bun and Steinke 2016, Proposition 3.3; Kairouz, Oh, Viswanath 2015 (domination); privacy specification 7.1.
@@ -139,6 +129,10 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
     >>> round(float(rho_of_pure(Fraction(1))), 6)
     0.462117
     """
+    # Randomized response, which answers truly with probability 1 / (1 + e^-epsilon), dominates every such mechanism,
+    # and D_a = (g(a - 1/2) - g(1/2)) / (a - 1) with g(s) = log cosh(s epsilon): the mean of g'(s) = epsilon tanh(s
+    # epsilon) over [1/2, a - 1/2]. tanh is concave on the positive numbers and 0 at 0, so the mean is at most epsilon
+    # tanh(a epsilon/2) <= a epsilon tanh(epsilon/2).
     half = epsilon * epsilon / 2
     if epsilon < _SMALL:
         return half
@@ -181,9 +175,9 @@ def _check_gaussian(event: GaussianEvent) -> None:
 
 
 def _probability(delta: Fraction) -> Fraction:
-    found = exact_delta(delta)
-    if not found:
+    probability = exact_delta(delta)
+    if not probability:
         raise InvalidParameterError(
             "The probability of a failure must lie in (0, 1), but delta=0. Leave the event out."
         )
-    return found
+    return probability

@@ -12,10 +12,10 @@ STEP = Fraction(1, 10**9)
 """Converted epsilons are whole multiples of this, rounded up, in nats."""
 
 NEVER = 10**13
-"""As many steps as no epsilon that can be promised: stands for infinity."""
+"""Stands for infinity: more steps than any epsilon up to 1000."""
 
 MOST_DELTA = Fraction(1, 2)
-"""A larger delta is taken for this one: it promises nothing, and near 1 logarithms lose their digits."""
+"""A larger delta counts as this: it gives no guarantee worth the name, and near 1 logarithms lose their digits."""
 
 LARGEST_RHO = 5000
 """A rho above this converts to no epsilon below 1000 at any delta of at most 1/2."""
@@ -25,7 +25,7 @@ _ROUNDING = 2.0**-49
 
 
 def rho_of(event: Event) -> tuple[Fraction, Fraction]:
-    """Return the zero-concentrated cost of an event: a rho, and the probability that it fails.
+    """Return the zero-concentrated privacy cost of an event: rho, and the probability of failure.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def rho_of(event: Event) -> tuple[Fraction, Fraction]:
     Returns
     -------
     tuple of Fraction
-        Rho, rounded up, and delta of failure.
+        Rho, rounded up, and the failure's delta.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def epsilon_of_rho(rho: Number, delta: Number) -> Fraction:
 
 
 def rho_of_epsilon(epsilon: Number, delta: Number) -> Fraction:
-    """Return the largest rho whose epsilon at delta is no more than this one.
+    """Return the largest rho whose epsilon at delta is at most `epsilon`.
 
     Parameters
     ----------
@@ -122,31 +122,31 @@ def rho_of_epsilon(epsilon: Number, delta: Number) -> Fraction:
     >>> round(float(rho_of_epsilon(1, 1e-6)), 6)
     0.024356
     """
-    wanted, at = _positive(epsilon, "epsilon"), exact_delta(delta)
-    if not at or not STEP <= wanted <= 1000:
+    epsilon_value, delta_value = _positive(epsilon, "epsilon"), exact_delta(delta)
+    if not delta_value or not STEP <= epsilon_value <= 1000:
         raise InvalidParameterError(
             "A rho needs epsilon in [0.000000001, 1000] and delta in (0, 1), but "
-            f"epsilon={float(wanted):g} and delta={float(at):g}."
+            f"epsilon={float(epsilon_value):g} and delta={float(delta_value):g}."
         )
-    steps = wanted // STEP
-    found, less = _best_rho(float(steps * STEP), -log_of(min(at, MOST_DELTA))), 2.0**-46
-    while less < 1 and steps_of_rho(Fraction(found * (1.0 - less)), at) > steps:
-        less *= 2.0
-    return Fraction(found * (1.0 - less))
+    steps = epsilon_value // STEP
+    best, shrink = _best_rho(float(steps * STEP), -log_of(min(delta_value, MOST_DELTA))), 2.0**-46
+    while shrink < 1 and steps_of_rho(Fraction(best * (1.0 - shrink)), delta_value) > steps:
+        shrink *= 2.0
+    return Fraction(best * (1.0 - shrink))
 
 
 def pure_of_rho(rho: Fraction) -> Fraction:
-    """Return the largest pure epsilon that costs no more than rho, whatever the mechanism.
+    """Return the largest pure epsilon of which every mechanism satisfies rho.
 
     Parameters
     ----------
     rho : Fraction
-        What may be spent, 0 or more.
+        The budget, 0 or more.
 
     Returns
     -------
     Fraction
-        In nats, rounded down to a multiple of 1e-9, at most 1000; 0 when none is that cheap.
+        In nats, rounded down to a multiple of 1e-9, at most 1000; 0 when each costs more.
 
     Examples
     --------
@@ -161,35 +161,34 @@ def pure_of_rho(rho: Fraction) -> Fraction:
 
 
 def steps_of_rho(rho: Fraction, delta: Fraction, shift: Fraction = Fraction(0)) -> int:
-    """Return the epsilon of rho at delta, moved by a shift, in steps of 1e-9, rounded up; `NEVER` when there is none.
+    """Return the epsilon of rho at delta plus a shift, in steps of 1e-9, rounded up; `NEVER` when there is none.
 
     Parameters
     ----------
     rho : Fraction
         The cost, positive.
     delta : Fraction
-        The probability; none is left when it is 0.
+        Delta; `NEVER` when it is 0 or less.
     shift : Fraction
-        Epsilon of pure parts that rho leaves out, in nats.
+        Epsilon of the pure parts that are not in rho, in nats.
 
     Returns
     -------
     int
         At least 1.
-
-    Notes
-    -----
-    Every order alpha > 1 gives a valid epsilon, so a float near the best one will do; only the evaluation at that order
-    must not err downwards, and its terms carry a margin of their size times 2^-49.
     """
     if delta <= 0 or rho > LARGEST_RHO:
         return NEVER
     cost, log_delta = rounded_up(rho), log_of(min(delta, MOST_DELTA))
+    # Every order alpha > 1 gives a valid epsilon, so a float near the best one serves; only the evaluation there must
+    # not err downwards: its terms get a margin of their size times 2^-49.
     excess = _best_excess(cost, -log_delta)
     alpha = 1.0 + excess
     if alpha == 1.0:
         return NEVER
-    excess = alpha - 1.0
+    excess = alpha - 1.0  # exact, of the rounded alpha
+    # epsilon = alpha rho + log(1 / (alpha delta)) / (alpha - 1) + log(1 - 1 / alpha): Canonne et al. 2020, Corollary
+    # 13.
     terms = (alpha * cost, (-log_delta - math.log(alpha)) / excess, math.log1p(-1.0 / alpha))
     size = alpha * cost + (abs(log_delta) + math.log(alpha)) / excess + abs(terms[2])
     epsilon = sum(terms) + size * _ROUNDING
@@ -209,8 +208,8 @@ def rounded_up(value: Fraction) -> float:
     float
         The least such float, or the next.
     """
-    found = float(value)
-    return found if found >= value else math.nextafter(found, math.inf)
+    nearest = float(value)
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
 
 
 def log_of(value: Fraction) -> float:
@@ -226,12 +225,13 @@ def log_of(value: Fraction) -> float:
     float
         With an error below 2^-51 times the larger of 1 and its size.
     """
+    # log(value 2^shift) - shift log 2, with value 2^shift in [1/2, 2].
     shift = value.denominator.bit_length() - value.numerator.bit_length()
     return math.log(value * Fraction(2) ** shift) - shift * math.log(2.0)
 
 
 def _best_excess(rho: float, log_inverse_delta: float) -> float:
-    """Return alpha - 1 at the least epsilon: where rho (alpha - 1)^2 = log(1 / (alpha delta))."""
+    """Return alpha - 1 at the least epsilon, where its derivative is 0: rho (alpha - 1)^2 = log(1 / (alpha delta))."""
     low, high = 0.0, math.sqrt(log_inverse_delta / rho)
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -241,21 +241,23 @@ def _best_excess(rho: float, log_inverse_delta: float) -> float:
 
 
 def _best_rho(epsilon: float, log_inverse_delta: float) -> float:
-    """Return about the largest rho, from both conditions at the best order: its epsilon, and where it is least."""
+    """Return about the largest rho whose least epsilon over all orders is at most `epsilon`."""
 
+    # At the best order rho = log(1 / (alpha delta)) / (alpha - 1)^2, which falls with the order; so does its epsilon.
     def rho(excess: float) -> float:
         return (log_inverse_delta - math.log1p(excess)) / excess / excess
 
     low, high = 1e-6, math.exp(min(log_inverse_delta, 600.0))
     for _ in range(200):
         middle = math.sqrt(low) * math.sqrt(high)
+        # epsilon = rho (2 alpha - 1) + log(1 - 1 / alpha), that rho put into Corollary 13.
         too_much = rho(middle) * (1.0 + 2.0 * middle) - math.log1p(1.0 / middle) > epsilon
         low, high = (middle, high) if too_much else (low, middle)
     return max(rho(high), 5e-324)
 
 
 def _positive(value: Number, name: str) -> Fraction:
-    found = exact(value, name)
-    if found <= 0:
+    number = exact(value, name)
+    if number <= 0:
         raise InvalidParameterError(f"{name} must be positive, but {name}={value}.")
-    return found
+    return number

@@ -1,1 +1,1 @@
-"""The only code that meets noise; each function stands beside its claim, NAME.privacy.md."""
+"""The only code that draws noise; beside each function lies its claim, NAME.privacy.md."""

@@ -1,7 +1,7 @@
 """Discrete Laplace and Gaussian noise on integers: what every published number gets.
 
-For a release the noise comes from OpenDP's exact samplers, which ask the operating system for their bits. A seeded
-source simulates the same laws from its own words in floating point, for tests, planning and benchmarks: fast, and
+For a release the noise comes from OpenDP's exact samplers, which take their bits from the operating system. A seeded
+source simulates the same laws from its own words in floating point, for tests, simulations and benchmarks: fast, and
 without any guarantee.
 """
 
@@ -19,21 +19,21 @@ from discreet.mechanisms.rng import Source
 from discreet.typing import Floats
 
 MAX_SCALE = 2.0**55
-"""OpenDP's 64 bits cut noise of this scale with a probability of e^-256."""
+"""OpenDP's 64 bits clip noise of this scale with a probability of e^-256."""
 
 TABLE_SCALE = 256.0
 """Up to this scale a simulated Gaussian is drawn from the table of its law, beyond it by rounding a continuous one."""
 
 
-def check_scale(scale: Number, what: str) -> None:
-    """Refuse noise that cannot be drawn, before anything is charged.
+def check_scale(scale: Number, purpose: str) -> None:
+    """Refuse a scale of noise that cannot be drawn, before anything is charged.
 
     Parameters
     ----------
     scale : float, int or Fraction
         In the unit of the integers.
-    what : str
-        Whose noise it is.
+    purpose : str
+        What the noise is for, as the message calls it.
 
     Raises
     ------
@@ -42,8 +42,8 @@ def check_scale(scale: Number, what: str) -> None:
     """
     if not exact(scale, "scale") <= MAX_SCALE:
         raise InvalidParameterError(
-            f"The noise of {what} must fit in 64 bits, but its scale is {float(scale):.3g}. Raise epsilon or the share "
-            "of it, or lower rows_per_unit."
+            f"The noise of {purpose} must fit in 64 bits, but its scale is {float(scale):.3g}. Raise epsilon or the "
+            "share of it, or lower rows_per_unit."
         )
 
 
@@ -62,7 +62,7 @@ def discrete_laplace(values: Iterable[int], scale: Number, rng: Source) -> list[
     Returns
     -------
     list of int
-        The noisy values, of any size: nothing is cut or wrapped.
+        The noisy values, of any size: nothing is clipped or wrapped.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def discrete_gaussian(values: Iterable[int], scale: Number, rng: Source) -> list
     Returns
     -------
     list of int
-        The noisy values, of any size: nothing is cut or wrapped.
+        The noisy values, of any size: nothing is clipped or wrapped.
 
     Raises
     ------
@@ -133,9 +133,9 @@ def _noisy(
     simulated: Callable[[int, float, Source], npt.NDArray[np.int64]],
 ) -> list[int]:
     numbers = [int(value) for value in values]
-    # A subclass of Source may know its words: such noise must never look like that of a release.
+    # A subclass of Source may be predictable: its noise must never look like that of a release.
     if type(rng) is Source:
-        # On zeros, so that no sum can leave 64 bits: OpenDP would cut it at their ends.
+        # On zeros, so that no sum can leave 64 bits: OpenDP would clip it there.
         noise = _opendp(law, scale)([0] * len(numbers)) if numbers else []
     else:
         noise = simulated(len(numbers), scale, rng).tolist()
@@ -143,14 +143,15 @@ def _noisy(
 
 
 def _rounded_up(scale: Number) -> float:
-    """Return a float that is no smaller: more noise keeps the promise."""
-    wanted = exact(scale, "scale")
-    if not 0 < wanted <= MAX_SCALE:
+    """Return a float that is no smaller: a larger scale gives no weaker guarantee."""
+    exact_scale = exact(scale, "scale")
+    if not 0 < exact_scale <= MAX_SCALE:
         raise InvalidParameterError(
-            f"scale must lie in (0, 2^55], but scale={float(wanted):g}. Choose a larger epsilon, or a coarser grid."
+            f"scale must lie in (0, 2^55], but scale={float(exact_scale):g}. "
+            "Choose a larger epsilon, or a coarser grid."
         )
-    found = float(wanted)
-    return found if found >= wanted else math.nextafter(found, math.inf)
+    nearest = float(exact_scale)
+    return nearest if nearest >= exact_scale else math.nextafter(nearest, math.inf)
 
 
 @functools.lru_cache(maxsize=64)
@@ -173,36 +174,38 @@ def _opendp(law: str, scale: float) -> Any:
 
 
 def _simulated_laplace(count: int, scale: float, rng: Source) -> npt.NDArray[np.int64]:
-    """Difference of two geometric numbers, each the floor of an exponential one."""
+    """Return the difference of two geometric numbers, each the floor of an exponential one."""
+    # floor(scale E) has P(k) proportional to exp(-k / scale); the difference of two is discrete Laplace.
     waits = np.floor(-np.log(_uniform(rng, 2 * count)) * scale).reshape(2, count)
-    found: npt.NDArray[np.int64] = (waits[0] - waits[1]).astype(np.int64)
-    return found
+    noise: npt.NDArray[np.int64] = (waits[0] - waits[1]).astype(np.int64)
+    return noise
 
 
 def _simulated_gaussian(count: int, scale: float, rng: Source) -> npt.NDArray[np.int64]:
-    """Inverse of the distribution function; from scale 256 on of the continuous law, the same to five digits."""
+    """Invert the distribution function; from scale 256 on that of the continuous law, the same to five digits."""
     from scipy.special import ndtri  # slow to load
 
     u = _uniform(rng, count)
     if scale > TABLE_SCALE:
-        wide: npt.NDArray[np.int64] = np.rint(scale * ndtri(u)).astype(np.int64)
-        return wide
+        rounded: npt.NDArray[np.int64] = np.rint(scale * ndtri(u)).astype(np.int64)
+        return rounded
     tail = np.minimum(u, 1.0 - u)
     size = np.searchsorted(-_gaussian_tails(scale), -tail, side="right")
-    found: npt.NDArray[np.int64] = np.where(u < 0.5, -size, size).astype(np.int64)
-    return found
+    noise: npt.NDArray[np.int64] = np.where(u < 0.5, -size, size).astype(np.int64)
+    return noise
 
 
 @functools.lru_cache(maxsize=16)
 def _gaussian_tails(scale: float) -> Floats:
-    """P(K >= k) for k = 1, 2, .. up to 40 scales."""
+    """Return P(K >= k) for k = 1, 2, .. up to 40 scales."""
     weights = np.exp(-0.5 * (np.arange(math.ceil(40.0 * scale) + 2) / scale) ** 2)
     tails = np.cumsum(weights[::-1])[::-1]
-    found: Floats = tails[1:] / (2.0 * tails[0] - weights[0])
-    return found
+    # The sum over all integers is twice that from 0 on, less the weight of 0.
+    probabilities: Floats = tails[1:] / (2.0 * tails[0] - weights[0])
+    return probabilities
 
 
 def _uniform(rng: Source, count: int) -> Floats:
-    """Numbers inside (0, 1), the lower tail as fine as floats can be."""
-    found: Floats = (rng.words(count).astype(np.float64) + 0.5) * 2.0**-64
-    return np.minimum(found, 1.0 - 2.0**-53)
+    """Return numbers inside (0, 1), the lower tail as fine as floats can be."""
+    numbers: Floats = (rng.words(count).astype(np.float64) + 0.5) * 2.0**-64
+    return np.minimum(numbers, 1.0 - 2.0**-53)

@@ -13,13 +13,13 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import Noise, noisy_min
 
 FAILURE = 0.05
-"""The chance, in the rule of Raskhodnikova and Smith, that noise makes a candidate look better than its guard."""
+"""Beta of Raskhodnikova and Smith: the probability that noise makes a candidate look better than its guard."""
 
 ROUNDING = 2.0**-49
 """Bounds the relative error of the few operations behind a normalized score."""
 
 LARGEST = 2.0**36
-"""Scores are cut at this many sensitivities, far beyond any that a table gives."""
+"""Scores are clipped at this many sensitivities, far beyond any that a table gives."""
 
 
 def noisy_min_scaled(
@@ -47,7 +47,7 @@ def noisy_min_scaled(
     Returns
     -------
     int
-        Index of the winner. A candidate loses only by what its own sensitivity and the winner's explain.
+        Index of the winner. Its score exceeds another's by no more than both sensitivities and the noise explain.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def noisy_min_scaled(
 def normalized_scores(
     scores: npt.NDArray[np.float64], sensitivities: Sequence[Fraction], epsilon: Fraction
 ) -> tuple[npt.NDArray[np.float64], float]:
-    """Return scores of sensitivity one, and what bounds their size whatever the scores.
+    """Return normalized scores of sensitivity one, and a public bound of their size.
 
     Parameters
     ----------
     scores : ndarray of float
-        Of the candidates, cut to between 0 and 2^36 times its sensitivity.
+        Of the candidates, clipped to between 0 and 2^36 times its sensitivity.
     sensitivities : sequence of Fraction
         D of each.
     epsilon : Fraction
@@ -96,11 +96,12 @@ def normalized_scores(
     ndarray of float
         max_i ((e_j + t D_j) - (e_i + t D_i)) / (D_i + D_j).
     float
-        A public bound of what enters them.
+        A public bound of the guarded scores, in sensitivities: rounding errors are relative to it.
     """
     sizes = np.array([float(size) for size in sensitivities])
+    # t = (2 / epsilon) log(m / beta), and s_j = max_i ((e_j + t D_j) - (e_i + t D_i)) / (D_i + D_j).
     guard = 2.0 / float(epsilon) * math.log(len(sizes) / FAILURE)
     guarded = np.clip(scores, 0.0, LARGEST * sizes) + guard * sizes
-    against = (guarded[:, None] - guarded[None, :]) / (sizes[:, None] + sizes[None, :])
-    found: npt.NDArray[np.float64] = against.max(axis=1)
-    return found, LARGEST + guard
+    differences = (guarded[:, None] - guarded[None, :]) / (sizes[:, None] + sizes[None, :])
+    normalized: npt.NDArray[np.float64] = differences.max(axis=1)
+    return normalized, LARGEST + guard

@@ -20,14 +20,14 @@ BLOCK = 2**18
 
 
 def noisy_leaders(values: Scores, k: int, slope: Fraction, rng: Source, gumbel: bool) -> Integers:
-    """Return where slope times score plus noise is largest.
+    """Return the indices of the k largest values of slope times score plus noise.
 
     Parameters
     ----------
     values : ndarray of float64 or int64, shape (d,)
         Scores, d > k.
     k : int
-        How many.
+        Number of indices.
     slope : Fraction
         Positive.
     rng : Source
@@ -42,16 +42,16 @@ def noisy_leaders(values: Scores, k: int, slope: Fraction, rng: Source, gumbel: 
 
     Notes
     -----
-    Cost: O(d), a block of scores at a time; their distances are those to the k-th largest, where rounding matters.
+    Cost: O(d), a block of scores at a time. Scores are taken less the k-th largest, so that floats are fine near it.
     """
-    left, reference = None, np.partition(values, values.size - k)[values.size - k]
+    leaders, reference = None, np.partition(values, values.size - k)[values.size - k]
     for start in range(0, values.size, BLOCK):
         part = values[start : start + BLOCK]
         drawn = _Leaders.of(part, start, reference, float(slope), rng.words(part.size), gumbel)
-        left = (drawn if left is None else left.joined(drawn)).leading(k)
-    if left is None or left.at.size > k:
-        return _decided(left, k, slope, Words(rng), gumbel) if left is not None else np.empty(0, dtype=np.int64)
-    return np.sort(left.at)
+        leaders = (drawn if leaders is None else leaders.joined(drawn)).leading(k)
+    if leaders is None or leaders.at.size > k:
+        return _decided(leaders, k, slope, Words(rng), gumbel) if leaders is not None else np.empty(0, dtype=np.int64)
+    return np.sort(leaders.at)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Leaders:
         return self.at, self.scores, self.words, self.low, self.high
 
     def leading(self, k: int) -> "_Leaders":
-        """Those whose upper bound reaches the k-th largest lower bound."""
+        """Return the entries whose upper bound reaches the k-th largest lower bound."""
         if self.at.size <= k:
             return self
         floor = np.partition(self.low, self.low.size - k)[self.low.size - k]
@@ -89,11 +89,11 @@ class _Leaders:
         return _Leaders(*(field[at] for field in self.fields()))
 
 
-def _decided(left: _Leaders, k: int, slope: Fraction, words: Words, gumbel: bool) -> Integers:
-    """Order the scores that are left by as many bits as it takes."""
+def _decided(leaders: _Leaders, k: int, slope: Fraction, words: Words, gumbel: bool) -> Integers:
+    """Order the remaining scores by as many bits as it takes."""
     exact = [
         (int(at), _noisy(Fraction(score.item()) * slope, Uniform(words, int(word)), gumbel))
-        for at, score, word in zip(left.at, left.scores, left.words, strict=True)
+        for at, score, word in zip(leaders.at, leaders.scores, leaders.words, strict=True)
     ]
     exact.sort(key=cmp_to_key(_larger_first))
     return np.sort(np.array([at for at, _ in exact[:k]], dtype=np.int64))
@@ -106,5 +106,5 @@ def _noisy(ahead: Fraction, uniform: Uniform, gumbel: bool) -> Real:
     return difference(Real(value, error, uniform.enclose_exponential), rational(-ahead))
 
 
-def _larger_first(one: tuple[int, Real], other: tuple[int, Real]) -> int:
-    return -1 if other[1] < one[1] else 1
+def _larger_first(left: tuple[int, Real], right: tuple[int, Real]) -> int:
+    return -1 if right[1] < left[1] else 1

@@ -30,7 +30,7 @@ MAX_FLOAT = 1.7e308
 
 @dataclass(frozen=True)
 class Contest:
-    """What a draw is about.
+    """The scores and parameters of one draw.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Contest:
     gumbel: bool
 
     def loss(self, head: int, tail: int) -> Fraction:
-        """Return the loss of a class beyond that of the k best.
+        """Return the loss of a class less that of the k best.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class Contest:
         """
         if head < 0:
             return Fraction(0)
-        least = self.ranked(self.k)
+        least = self.ranked(self.k)  # only differences of scores count: the k-th is taken as 0
         return (1 - self.gamma) * (self.ranked(head + 1) - least) - self.gamma * (self.ranked(tail) - least)
 
     def noise(self, log_energy: Real) -> Real:
@@ -93,6 +93,7 @@ class Contest:
             return image(_gumbel if self.gumbel else _exponential, log_energy, digits)
 
         x = log_energy.value
+        # For energies below e^-40, -log(1 - exp(-e)) is -log(e) to a float; above e^6.6 it is 0.
         value = -x if self.gumbel or x < -40.0 else 0.0 if x > 6.6 else -math.log(-math.expm1(-math.exp(x)))
         return Real(value, 1.01 * log_energy.error + ROUNDING * (1.0 + abs(value)), enclose)
 
@@ -124,12 +125,12 @@ class Block:
 
     @cached_property
     def bound(self) -> Real:
-        """The most that a set of it can reach; what the winning set reaches when there is one tail only."""
+        """The largest value of a set in the block; with one tail only, the value of its best set."""
         loss = self.contest.slope * self.contest.loss(self.head, self.start)
         return difference(self.contest.noise(self.log_energy), rational(loss))
 
     def split(self, cut: int, choice: Uniform, energy: Uniform) -> list["Block"]:
-        """Part the block by its tails.
+        """Split the block by its tails.
 
         Parameters
         ----------
@@ -146,9 +147,11 @@ class Block:
             Both.
         """
         sizes = [count(self.contest.k, self.head, *ends) for ends in ((self.start, cut), (cut, self.stop))]
+        # The smallest of independent exponentials lies in a part with probability its rate over the total; given that,
+        # the other part's exceeds it by an exponential number of the other part's rate.
         second = Real(choice.value, 2.0**-52, choice.enclose) < rational(Fraction(sizes[1], sum(sizes)))
-        other = log_sum(self.log_energy, [energy], log_of(sizes[0 if second else 1]))
-        energies = [other, self.log_energy] if second else [self.log_energy, other]
+        other_energy = log_sum(self.log_energy, [energy], log_of(sizes[0 if second else 1]))
+        energies = [other_energy, self.log_energy] if second else [self.log_energy, other_energy]
         ends = [(self.start, cut), (cut, self.stop)]
         return [Block(self.contest, self.head, *end, energy) for end, energy in zip(ends, energies, strict=True)]
 
@@ -177,7 +180,7 @@ def start_blocks(contest: Contest, words: Words) -> list[Block]:
 
 
 def race(blocks: Sequence[Block], words: Words, cut: Callable[[int, int, int], int]) -> Block:
-    """Return the block of one class that wins.
+    """Return the winning class as a block of one tail.
 
     Parameters
     ----------
@@ -195,7 +198,7 @@ def race(blocks: Sequence[Block], words: Words, cut: Callable[[int, int, int], i
     """
     heap = [(-block.bound.value, place, block) for place, block in enumerate(blocks)]
     heapq.heapify(heap)
-    made = len(heap)
+    n_entries = len(heap)
     while True:  # ends: a block that is opened makes smaller ones, of which a class cannot be opened
         _, _, best = heapq.heappop(heap)
         if best.is_class:
@@ -210,12 +213,12 @@ def race(blocks: Sequence[Block], words: Words, cut: Callable[[int, int, int], i
             if rival[2].is_class:
                 return rival[2]
             heap.remove(rival)
-            heap.append((-best.bound.value, made, best))
+            heap.append((-best.bound.value, n_entries, best))
             heapq.heapify(heap)
-            best, made = rival[2], made + 1
+            best, n_entries = rival[2], n_entries + 1
         for part in best.split(cut(best.start, best.stop, best.contest.k), Uniform(words), Uniform(words)):
-            heapq.heappush(heap, (-part.bound.value, made, part))
-            made += 1
+            heapq.heappush(heap, (-part.bound.value, n_entries, part))
+            n_entries += 1
 
 
 def count(k: int, head: int, start: int, stop: int) -> int:

@@ -1,4 +1,4 @@
-"""A private quantile: the choice, from a public grid, of the point whose rank is nearly the one asked for."""
+"""A private quantile: the choice, from a public grid, of a point whose rank is near the quantile's."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ DENOMINATOR = 10_000
 
 
 def rank_sensitivity(quantile: Number, neighboring: NeighboringRelation, rows_per_unit: int) -> Fraction:
-    """Return the range sensitivity of distances from a quantile's rank, in rows.
+    """Return the range sensitivity of the distances between points' ranks and a quantile's, in rows.
 
     Parameters
     ----------
@@ -38,8 +38,9 @@ def rank_sensitivity(quantile: Number, neighboring: NeighboringRelation, rows_pe
     Privacy specification 3.4.
     """
     q = _quantile(quantile)
-    one = Fraction(1) if neighboring is NeighboringRelation.REPLACE_ONE else max(q, 1 - q)
-    return 2 * rows_per_unit * one
+    # A row more or less moves (1 - q) #{below} - q #{above} by q or 1 - q; a replaced row by both, which is 1.
+    change = Fraction(1) if neighboring is NeighboringRelation.REPLACE_ONE else max(q, 1 - q)
+    return 2 * rows_per_unit * change
 
 
 def noisy_quantile(
@@ -73,7 +74,7 @@ def noisy_quantile(
     Returns
     -------
     int
-        A place on the grid. Points that nothing tells apart are equally likely.
+        A place on the grid. Points of equal score are equally likely.
 
     Raises
     ------
@@ -99,22 +100,19 @@ def noisy_quantile(
 
 
 def _distances(counts: Integers, q: Fraction) -> npt.NDArray[np.float64]:
-    """How far each point's ranks, from the rows below it to those up to it, are from the quantile's; exact integers.
-
-    The number of rows stands in no formula: (1 - q) #{below} - q #{above} replaces #{below} - q n, so that the score
-    has a meaning where n is private.
-    """
+    """Return how far the quantile's rank lies outside each point's ranks, those below it to those up to it; exact."""
+    # (1 - q) #{below} - q #{at or above} stands for #{below} - q n: n is private under add-or-remove.
     share = int(q * DENOMINATOR)
     up_to = np.cumsum(counts)
     below, total = up_to - counts, int(up_to[-1])
     too_high = DENOMINATOR * below - share * total  # (1 - q) #{below} - q #{at or above}
     too_low = share * total - DENOMINATOR * up_to
-    found: npt.NDArray[np.float64] = np.maximum(np.maximum(too_high, too_low), 0).astype(np.float64)
-    return found
+    distances: npt.NDArray[np.float64] = np.maximum(np.maximum(too_high, too_low), 0).astype(np.float64)
+    return distances
 
 
 def _quantile(value: Number) -> Fraction:
-    wanted = exact(value, "quantile")
-    if not 0 <= wanted <= 1:
-        raise InvalidParameterError(f"quantile must lie in [0, 1], but quantile={float(wanted):g}.")
-    return Fraction(round(wanted * DENOMINATOR), DENOMINATOR)
+    quantile = exact(value, "quantile")
+    if not 0 <= quantile <= 1:
+        raise InvalidParameterError(f"quantile must lie in [0, 1], but quantile={float(quantile):g}.")
+    return Fraction(round(quantile * DENOMINATOR), DENOMINATOR)

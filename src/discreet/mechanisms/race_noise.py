@@ -1,8 +1,8 @@
-"""The three noises as races: points of a Poisson process of intensity e^z, each kept with a probability.
+"""The three noises as races: points of a Poisson process of intensity e^z, accepted with a probability (thinning).
 
-A model's noise, smaller being better, is the first point kept. In terms of H, the cumulative hazard of the noise at z,
-a kept point's probability is H'(z) / (kappa e^z); a noise known to exceed z0 is H^-1(H(z0) + E) with E exponential.
-The selection theorem's noise Z (larger is better) is minus z.
+A model's noise, smaller being better, is the first accepted point. With H the cumulative hazard of the noise, the point
+z is accepted with probability H'(z) / (kappa e^z); given that a noise exceeds z0, it is H^-1(H(z0) + E) with E
+exponential. The selection theorem's noise Z (larger is better) is minus z.
 """
 
 import math
@@ -38,7 +38,7 @@ class RaceNoise:
         return self.name == "exponential"
 
     def keeps(self, uniform: Uniform, z: Real) -> bool:
-        """Tell whether the point at z is kept: H'(z) / (kappa e^z) exceeds a uniform number.
+        """Tell whether the point at z is accepted: H'(z) / (kappa e^z) exceeds a uniform number.
 
         Parameters
         ----------
@@ -78,12 +78,12 @@ class RaceNoise:
         return context.exp(context.minus(z))
 
     def finish(self, start: Real | None, uniform: Uniform) -> Real:
-        """Return the noise of a model of which it is known to exceed a value.
+        """Return the noise of a model given that it exceeds a value.
 
         Parameters
         ----------
         start : Real or None
-            z0; None when nothing is known.
+            z0; None for no condition.
         uniform : Uniform
             Gives the exponential number.
 
@@ -93,8 +93,8 @@ class RaceNoise:
             z.
         """
         energy, energy_error = uniform.exponential()
-        before = 0.0 if start is None else self._hazard(start.value)
-        total = before + energy
+        start_hazard = 0.0 if start is None else self._hazard(start.value)
+        total = start_hazard + energy
         value = self._unhazard(total)
         # d log h / dz is at most 1 for gumbel and at least what the others have; the slack covers the small hazards.
         spread = energy_error / max(total, 1e-300) + (0.0 if start is None else start.error)
@@ -108,6 +108,7 @@ class RaceNoise:
     def _hazard(self, z: float) -> float:
         if self.name == "gumbel":
             return math.exp(min(z, 700.0))
+        # H(z) = -log P(noise > z): e^z; -log(1 - e^z) up to 0; -log(1 - e^z / 2) up to 0, then z + log 2.
         if self.name == "exponential":
             return -math.log1p(-math.exp(z)) if z < 0 else math.inf
         return -math.log1p(-0.5 * math.exp(z)) if z < 0 else z + LOG_2
@@ -124,10 +125,10 @@ class RaceNoise:
     def _enclose_finish(self, start: Real | None, uniform: Uniform, digits: int) -> Interval:
         context = context_for(digits)
         energies = uniform.enclose_exponential(digits)
-        befores = (Decimal(0), Decimal(0))
+        hazards = (Decimal(0), Decimal(0))
         if start is not None:
-            befores = image(self._hazard_decimal, start, digits)
-        ends = [self._unhazard_decimal(context.add(e, b), context) for e, b in zip(energies, befores, strict=True)]
+            hazards = image(self._hazard_decimal, start, digits)
+        ends = [self._unhazard_decimal(context.add(e, b), context) for e, b in zip(energies, hazards, strict=True)]
         if not ends[0].is_finite() or not ends[1].is_finite():
             return ends[0], ends[1]
         return widened(ends[0], ends[1], context, digits)
@@ -151,5 +152,5 @@ class RaceNoise:
         inner = context.subtract(Decimal(1), context.exp(context.minus(h)))
         if inner <= 0:
             return Decimal("-Infinity")
-        found = context.ln(inner)
-        return context.add(found, log_2) if self.name == "laplace" else found
+        log_inner = context.ln(inner)
+        return context.add(log_inner, log_2) if self.name == "laplace" else log_inner

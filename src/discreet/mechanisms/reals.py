@@ -27,16 +27,16 @@ MOST_DIGITS = 2000
 
 @dataclass(frozen=True)
 class Real:
-    """A real number.
+    """A real number as a float with a bound of its error, and as decimals of any precision.
 
     Parameters
     ----------
     value : float
         Close to it.
     error : float
-        How close: its distance from `value` is at most this.
+        Bound of its distance from `value`.
     enclose : callable
-        Given a number of digits, returns decimals below and above it; the wider apart, the fewer the digits.
+        From a number of digits to decimals below and above it; the more digits, the closer they are.
     """
 
     value: float
@@ -60,9 +60,9 @@ class Real:
         return cls(value, 0.0, lambda _: (Decimal(value), Decimal(value)))
 
     def __lt__(self, other: "Real") -> bool:
-        apart = other.value - self.value
-        if abs(apart) > 1.01 * (self.error + other.error):
-            return apart > 0.0
+        gap = other.value - self.value
+        if abs(gap) > 1.01 * (self.error + other.error):  # 1.01 covers the rounding of this line
+            return gap > 0.0
         digits = 40
         while digits <= MOST_DIGITS:
             low, high = self.enclose(digits)
@@ -89,7 +89,7 @@ class Uniform:
 
     @property
     def value(self) -> float:
-        """The middle of what 64 bits say; off by 2^-53 at most."""
+        """The middle of the interval that the first 64 bits leave; off by 2^-53 at most."""
         return ((self._number >> (self._bits - 64)) + 0.5) * 2.0**-64
 
     def enclose(self, digits: int) -> Interval:
@@ -98,7 +98,7 @@ class Uniform:
         Parameters
         ----------
         digits : int
-            Of precision asked.
+            Digits of precision.
 
         Returns
         -------
@@ -119,11 +119,12 @@ class Uniform:
         Returns
         -------
         tuple of float
-            The error counts the bits not yet drawn.
+            The error includes that of the bits not yet drawn.
         """
         word = self._number >> (self._bits - 64)
         above = 2**64 - 1 - word
         if word >= 2**63:
+            # Near 1, -log(1 - v) by log1p; half a word in v is a relative 0.5 / (above + 0.5) of the result.
             value = -math.log1p(-(above + 0.5) * 2.0**-64)
             return value, value * (0.51 / (above + 0.5) + ROUNDING)
         value = -math.log((word + 0.5) * 2.0**-64)
@@ -135,7 +136,7 @@ class Uniform:
         Parameters
         ----------
         digits : int
-            Of precision asked.
+            Digits of precision.
 
         Returns
         -------
@@ -148,7 +149,7 @@ class Uniform:
 
 
 class Words:
-    """A search's random words, fetched some at a time.
+    """A search's random words, fetched 256 or more at a time.
 
     Parameters
     ----------
@@ -170,12 +171,12 @@ class Words:
         return int(self.take(1)[0])
 
     def take(self, count: int) -> npt.NDArray[np.uint64]:
-        """Return some uniform words.
+        """Return independent uniform words.
 
         Parameters
         ----------
         count : int
-            How many.
+            Number of words.
 
         Returns
         -------
@@ -189,7 +190,7 @@ class Words:
 
 
 def widened(low: Decimal, high: Decimal, context: Context, digits: int) -> Interval:
-    """Return an interval moved outwards by what computing its ends may have lost.
+    """Return an interval widened by a bound of the rounding errors in its ends.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ def widened(low: Decimal, high: Decimal, context: Context, digits: int) -> Inter
     context : Context
         Its precision is not less.
     digits : int
-        Digits that were asked for.
+        Digits of the ends.
 
     Returns
     -------
@@ -212,12 +213,12 @@ def widened(low: Decimal, high: Decimal, context: Context, digits: int) -> Inter
 
 
 def context_for(digits: int) -> Context:
-    """Return a context with digits to spare and exponents that no score exhausts.
+    """Return a context of decimal arithmetic with guard digits, and exponents that no score exhausts.
 
     Parameters
     ----------
     digits : int
-        Digits that are asked for.
+        Digits of the result.
 
     Returns
     -------
@@ -237,7 +238,7 @@ def image(function: Callable[[Decimal, Context], Decimal], number: Real, digits:
     number : Real
         The argument.
     digits : int
-        Of precision asked.
+        Digits of precision.
 
     Returns
     -------
@@ -297,7 +298,7 @@ def largest(numbers: Sequence[Real]) -> Real:
 
 
 def log_sum(start: Real | None, energies: Sequence[Uniform], log_rate: Real) -> Real:
-    """Return log(e^start + (E_1 + .. + E_k) / e^log_rate), the k-th next point of a process in its own time.
+    """Return log(e^start + (E_1 + .. + E_k) / e^log_rate): the k-th next point of a Poisson process, in log time.
 
     Parameters
     ----------
@@ -318,7 +319,7 @@ def log_sum(start: Real | None, energies: Sequence[Uniform], log_rate: Real) -> 
     step = math.log(gap) - log_rate.value
     value, error = step, 1.1 * gap_error / gap + log_rate.error + ROUNDING * (1.0 + abs(step) + abs(log_rate.value))
     if start is not None:
-        top = max(start.value, step)
+        top = max(start.value, step)  # log(e^a + e^b) = top + log(e^(a - top) + e^(b - top)): nothing overflows
         value = top + math.log(math.exp(start.value - top) + math.exp(step - top))
         error += start.error + ROUNDING * (1.0 + abs(value))
 

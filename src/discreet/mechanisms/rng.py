@@ -37,7 +37,7 @@ class Source:
         Parameters
         ----------
         count : int
-            How many.
+            Number of words.
 
         Returns
         -------
@@ -48,7 +48,7 @@ class Source:
 
     @staticmethod
     def seeded(seed: int) -> "Source":
-        """Return a reproducible source for tests, planning and benchmarks.
+        """Return a reproducible source for tests, simulations and benchmarks.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Source:
         Returns
         -------
         Source
-            Its words are no secret: a release drawn from it carries no guarantee.
+            Whoever knows the seed knows its words: a release drawn from it carries no guarantee.
         """
         return _SeededSource(seed)
 
@@ -78,12 +78,12 @@ class _SeededSource(Source):
 
 
 def token(n_bytes: int = 20) -> str:
-    """Return a word that nobody can guess, from the operating system's entropy.
+    """Return a secret random text from the operating system's entropy.
 
     Parameters
     ----------
     n_bytes : int
-        How much of it; 20 bytes are 160 bits.
+        Bytes of entropy; 20 bytes are 160 bits.
 
     Returns
     -------

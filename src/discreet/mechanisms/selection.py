@@ -1,7 +1,7 @@
 """One selection theorem, three noises: permute-and-flip, the exponential mechanism, Laplace noisy minimum.
 
-The draw is exact. Each candidate owns one uniform number whose bits are drawn only as far as they are needed: 64 bits
-and floating point decide almost always; where two candidates are closer than the stated error, more bits and decimal
+The draw is exact. Each candidate has one uniform number whose bits are drawn only as far as they are needed: 64 bits
+and floating point decide almost always; where two candidates are closer than the error bound, more bits and decimal
 arithmetic decide.
 """
 
@@ -26,10 +26,10 @@ NOISE_OF_MECHANISM: dict[str, Noise] = {
     "exponential": "gumbel",
     "laplace": "laplace",
 }
-"""Every noise here has a hazard rate of at most 1, which is what the theorem asks (privacy specification 0.3)."""
+"""Every noise here has a hazard rate of at most 1: the theorem's condition (privacy specification 0.3)."""
 
 MOST_BITS = 2**14
-"""Of a uniform number; that so many leave two candidates open is less likely than any other fault."""
+"""Of a uniform number; that so many bits decide no comparison is less likely than any other fault."""
 
 LEAST_RANGE = Fraction(1, 10**250)
 
@@ -92,7 +92,7 @@ def noisy_min_of_blocks(
     rng: Source,
     noise: Noise = "exponential",
 ) -> int:
-    """Return what `noisy_min` returns for blocks of scores one after the other, holding one block at a time.
+    """Return the index of the smallest noisy score, as `noisy_min`, from scores that come block by block.
 
     Parameters
     ----------
@@ -127,15 +127,15 @@ def noisy_min_of_blocks(
     if not LEAST_RANGE <= gamma <= 1 / LEAST_RANGE:
         raise InvalidParameterError(f"range_sensitivity must be in 1e-250 .. 1e250, but it is {range_sensitivity}.")
     slope = exact_epsilon(epsilon) / gamma
-    left, count, reference = _Contenders.none(), 0, None
+    leading, count, reference = _Contenders.none(), 0, None
     for scores in blocks:
         if reference is None:
             reference = float(scores.min())
-        left = left.joined(_Contenders.of(scores, count, reference, float(slope), rng.words(scores.size), noise))
+        leading = leading.joined(_Contenders.of(scores, count, reference, float(slope), rng.words(scores.size), noise))
         count += scores.size
     if reference is None:
         raise InvalidParameterError("scores must be a non-empty list of finite numbers. Check what computes them.")
-    return int(left.indices[0]) if left.indices.size == 1 else _decide(left, reference, slope, rng, noise)
+    return int(leading.indices[0]) if leading.indices.size == 1 else _decide(leading, reference, slope, rng, noise)
 
 
 def _checked(scores: npt.ArrayLike) -> Floats:
@@ -165,7 +165,7 @@ class _Contenders:
         cls, scores: Floats, first: int, reference: float, slope: float, words: Words, noise: Noise
     ) -> "_Contenders":
         with np.errstate(over="ignore"):
-            # Halves: the difference of two floats may overflow.
+            # slope (score - reference) by halves: the difference of two floats may overflow.
             behind = np.clip((scores / 2 - reference / 2) * (2 * slope), -1e300, 1e300)
         low, high = noise_bounds(words, noise, -behind)
         return cls(np.arange(first, first + scores.size), scores, words, low, high).leading()
@@ -179,7 +179,7 @@ class _Contenders:
         return _Contenders(*(np.concatenate(part) for part in parts)).leading()
 
     def leading(self) -> "_Contenders":
-        """Those whose upper bound reaches the best lower bound."""
+        """Return the candidates whose upper bound reaches the largest lower bound."""
         at = np.flatnonzero(~(self.high < self.low.max(initial=-np.inf)))
         return _Contenders(self.indices[at], self.scores[at], self.words[at], self.low[at], self.high[at])
 
@@ -194,7 +194,7 @@ def noise_bounds(words: Words, noise: Noise, ahead: Floats) -> tuple[Floats, Flo
     noise : {"exponential", "gumbel", "laplace"}
         Law of the noise.
     ahead : ndarray of float
-        What is added to each, off by a few units in the last place.
+        The shift of each, off by a few units in the last place.
 
     Returns
     -------
@@ -223,7 +223,7 @@ class _Contender:
 
 
 def _decide(left: _Contenders, reference: float, slope: Fraction, rng: Source, noise: Noise) -> int:
-    """Lengthen the open candidates' numbers until one of them is ahead for certain."""
+    """Draw more bits for the remaining candidates until one of them is ahead for certain."""
     contenders = [
         _Contender(int(index), (Fraction(float(score)) - Fraction(reference)) * slope, int(word), 64)
         for index, score, word in zip(left.indices, left.scores, left.words, strict=True)
@@ -272,7 +272,7 @@ class _Quantile:
 
 
 def _minus_log_ends(words: Words) -> tuple[Floats, Floats]:
-    """-log of both ends of [word, word + 1) / 2^64, accurate near 0 and near 1: (smaller, larger)."""
+    """Return -log of both ends of [word, word + 1) / 2^64, the smaller first, accurate near 0 and near 1."""
     above = (~words).astype(np.float64)  # 2^64 - 1 - word, exact before the cast
     near_one = words >= np.uint64(2**63)
     word = words.astype(np.float64)
@@ -282,12 +282,12 @@ def _minus_log_ends(words: Words) -> tuple[Floats, Floats]:
 
 
 def _gumbel_floats(words: Words) -> tuple[Floats, Floats]:
-    smaller, larger = _minus_log_ends(words)
+    smaller, larger = _minus_log_ends(words)  # Gumbel noise is -log(-log U)
     return -np.log(larger), -np.log(smaller)
 
 
 def _laplace_floats(words: Words) -> tuple[Floats, Floats]:
-    """Log of twice the smaller tail, signed: the lower half of the words is the lower tail."""
+    """Return the log of twice the smaller tail, signed: the lower half of the words is the lower tail."""
     lower = words < np.uint64(2**63)
     tail = np.where(lower, words, ~words).astype(np.float64)
     inner = np.log((tail + 1.0) * 2.0**-63)
@@ -308,7 +308,7 @@ def _gumbel_decimal(number: Decimal, context: Context) -> Decimal:
 def _laplace_decimal(number: Decimal, context: Context) -> Decimal:
     if number == 0 or number == 1:
         return Decimal("-Infinity") if number == 0 else Decimal("Infinity")
-    exact_context = Context(prec=len(number.as_tuple().digits) + 400)
+    exact_context = Context(prec=len(number.as_tuple().digits) + 400)  # 1 - number without rounding
     tail = number if number < Decimal("0.5") else exact_context.subtract(Decimal(1), number)
     size = context.ln(exact_context.multiply(tail, Decimal(2)))
     return size if number < Decimal("0.5") else context.minus(size)

@@ -9,10 +9,10 @@ from discreet.mechanisms.rng import Source
 from discreet.typing import Floats
 
 MOST_WORDS = 15
-"""Of 64 leading zeros: a chance is cut at 2^-960."""
+"""Words of leading zeros: a probability below 2^-960 is taken as that."""
 
 ACCURACY = 1e-11
-"""Bounds how far the vector is from the real one that it stands for, relative to that one's length."""
+"""Bounds the vector's distance from the real vector that it rounds, relative to that vector's length."""
 
 
 def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
@@ -39,7 +39,7 @@ def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
 
     Notes
     -----
-    Claim: ``spherical.privacy.md``. Drawn in floating point: never release it, or a number that it was merely added to.
+    Claim: ``spherical.privacy.md``. Drawn in floating point: never release it, or a number to which it was added.
 
     References
     ----------
@@ -52,41 +52,41 @@ def spherical_laplace(n_numbers: int, rate: float, rng: Source) -> Floats:
     """
     if n_numbers < 1 or not 0.0 < rate < float("inf"):
         raise InvalidParameterError(f"A vector and its rate must be positive, but n={n_numbers} and rate={rate}.")
-    direction = _normal(rng, n_numbers)
+    direction = _normal(rng, n_numbers)  # independent normal coordinates: a uniform direction
     length = _exponential(rng, n_numbers).sum() / rate  # a sum of exponential numbers is Gamma distributed
     direction /= np.abs(direction).max()  # so that no square underflows
-    found: Floats = direction / np.linalg.norm(direction) * length
-    return found
+    vector: Floats = direction / np.linalg.norm(direction) * length
+    return vector
 
 
 def _normal(rng: Source, count: int) -> Floats:
-    """Normal numbers with a small relative error: a sign, and the size from its tail's chance or from its center's."""
+    """Return normal numbers with a small relative error: a sign, and the size from its tail or from its center."""
     is_tail, chance = _half_chance(rng, count)
     size = np.where(is_tail, -ndtri(chance / 2.0), np.sqrt(2.0) * erfinv(chance))
-    found: Floats = np.where(_bits(rng, count), size, -size)
-    return found
+    numbers: Floats = np.where(_bits(rng, count), size, -size)
+    return numbers
 
 
 def _exponential(rng: Source, count: int) -> Floats:
-    """Exponential numbers with a small relative error, large or small."""
+    """Return exponential numbers with a small relative error, large or small."""
     is_tail, chance = _half_chance(rng, count)
-    found: Floats = np.where(is_tail, -np.log(chance), -np.log1p(-chance))
-    return found
+    numbers: Floats = np.where(is_tail, -np.log(chance), -np.log1p(-chance))
+    return numbers
 
 
 def _half_chance(rng: Source, count: int) -> tuple[npt.NDArray[np.bool_], Floats]:
-    """A uniform number as a fair bit, tail or not, and its distance from that end: uniform in (0, 1/2)."""
+    """Return a uniform number as a fair bit, tail or not, and its distance from that end: uniform in (0, 1/2)."""
     is_tail = _bits(rng, count)
     return is_tail, _small(rng, count)
 
 
 def _bits(rng: Source, count: int) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = (rng.words(count) >> np.uint64(63)).astype(bool)
-    return found
+    bits: npt.NDArray[np.bool_] = (rng.words(count) >> np.uint64(63)).astype(bool)
+    return bits
 
 
 def _small(rng: Source, count: int) -> Floats:
-    """Uniform numbers in (0, 1/2), rounded by a relative 2^-52 or less: a number of zeros, then 51 bits."""
+    """Return uniform numbers in (0, 1/2), rounded by a relative 2^-52 or less."""
     zeros, empty = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
     for _ in range(MOST_WORDS):
         words = rng.words(int(empty.sum()))
@@ -94,6 +94,7 @@ def _small(rng: Source, count: int) -> Floats:
         empty[empty] = words == 0
         if not empty.any():
             break
+    # The number of leading zeros is geometric, the bits after the first one are uniform: 2^(-2 - zeros) (1 + bits).
     mantissa = 1.0 + ((rng.words(count) >> np.uint64(13)).astype(np.float64) + 0.5) * 2.0**-51
-    found: Floats = np.ldexp(mantissa, -2 - zeros)
-    return found
+    numbers: Floats = np.ldexp(mantissa, -2 - zeros)
+    return numbers

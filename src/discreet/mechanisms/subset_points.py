@@ -1,4 +1,4 @@
-"""A region's bound as real numbers, and models drawn from it: by floats, and by as many digits as it takes."""
+"""A region's bound as real numbers, and models drawn from it: in floats, or in decimals where floats cannot decide."""
 
 import functools
 import math
@@ -97,7 +97,7 @@ def draw_model(bound: Bound, tables: Floats, words: Words) -> int:
 
 
 def draw_exactly(tables: Floats, limit: int, uniforms: Sequence[Uniform]) -> list[int]:
-    """Make the draw of `Bound.draw` with as many digits as it takes.
+    """Draw as `Bound.draw`, with as many digits as it takes.
 
     Parameters
     ----------
@@ -119,19 +119,19 @@ def draw_exactly(tables: Floats, limit: int, uniforms: Sequence[Uniform]) -> lis
         weights = _exact_weights(tables, digits)
         tails = _tails(weights, limit, digits) if limit >= 0 else [[Decimal(1)]] * (len(weights) + 1)
         picked: list[int] = []
-        left = limit
+        remaining = limit
         for uniform, block, tail in zip(uniforms, weights, tails[1:], strict=True):
             room = [_total(tail[: k + 1], context) for k in range(len(tail))]
-            fits = [limit < 0 or m.bit_count() <= left for m in range(len(block))]
-            each = [
-                context.multiply(weight, room[left - m.bit_count() if limit >= 0 else 0]) if fit_ else Decimal(0)
+            fits = [limit < 0 or m.bit_count() <= remaining for m in range(len(block))]
+            weight_of_subset = [
+                context.multiply(weight, room[remaining - m.bit_count() if limit >= 0 else 0]) if fit_ else Decimal(0)
                 for m, (weight, fit_) in enumerate(zip(block, fits, strict=True))
             ]
-            subset = _cell(each, uniform.enclose(digits), digits)
+            subset = _cell(weight_of_subset, uniform.enclose(digits), digits)
             if subset is None:
                 break
             picked.append(subset)
-            left -= subset.bit_count()
+            remaining -= subset.bit_count()
         else:
             return picked
         digits *= 2
@@ -143,7 +143,7 @@ def _total(parts: Iterable[Decimal], context: Context) -> Decimal:
 
 
 def _exact_weights(tables: Floats, digits: int) -> list[list[Decimal]]:
-    """exp(-entry) of each subset, over the largest of its block."""
+    """Return exp(-entry) of each subset, over the largest of its block."""
     context = context_for(digits)
     return [
         [
@@ -155,7 +155,7 @@ def _exact_weights(tables: Floats, digits: int) -> list[list[Decimal]]:
 
 
 def _tails(weights: list[list[Decimal]], limit: int, digits: int) -> list[list[Decimal]]:
-    """Weight of the blocks from each on, by the number of units in them."""
+    """Return the weight of the blocks from each on, by the number of units in them."""
     context = context_for(digits)
     tails = [[Decimal(1)] + [Decimal(0)] * limit]
     for block in reversed(weights):
@@ -168,7 +168,7 @@ def _tails(weights: list[list[Decimal]], limit: int, digits: int) -> list[list[D
 
 
 def _cell(weights: list[Decimal], uniform: Interval, digits: int) -> int | None:
-    """The cell of the cumulated weights that holds the uniform number; None when an edge is too close to tell."""
+    """Return the cell of the cumulated weights that holds the uniform number; None when an edge is too close."""
     context = context_for(digits)
     total, run = _total(weights, context), Decimal(0)
     error = context.multiply(total, context.power(Decimal(10), 6 - digits))

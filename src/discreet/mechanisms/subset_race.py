@@ -3,9 +3,9 @@
 The noise of a whole region of models is drawn first, as the next point of a Poisson process whose intensity is a
 splitting lower bound of the region's scores; a region is opened only while it can still hold the winner. A point is a
 model M and a noise z. A region with bound a <= f is explored in the order of V = a(M) + z, so V is at most the value
-f(M) + z of every point not yet seen. A region that is split, or given a better bound, leaves the zone V <= T behind:
-points that a later bound draws in a zone already explored are ignored. The zones are disjoint, so the processes on
-them are independent, whatever was used to choose them, and the first kept point of each model has the law of its noise.
+f(M) + z of every point not yet drawn. A region that is split, or gets a better bound, leaves the zone V <= T behind:
+points that a later bound draws in a zone already explored are ignored. The zones are disjoint, so the processes on them
+are independent, whatever was used to choose them, and the first accepted point of each model has the law of its noise.
 """
 
 import heapq
@@ -23,7 +23,7 @@ from discreet.mechanisms.subset_points import bound_value, draw_model, log_rate
 from discreet.typing import Floats
 
 TIGHT = 0.7
-"""A bound this many nats below a score needs no better one: half its points lead somewhere."""
+"""A bound this many nats below a score needs no better one: its points come at twice the rate of the score's."""
 
 POINTS = 8
 """Points drawn from a bound before its region is split."""
@@ -44,7 +44,7 @@ class Explored:
 
 @dataclass
 class Region:
-    """Models that hold `inside` and avoid `outside`, some of them taken out one by one."""
+    """Models that hold `inside` and avoid `outside`, less those of `taken_out`."""
 
     inside: int
     outside: int
@@ -63,7 +63,7 @@ class Region:
     n_points: int = 0
 
     def __lt__(self, other: "Region") -> bool:
-        """Order regions by what they can still offer."""
+        """Order regions by a lower bound of their next point."""
         return self.next.value - self.next.error < other.next.value - other.next.error
 
     @property
@@ -79,7 +79,7 @@ class Region:
 
 @dataclass
 class Work:
-    """What a search did. Depends on the rows: for tests and benchmarks, never released."""
+    """Counts of a search's steps. They depend on the rows: for tests and benchmarks, never released."""
 
     points: int = 0
     ignored: int = 0
@@ -99,9 +99,9 @@ class SubsetRace:
     noise : RaceNoise
         Law of the noise.
     words : Words
-        Where it comes from.
+        Source of its bits.
     work : Work, optional
-        Counts what is done.
+        Counts the steps.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class SubsetRace:
         self._winner, self._best = -1, Real.exactly(math.inf)
 
     def run(self) -> int:
-        """Race until no region can offer less than the best model found.
+        """Race until no region can hold a smaller value than the best model so far.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class SubsetRace:
         owns_bound: bool,
         start: Real | None = None,
     ) -> Region | None:
-        """A region under a bound of it or of a larger one; None when it holds no model."""
+        """Return a region under a bound of it or of a larger one; None when it holds no model."""
         tables = bound.tables(inside, outside)
         rate = log_rate(bound, tables)
         if rate is None:
@@ -163,7 +163,7 @@ class SubsetRace:
         if region is None:
             return
         rate = region.log_rate
-        if self.noise.kappa == 2:
+        if self.noise.kappa == 2:  # the rate is kappa times the sum of exp(-bound)
             rate = difference(rate, _MINUS_LOG_2)
         region.energies = (*region.energies, Uniform(self.words))
         region.next = log_sum(region.base, region.energies, rate)
@@ -174,7 +174,7 @@ class SubsetRace:
                     return  # every model has been taken out
                 margin = 1e-6 + region.log_rate.error
                 cap = Real.exactly(least - LOG_2 - margin)
-                # Never back: a model as good as the last and a wider margin could put the cap below what is explored.
+                # Never backwards: a model as good as the last with a wider margin could put the cap below `start`.
                 start = region.start
                 region.cap = start if start is not None and _is_before(cap, start) else cap
             if region.cap < region.next:
@@ -216,7 +216,7 @@ class SubsetRace:
     def _split(self, region: Region, undecided: list[int]) -> None:
         self.work.splits += 1
         place = region.bound.layout.place
-        unit = max(undecided, key=lambda one: region.bound.split[place[one]])
+        unit = max(undecided, key=lambda candidate: region.bound.split[place[candidate]])
         for inside, outside in (
             (region.inside | 1 << unit, region.outside),
             (region.inside, region.outside | 1 << unit),
@@ -230,7 +230,7 @@ class SubsetRace:
     # ---- points
 
     def _point(self, region: Region) -> float:
-        """Draw the model of the region's next point and let it compete; return how far the bound lies below it.
+        """Draw the model of the region's next point and let it compete; return its score less its bound.
 
         NaN when the point is ignored.
         """
@@ -254,7 +254,7 @@ class SubsetRace:
         return False
 
     def _take_out(self, region: Region) -> float:
-        """Race the model of the least bound alone; return how far the bound lies below it."""
+        """Race the model of least bound alone; return its score less its bound."""
         model = region.least
         region.cap = None
         self._finish(model, region)
@@ -262,7 +262,7 @@ class SubsetRace:
         return self.score(model) - region.bound.value(model)
 
     def _finish(self, model: int, region: Region) -> None:
-        """Draw a model's noise, given the zones in which it had none."""
+        """Draw a model's noise, given that it lies beyond every explored zone."""
         if model in region.taken_out or model.bit_count() > self.problem.limit:
             return
         starts, zone = [], region.explored
@@ -287,7 +287,7 @@ def _minus_log_2(digits: int) -> Decimal:
 
 
 def _is_before(cap: Real, start: Real) -> bool:
-    """Whether a cap lies below a start, which may be an earlier cap and equal to it."""
+    """Tell whether a cap lies below a start, which may be an earlier cap and equal to it."""
     return cap.value < start.value if start.error == 0.0 else cap < start
 
 
@@ -300,7 +300,7 @@ def _minus(number: Real) -> Real:
 
 
 def _least(region: Region) -> tuple[int, float]:
-    """The model of least bound that has not been taken out, and that bound up to rounding; -1 when there is none."""
+    """Return the model of least bound that was not taken out, and its bound up to rounding; -1 for none."""
     bound = region.bound
     for picked in ranked(region.tables, bound.limit):
         model = bound.inside | bound.layout.model(picked)

@@ -1,6 +1,6 @@
-"""The private choice among all subsets of some units: by their list where it is short, else by a lazy search.
+"""The private choice among all subsets of units: by a list of them where it is short, else by a lazy search.
 
-Which of the two serves is decided by public facts alone: the number of units and the largest size.
+Public facts alone decide which: the number of units and the largest size.
 """
 
 import itertools
@@ -31,7 +31,7 @@ ENUMERATED = 2**20
 """Up to this many models all are scored: a second or two, and the time says little about the rows."""
 
 TREE_UNITS = 32
-"""Of more units a list holds models of five at most, which are solved one by one faster than by a tree that shares."""
+"""With more units a list holds models of five at most, which are solved faster one by one than by a shared tree."""
 
 MAX_UNITS = 128
 """The most units that the lazy search takes; its cost for one region grows with their cube."""
@@ -68,12 +68,12 @@ def noisy_min_subset(
     noise : {"exponential", "gumbel", "laplace"}
         Law of the noise, scaled by Gamma / epsilon.
     progress : callable, optional
-        Told the number of models scored since it was last told; not told anything by the lazy search, whose length
-        depends on the rows.
+        Called with the number of models scored since its last call; never by the lazy search, whose length depends on
+        the rows.
     enumerate_models : bool, optional
         Whether to score every subset; by default when there are at most 2^20.
     work : Work, optional
-        Filled with what a lazy search did, for tests and benchmarks. Depends on the rows.
+        Counts the steps of a lazy search, for tests and benchmarks. Depends on the rows.
 
     Returns
     -------
@@ -137,22 +137,22 @@ def _by_list(
     noise: Noise,
     progress: Callable[[int], None] | None,
 ) -> int:
-    """Score every subset, block by block."""
+    """Score every subset, block by block, and take the noisy minimum."""
     order: list[npt.NDArray[Any]] = []
 
     def blocks() -> Iterator[Floats]:
-        for models, prices, scores, gaps in _priced_blocks(problem, penalty, size, progress):
+        for models, penalties, scores, gaps in _priced_blocks(problem, penalty, size, progress):
             if not (gaps <= problem.tolerance).all():
                 raise ArithmeticError("a score has no certificate")
             order.append(models)
-            yield scores + prices
+            yield scores + penalties
 
-    chosen = noisy_min_of_blocks(blocks(), range_sensitivity, epsilon, rng, noise)
+    winner = noisy_min_of_blocks(blocks(), range_sensitivity, epsilon, rng, noise)
     for models in order:
-        if chosen < len(models):
-            model = models[chosen]
+        if winner < len(models):
+            model = models[winner]
             return int(model) if model.ndim == 0 else sum(1 << int(unit) for unit in model)
-        chosen -= len(models)
+        winner -= len(models)
     raise ArithmeticError("no model was scored")
 
 
@@ -181,7 +181,7 @@ def _by_race(
 ) -> int:
     """Search lazily, in units of the noise."""
     slope = exact_epsilon(epsilon) / exact(range_sensitivity, "range_sensitivity")
-    # Rounded down: a larger noise keeps the promise.
+    # Rounded down: a larger noise gives no weaker guarantee.
     scale = math.nextafter(float(slope), 0.0)
     cost = penalty * scale
     scores = ModelScores(problem)
@@ -211,7 +211,7 @@ def _by_race(
 
 
 def _columns(units: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
-    """The columns of each unit."""
+    """Return the columns of each unit."""
     owners, columns = np.nonzero(units)
     edges = np.searchsorted(owners, np.arange(len(units) + 1)).tolist()
     return tuple(columns[low:high] for low, high in itertools.pairwise(edges))

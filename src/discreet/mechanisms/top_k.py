@@ -24,13 +24,13 @@ Scores = npt.NDArray[Any]
 TopKNoise = Literal["exponential", "gumbel"]
 
 SMALL = 20_000
-"""Features up to which nothing is compiled: a search in Python takes some milliseconds."""
+"""Features up to which a search in Python is used: it takes some milliseconds."""
 
 SMALL_SETS = 32
-"""Sizes up to which that is so."""
+"""Size of the set up to which a search in Python is used."""
 
 MAX_INTEGER, MAX_FLOAT = 2**62 - 1, 2.0**1022
-"""Scores beyond them are taken for them: their differences are then exact, or finite."""
+"""Scores are clipped to these: their differences are then exact, or finite."""
 
 LEAST_SENSITIVITY = Fraction(1, 10**250)
 
@@ -99,15 +99,15 @@ def canonical_lipschitz(
     )
     words = Words(rng)
     if values.size <= SMALL and k <= SMALL_SETS:
-        won = race(start_blocks(contest, words), words, middle)
-        ranks = _ranks(won.head, won.start, k, words)
+        winner = race(start_blocks(contest, words), words, middle)
+        ranks = _ranks(winner.head, winner.start, k, words)
         return np.sort(np.argsort(-values, kind="stable")[ranks - 1])
     head, tail = _compiled_race(contest, ascending, rng, words)
     return _located(values, ascending, _ranks(head, tail, k, words))
 
 
 def _compiled_race(contest: Contest, ascending: Scores, rng: Source, words: Words) -> tuple[int, int]:
-    """Race in float64; where that does not decide, go on exactly from where it stands, with the same bits."""
+    """Race in float64; where floats do not decide, continue exactly from there, with the same bits."""
     k, drawn = contest.k, rng.words(contest.k + 1026)
     slope, gamma = float(contest.slope), float(contest.gamma)
     # Each number of the k columns is drawn at most once; the race opens finitely many blocks, a number for each.
@@ -116,12 +116,12 @@ def _compiled_race(contest: Contest, ascending: Scores, rng: Source, words: Word
     if course.winner is not None:
         node = course.nodes[course.winner]
         return int(node["head"]), int(node["start"])
-    won = race(_resumed(contest, course, drawn, words), words, middle)
-    return won.head, won.start
+    winner = race(_resumed(contest, course, drawn, words), words, middle)
+    return winner.head, winner.start
 
 
 def _resumed(contest: Contest, course: Course, drawn: npt.NDArray[np.uint64], words: Words) -> list[Block]:
-    """Return what may still win as exact blocks; a split that was drawn but not decided is decided."""
+    """Return the blocks that may still win, exactly; a split that was drawn but not decided is decided."""
 
     @cache
     def uniform(place: int) -> Uniform:
@@ -159,7 +159,7 @@ def _ranks(head: int, tail: int, k: int, words: Words) -> Integers:
 
 
 def _subset(n: int, size: int, words: Words) -> list[int]:
-    """Draw a uniform subset of 0 .. n - 1 (Floyd)."""
+    """Draw a uniform subset of 0 .. n - 1, by Floyd's algorithm."""
     chosen: set[int] = set()
     for last, word in zip(range(n - size, n), words.take(size).tolist(), strict=True):
         place = _below(last + 1, word, words)
@@ -175,13 +175,13 @@ def _below(n: int, word: int, words: Words) -> int:
 
 
 def _located(values: Scores, ascending: Scores, ranks: Integers) -> Integers:
-    """Return where the scores of some ranks stand; equal scores are ranked by index."""
+    """Return the indices of the scores of some ranks; equal scores are ranked by index."""
     chosen = ascending[values.size - ranks]
     ahead = values.size - np.searchsorted(ascending, chosen, side="right")
     order = np.lexsort((ranks, chosen))
-    wanted, first = np.unique(chosen[order], return_index=True)
+    distinct, first = np.unique(chosen[order], return_index=True)
     starts = np.append(first, len(ranks)).astype(np.int64)
-    return np.sort(places(np.ascontiguousarray(values), wanted, starts, (ranks - 1 - ahead)[order].astype(np.int64)))
+    return np.sort(places(np.ascontiguousarray(values), distinct, starts, (ranks - 1 - ahead)[order].astype(np.int64)))
 
 
 def one_shot(
@@ -247,7 +247,7 @@ def peeling(
     rng: Source,
     noise: TopKNoise = "exponential",
 ) -> Integers:
-    """Select one score k times, each time among those that are left.
+    """Select one score k times, each time among the remaining ones.
 
     Parameters
     ----------
@@ -291,14 +291,14 @@ def peeling(
     values, k = _checked(scores, k)
     if noise == "gumbel":
         return one_shot(values, k, epsilon, sensitivity, rng, noise)
-    part, left = exact_epsilon(epsilon) / k, np.arange(values.size)
-    while left.size > values.size - k:
-        left = np.delete(left, one_shot(values[left], 1, part, sensitivity, rng, noise))
-    return np.setdiff1d(np.arange(values.size), left, assume_unique=True)
+    part, remaining = exact_epsilon(epsilon) / k, np.arange(values.size)
+    while remaining.size > values.size - k:
+        remaining = np.delete(remaining, one_shot(values[remaining], 1, part, sensitivity, rng, noise))
+    return np.setdiff1d(np.arange(values.size), remaining, assume_unique=True)
 
 
 def _checked(scores: npt.ArrayLike, k: int) -> tuple[Scores, int]:
-    """Scores as whole numbers or floats whose differences are finite; clipping moves no two of them further apart."""
+    """Return scores as integers or floats of finite differences; clipping moves no two of them further apart."""
     values = np.asarray(scores)
     if values.dtype.kind not in "buif" or values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
         raise InvalidParameterError("scores must be a non-empty list of finite numbers. Check what computes them.")

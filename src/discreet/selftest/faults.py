@@ -92,8 +92,8 @@ BOUNDS = (
     Fault(
         "rows per unit ignored: quantiles",
         "mechanisms.quantile:rank_sensitivity",
-        "2 * rows_per_unit * one",
-        "2 * one",
+        "2 * rows_per_unit * change",
+        "2 * change",
         "tuning",
     ),
     Fault(
@@ -214,8 +214,8 @@ MECHANISMS = (
     _short("Gaussian sums", "mechanisms.additive:discrete_gaussian", "_rounded_up(scale)", "_rounded_up(scale) / 1.1",
            "additive"),
     _short("spherical", "mechanisms.spherical:spherical_laplace", ".sum() / rate", ".sum() / rate / 1.1", "spherical"),
-    _short("quantile", "mechanisms.quantile:rank_sensitivity", "2 * rows_per_unit * one",
-           "20 * rows_per_unit * one / 11", "quantile"),
+    _short("quantile", "mechanisms.quantile:rank_sensitivity", "2 * rows_per_unit * change",
+           "20 * rows_per_unit * change / 11", "quantile"),
     _short("generalized exponential", "mechanisms.generalized_exponential:noisy_min_scaled", "gamma = 2 +",
            "gamma = Fraction(20, 11) +", "scaled_selection"),
     _short("subset search, listed", "mechanisms.subset_search:_by_list", "blocks(), range_sensitivity, epsilon",

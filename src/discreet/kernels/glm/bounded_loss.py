@@ -49,26 +49,22 @@ class LossTables:
     quantile: int | None = None
 
     def sums(self, cells: Cells, targets: Cells) -> Integers:
-        """Return each model's sum of losses.
-
-        In units of 1 / `LOSS_ONE`; at most that a row.
-
-        Products below 2^53 make the matrix product exact, whatever its order. Cost: O(n q n_models).
+        """Return each model's sum of losses in units of 1 / `LOSS_ONE`; a row adds at most that. Cost: O(n q n_models).
 
         Shapes: cells (n, q), targets (n,); returns (n_models,).
         """
-        found = np.zeros(len(self.theta), dtype=np.int64)
+        totals = np.zeros(len(self.theta), dtype=np.int64)
         for start in range(0, len(cells), BLOCK):
             block = np.asarray(cells[start : start + BLOCK], dtype=np.float64)
-            exact = block @ self.theta.T
+            exact = block @ self.theta.T  # `largest` keeps the sums below 2^53: exact in any order
             places = np.rint(np.clip(exact * (THETA_UNIT / GRID * STEPS), -HALF, HALF)).astype(np.int64) + HALF
-            found += self._losses(places, targets[start : start + BLOCK].astype(np.int64)).sum(axis=0)
-        return found
+            totals += self._losses(places, targets[start : start + BLOCK].astype(np.int64)).sum(axis=0)
+        return totals
 
     def _losses(self, places: Integers, targets: Integers) -> Integers:
         if self.by_class:
-            found = np.where(targets[:, None] > 0, self.tables[1][places], self.tables[0][places])
-            return np.asarray(found, dtype=np.int64)
+            losses = np.where(targets[:, None] > 0, self.tables[1][places], self.tables[0][places])
+            return np.asarray(losses, dtype=np.int64)
         misses = self.tables[0][places] - targets[:, None]
         if self.quantile is None:
             return np.asarray(misses * misses * LOSS_ONE // (2 * GRID) ** 2, dtype=np.int64)
@@ -79,12 +75,11 @@ class LossTables:
 def loss_tables(
     models: Floats, mean: Callable[[Floats], Floats], clip: float | None = None, quantile: float | None = None
 ) -> LossTables:
-    """Return the tables of a bounded loss.
-
-    Losses from 0 to `LOSS_ONE`.
+    """Return the tables of a bounded loss, with values from 0 to `LOSS_ONE`: squared, pinball, or a clipped log loss.
 
     Shapes: models (n_models, q).
     """
+    # |x'theta| <= q GRID max |theta| < 2^53, theta in units of THETA_UNIT.
     largest = 2.0**52 / (GRID * max(models.shape[1], 1)) - 1.0
     theta = np.rint(np.clip(models / THETA_UNIT, -largest, largest))
     predictions = np.clip(mean(np.arange(-HALF, HALF + 1) / STEPS), -1.0, 1.0)
@@ -92,6 +87,7 @@ def loss_tables(
         tau = None if quantile is None else round(1024 * quantile)
         return LossTables(theta, np.rint(predictions * GRID).astype(np.int64)[None], quantile=tau)
     chance = np.clip((1.0 + predictions) / 2.0, clip, 1.0 - clip)
+    # The log loss of a clipped chance lies in [-log(1 - clip), -log(clip)], which is mapped to [0, 1].
     least, most = -np.log1p(-clip), -np.log(clip)
     losses = (np.stack([-np.log1p(-chance), -np.log(chance)]) - least) / (most - least)
     return LossTables(theta, np.rint(np.clip(losses, 0.0, 1.0) * LOSS_ONE).astype(np.int64), by_class=True)

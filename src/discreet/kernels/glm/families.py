@@ -26,7 +26,7 @@ WEIGHT_ONE = 2**15
 """A table's largest weight: a power of two, so that scaling by it is exact."""
 
 LARGEST_PREDICTOR = 30.0
-"""Beyond this the tables end; a linear predictor further out is taken as this."""
+"""The tables end here; a linear predictor beyond it is clipped."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,12 @@ LOGISTIC = Family("logistic", expit, _logistic_weight, logit, 0.0, 1.0, 1.0)
 
 
 def poisson(largest: float, residual_bound: float | None = None) -> Family:
-    """Return the family of counts.
-
-    With the log link.
-    """
+    """Return the family of counts up to `largest`, with the log link."""
     cap = np.log(largest)
 
     def mean(eta: Floats) -> Floats:
-        found: Floats = np.exp(np.minimum(eta, cap))
-        return found
+        rate: Floats = np.exp(np.minimum(eta, cap))
+        return rate
 
     return Family("poisson", mean, mean, np.log, 0.0, largest, residual_bound or largest, counts=True)
 
@@ -135,12 +132,7 @@ class RowMap:
     weight_unit: float
 
     def sums(self, cells: Cells) -> Integers:
-        """Add up weighted products and residuals over rows.
-
-        The sum of w x x' on and above the diagonal, mirrored below, and in the last column that of r x.
-
-        Exact in any order: all partial sums of a chunk's products are integers below 2^53 (privacy specification 8.1).
-        Cost: O(n p^2) time, O(CHUNK_ROWS p) memory; 0.3 s a million rows of 10 columns.
+        """Add up w x x' and r x over rows; r x is the last column. Cost: O(n p^2), 0.3 s a million rows of 10 columns.
 
         Shapes: cells (n, p + 1); returns (p, p + 1).
         """
@@ -159,6 +151,7 @@ class RowMap:
             np.multiply(x, (weight / WEIGHT_ONE)[:, None], out=products[:, :p])
             np.trunc(products[:, :p], out=products[:, :p])
             products[:, p] = residual
+            # Products below 2^30, 2^12 a chunk and 2^9 chunks: integers below 2^53, exact in any order (8.1).
             partial += products.T @ x
             if (start // CHUNK_ROWS) % 512 == 511:
                 total += partial.astype(np.int64)
@@ -175,10 +168,7 @@ class RowMap:
         return np.clip(residual, -GRID, GRID), self.weight[place]
 
     def bins(self, most: int = 32) -> tuple[Floats, Floats, Floats]:
-        """Enclose what rows can have, by ranges of the linear predictor.
-
-        Largest absolute residual, least and largest weight of each range.
-        """
+        """Return the largest absolute residual, the least and the largest weight, by ranges of the linear predictor."""
         ends = self.response[[0, -1]][:, None]
         residual = np.minimum(np.abs(ends - self.mean).max(axis=0), GRID) * (self.residual_unit / GRID)
         weight = self.weight * (self.weight_unit / WEIGHT_ONE)
@@ -187,21 +177,16 @@ class RowMap:
         return np.maximum.reduceat(residual, starts), low, high
 
     def real(self, sums: npt.NDArray[np.int64] | Floats) -> tuple[Floats, Floats]:
-        """Return sums, noisy or not, in natural units.
+        """Return the gradient, sum r x, and the Gram matrix, sum w x x', in natural units, with their noise if any.
 
-        Returns (1) the sum of r x; (2) the sum of w x x'.
-
-        Shapes: sums (p, p + 1); returns gradient (p,), gram (p, p).
+        Shapes: sums (p, p + 1); returns (p,), (p, p).
         """
-        found = np.asarray(sums, dtype=np.float64)
-        return found[:, -1] * (self.residual_unit / GRID**2), found[:, :-1] * (self.weight_unit / GRID**2)
+        floats = np.asarray(sums, dtype=np.float64)
+        return floats[:, -1] * (self.residual_unit / GRID**2), floats[:, :-1] * (self.weight_unit / GRID**2)
 
 
 def linear_map(family: Family, p: int) -> RowMap:
-    """Return the row map of ``r = y - middle`` and ``w = 1``.
-
-    Whose sums are X'(y - middle) and X'X.
-    """
+    """Return the row map of r = y - middle and w = 1: its sums are X'(y - middle) and X'X."""
     response = np.arange(-GRID, GRID + 1, dtype=np.float64)
     return RowMap(np.zeros(p), 0, response, np.zeros(1), np.full(1, float(WEIGHT_ONE)), family.half, 1.0)
 
@@ -209,11 +194,9 @@ def linear_map(family: Family, p: int) -> RowMap:
 def score_map(
     family: Family, theta: Floats, bounds: tuple[float, float], share: float = 0.0, line: Line | None = None
 ) -> RowMap:
-    """Return the row map of the score and of the information at a point, less a share of their linear approximation.
+    """Return the row map of the score and the information at theta, less a share of their linear approximation.
 
-    With ``r = y - mu(eta) - share (y - line(eta))`` and ``w = mu'(eta) - share line'(eta)``.
-
-    Shapes: theta (p,).
+    r = y - mu(eta) - share (y - line(eta)) and w = mu'(eta) - share line'(eta), with eta = x'theta.
     """
     rounded = np.rint(theta / THETA_UNIT) * THETA_UNIT
     first, last = (int(np.rint(STEPS * np.clip(b, -LARGEST_PREDICTOR, LARGEST_PREDICTOR))) for b in bounds)
@@ -223,7 +206,7 @@ def score_map(
     weight = family.weight(eta) - share * slope
     ends = (1.0 - share) * np.array([[family.low], [family.high]])
     residual_unit = max(min(float(np.abs(ends - mean).max()), family.residual_bound), 1e-9)
-    weight_unit = max(float(np.abs(weight).max()), 1e-9)
+    weight_unit = max(float(np.abs(weight).max()), 1e-9)  # so that the integers use their whole range
     per_count = np.floor((1.0 - share) * GRID / residual_unit)
     if per_count >= 1.0:  # one count is a whole number of units, so that rounding does not push all rows one way
         residual_unit = (1.0 - share) * GRID / per_count
@@ -241,14 +224,9 @@ def score_map(
 
 
 def predictor_bounds(theta: Floats, groups: Groups = ()) -> tuple[float, float]:
-    """Return the least and the largest linear predictor that a row can have.
-
-    From public facts alone.
-
-    Shapes: theta (p,).
-    """
+    """Return the least and the largest linear predictor of any row, from public facts alone."""
     grouped = [j for group in groups for j in group]
-    reach = float(np.abs(np.delete(theta, [0, *grouped])).sum())
+    reach = float(np.abs(np.delete(theta, [0, *grouped])).sum())  # Hoelder, cells in [-1, 1]; of a group one is 1
     parts = [theta[list(group)] for group in groups]
     low = sum(min(float(part.min(initial=0.0)), 0.0) for part in parts)
     high = sum(max(float(part.max(initial=0.0)), 0.0) for part in parts)
@@ -256,8 +234,5 @@ def predictor_bounds(theta: Floats, groups: Groups = ()) -> tuple[float, float]:
 
 
 def squared_norm(p: int, groups: Groups = ()) -> float:
-    """Return the largest squared l2 norm of a row with its constant.
-
-    The number of columns that are no dummies, and of groups.
-    """
+    """Return the largest squared l2 norm of a row with its constant: a group of dummies counts as one column."""
     return float(p - sum(len(group) - 1 for group in groups))

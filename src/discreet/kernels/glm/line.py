@@ -9,19 +9,17 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 """Quadrature for a standard Gaussian."""
 
 LARGEST_SPREAD = 4.0
-"""Standard deviation of the linear predictor beyond which nothing is matched."""
+"""Largest standard deviation of the linear predictor that is matched."""
 
 
 def fitted_line(family: Family, mean: float, spread: float) -> Line:
-    """Return the line that fits the mean best where linear predictors are Gaussian.
+    """Return the line that fits the mean best where linear predictors are Gaussian with the given mean and spread.
 
     Its slope s turns the linear model's slopes b into the family's: theta = b / s.
-
-    For Gaussian x, Cov(x, y) = Cov(x) theta E mu'(eta) (Stein), which the linear model takes for Cov(x) b; so
-    s = E mu'(eta). The linear predictor's center and standard deviation are those that give `mean` and `spread`.
-
     Source: Brillinger 1982, A generalized linear model with Gaussian regressor variables.
     """
+    # Stein, x Gaussian: Cov(x, y) = Cov(x) theta E mu'(eta), which least squares takes for Cov(x) b; so s = E mu'(eta).
+    # The spread of eta follows from that of the linear fit: sd E mu' = spread.
     low, high = 0.0, LARGEST_SPREAD
     for _ in range(16):
         sd = (low + high) / 2.0
@@ -31,7 +29,7 @@ def fitted_line(family: Family, mean: float, spread: float) -> Line:
 
 
 def _slope(family: Family, mean: float, sd: float) -> tuple[float, float]:
-    """Return where a Gaussian linear predictor of this spread has its center, and E mu' there."""
+    """Return the center of a Gaussian linear predictor whose mean response is `mean`, and E mu' there."""
     middle = float(family.link(np.array([mean]))[0])
     low, high = middle - 3.0 * sd * (1.0 + sd), middle + 3.0 * sd * (1.0 + sd)
     for _ in range(24):

@@ -57,12 +57,14 @@ class Lattice:
 
     @property
     def unit(self) -> float:
-        """What 1 in the first limb is worth: a row times first limbs stays below 2^53."""
+        """What 1 in the first limb is worth."""
+        # |x'l| <= 2^15 sqrt(p) radius / unit <= 2^15 2^37 < 2^53 for first limbs l.
         return float(2.0 ** (ceil(log2(self.radius * self.n_coefficients**0.5)) - 37))
 
     @property
     def bits(self) -> int:
-        """Of the second and of the third limb."""
+        """Bits of the second and of the third limb."""
+        # p 2^15 2^(bits - 1) <= 2^53.
         return 39 - ceil(log2(self.n_coefficients))
 
     @property
@@ -72,48 +74,34 @@ class Lattice:
 
     @property
     def residual_error(self) -> float:
-        """Bound of the error of one residual in `precise_sums`.
-
-        The digit that is left out, and the curve's bend where rounding picks the piece beside the right one: 2^-61
-        each. What lies behind the first limb is at most p units / 2 and rounded twice. All else is below 2^-62.
-        """
+        """Bound of the error of one residual in `precise_sums`."""
+        # 2^-61 for the digit left out, 2^-61 for the bend where rounding picks the piece beside the right one; what
+        # lies behind the first limb is at most p units / 2, rounded twice; all else is below 2^-62.
         return float(2.0**-59 + self.n_coefficients * self.unit * 2.0**-55)
 
     def nearest(self, theta: Floats) -> tuple[int, ...]:
-        """Return the nearest point.
-
-        In steps.
-
-        Shapes: theta (p,).
-        """
+        """Return the nearest lattice point, in steps."""
         return tuple(round(float(value) / self.step) for value in theta)
 
     def values(self, numbers: Sequence[int]) -> Floats:
-        """Return a point's coordinates, rounded to float64.
-
-        Each with a relative error of 2^-53.
-
-        Returns shape (p,).
-        """
+        """Return a point's coordinates in float64, each with a relative error of 2^-53."""
         return np.array([float(number) for number in numbers]) * self.step
 
     def limbs(self, numbers: Sequence[int]) -> Floats:
-        """Cut a point's coordinates.
-
-        Whole numbers; 1 in a column is worth 2^bits in the next.
+        """Split a point's coordinates into three whole numbers each; 1 in a column is worth 2^bits in the next.
 
         Returns shape (p, 3).
         """
         half, base = 1 << (self.bits - 1), 1 << self.bits
-        found = np.empty((len(numbers), 3))
+        limbs = np.empty((len(numbers), 3))
         for j, number in enumerate(numbers):
             rest = number
             for k in (2, 1):
-                limb = (rest + half) % base - half
-                found[j, k] = limb
+                limb = (rest + half) % base - half  # in [-2^(bits - 1), 2^(bits - 1))
+                limbs[j, k] = limb
                 rest = (rest - limb) >> self.bits
-            found[j, 0] = rest
-        return found
+            limbs[j, 0] = rest
+        return limbs
 
 
 @cache
@@ -125,10 +113,7 @@ def _table() -> tuple[Floats, Floats]:
 
 
 def curve(eta: Floats) -> tuple[Floats, Floats]:
-    """Return the mean that the pieces define, and its slope, in plain floating point.
-
-    Within 2^-23 of the logistic function; in [0, 1] and [0, WEIGHT].
-    """
+    """Return the piecewise linear mean and its slope in float64, within 2^-23 of the logistic function."""
     starts, rises = _table()
     place = eta * (GRID / NODE)
     piece = np.floor(place)
@@ -137,15 +122,10 @@ def curve(eta: Floats) -> tuple[Floats, Floats]:
 
 
 def precise_sums(cells: Cells, lattice: Lattice, numbers: Sequence[int]) -> Integers:
-    """Add up residuals times columns to 60 bits, and weighted products to 49.
+    """Add up residuals times columns to 60 bits, and weighted products to 49; exact, and the same by any blocks.
 
-    Sums of w x x' in three digits and of r x in four, for `residuals` and `information`, and the number of rows in
-    every entry of the last row.
-
-    All sums are exact and the same by any blocks: a chunk's are whole numbers below 2^42, those of 2^33 - 1 rows fit
-    in 64 bits. Cost: O(n p^2) time, 0.5 s a million rows of 10 columns, O(CHUNK_ROWS p) memory.
-
-    Shapes: cells (n, p + 1); returns (3 p + 5, p).
+    Rows of the result: w x x' in three digits, r x in four, and the number of rows. Cost: O(n p^2) time, 0.5 s a
+    million rows of 10 columns. Shapes: cells (n, p + 1); returns (3 p + 5, p).
     """
     n, p = len(cells), len(numbers)
     limbs = lattice.limbs(numbers)
@@ -162,12 +142,12 @@ def precise_sums(cells: Cells, lattice: Lattice, numbers: Sequence[int]) -> Inte
         digits[:, -RESIDUAL_DIGITS] = first
         _cut(rest[:, None], digits[:, 1 - RESIDUAL_DIGITS :], RESIDUAL_DIGITS - 1)
         digits[:, -RESIDUAL_DIGITS:] *= -sign[:, None]
-        total += (digits.T @ x).astype(np.int64)
+        total += (digits.T @ x).astype(np.int64)  # a chunk's are below 2^42, those of 2^33 - 1 rows below 2^63
     return np.concatenate([total, np.full((1, p), n, dtype=np.int64)])
 
 
 def _located(lattice: Lattice, products: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return where a row's piece starts, how far it rises in all, and how far it rises up to the row."""
+    """Return each row's value at the start of its piece, the piece's rise, and the rise up to the row."""
     starts, rises = _table()
     piece_size = NODE / lattice.unit
     offset = products[:, 1] * 2.0**-lattice.bits + products[:, 2] * 2.0 ** (-2 * lattice.bits)
@@ -179,7 +159,7 @@ def _located(lattice: Lattice, products: Floats) -> tuple[Floats, Floats, Floats
 
 
 def _cut(values: Floats, digits: Floats, count: int) -> None:
-    """Write the digits of each column: a block of the first ones, then a block of the next ones."""
+    """Write `count` digits of each column in base `DIGIT`, the first digits of all columns first."""
     width = values.shape[1]
     for k in range(count):
         block = digits[:, k * width : (k + 1) * width]
@@ -189,26 +169,19 @@ def _cut(values: Floats, digits: Floats, count: int) -> None:
 
 
 def residuals(sums: Integers) -> list[int]:
-    """Return the sum of r x.
-
-    In units of 1 / (2^60 GRID), without a further rounding.
-
-    Shapes: sums (3 p + 5, p).
-    """
+    """Return the sum of r x in units of 1 / (2^60 GRID), exactly."""
     digits = sums[-RESIDUAL_DIGITS - 1 : -1]
     return [sum(int(digit) << 15 * (RESIDUAL_DIGITS - 1 - k) for k, digit in enumerate(column)) for column in digits.T]
 
 
 def information(sums: Integers) -> Floats:
-    """Return the sum of w x x'.
-
-    Symmetric; an entry errs by 2^-48 a row, and by a relative 2^-51.
+    """Return the sum of w x x'; an entry errs by 2^-48 a row and by a relative 2^-51.
 
     Shapes: sums (3 p + 5, p); returns (p, p).
     """
     p = sums.shape[1]
-    found = np.zeros((p, p))
+    total = np.zeros((p, p))
     for k in reversed(range(WEIGHT_DIGITS)):
-        found += sums[k * p : (k + 1) * p] * (DIGIT**-k / (WEIGHT_UNIT * GRID**2))
-    upper = np.triu(found)
+        total += sums[k * p : (k + 1) * p] * (DIGIT**-k / (WEIGHT_UNIT * GRID**2))
+    upper = np.triu(total)
     return upper + np.triu(upper, 1).T

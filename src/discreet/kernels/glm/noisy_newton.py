@@ -2,8 +2,8 @@
 
 The first pass takes X'(y - middle) and X'X: a linear model, and from it a start and a straight line for the mean. A
 later pass takes the score and the information at the current point, less a public share of their linear part, which
-the first pass knows already. What a curve leaves over its line is small, and a small sum needs little noise. The
-estimate solves the last score, which rests on the first and the last pass. All passes are Gaussian releases.
+the first pass has estimated already. The curve's difference from its line is small, and a small sum needs little noise.
+The estimate solves the last score, which uses the first and the last pass. All passes are Gaussian releases.
 """
 
 import math
@@ -30,7 +30,7 @@ from discreet.kernels.moments.moments import GRID
 from discreet.typing import Floats
 
 PRIOR_SD = 2.5
-"""Of a slope per half range, for point estimates and where data are silent: Gelman et al. 2008's, Gaussian here."""
+"""Prior standard deviation of a slope per half range, for point estimates: Gelman et al. 2008's, Gaussian here."""
 
 BOX = 10.0
 """Largest absolute coefficient per half range."""
@@ -45,7 +45,7 @@ TYPICAL = 5.0
 """Squared norm of the coefficients that the first pass is tuned for."""
 
 LARGE = 4000.0
-"""From this many rows times mu on, a third pass is worth its share."""
+"""Rows times mu from which on a third pass pays for its share of the budget."""
 
 RATIOS = 2.0 ** np.arange(-3.0, 6.5, 0.5)
 """Of the noise on the weighted products to that on the residuals, where 1 moves both as far."""
@@ -128,10 +128,7 @@ class Request:
         return (self.sd_gradient * units[0]) ** 2, (self.sd_diagonal * units[1]) ** 2
 
     def loss(self, weight: float) -> float:
-        """Return the noise's variance on the gradient plus a weight times that on the diagonal.
-
-        In natural units.
-        """
+        """Return the noise's variance on the gradient plus `weight` times that on the diagonal, in natural units."""
         gradient, diagonal = self.variances
         return gradient + weight * diagonal
 
@@ -162,7 +159,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class _Pass:
-    """Sums that came back, in natural units, and the variances of their noise."""
+    """Noisy sums of one pass in natural units, and the variances of their noise."""
 
     gradient: Floats
     gram: Floats
@@ -171,17 +168,13 @@ class _Pass:
 
 
 def passes(problem: Problem) -> tuple[float, ...]:
-    """Return the share of mu^2 of each pass.
-
-    With sum 1.
-
-    A middle pass is worth it only when its small share of the budget finds a better point than the line did.
-    """
+    """Return the share of mu^2 of each pass; the shares add up to 1."""
+    # A middle pass pays only where its small share of the budget finds a better point than the line did.
     return (0.5, 0.5) if problem.n_rows * problem.mu < LARGE else (0.35, 0.1, 0.55)
 
 
 def attainable_sd(problem: Problem) -> float:
-    """Bound the largest standard deviation that each pass can keep to, whatever the passes before it found.
+    """Bound the noise's standard deviation that each pass needs at most, whatever the earlier passes return.
 
     In the integers' units; no smaller for more columns or less mu.
     """
@@ -190,33 +183,29 @@ def attainable_sd(problem: Problem) -> float:
 
 
 def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
-    """Estimate coefficients from noisy sums that the caller provides.
+    """Estimate coefficients from noisy sums that the caller sends in answer to each yielded request.
 
-    A function of the answers and of public facts.
-
-    To be answered with ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1).
-
-    With theta_0 the last point, S, W its sums, b, G the first pass's, line(eta) = a + s eta the line, k the share left
-    out and f(theta) = s theta + (a - middle) e_0, the score and its slope are
+    An answer is ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1). With theta_0 the last point, S, W
+    its sums, b, G the first pass's, line(eta) = a + s eta, k the share of the linear part that is left out and
+    f(theta) = s theta + (a - middle) e_0, the score and its slope are
 
         u(theta) = S - W (theta - theta_0) + k (b - G f(theta)),    H = W + k s G,
 
-    and its noise is e_S - E_W (theta - theta_0) + k (e_b - E_G f(theta)), of known covariance at every theta; the
-    sampling part is J = H, made positive semidefinite. Cost: two or three passes over the rows and O(p^5) operations.
-
-    Source: Privacy specification 6.2.
+    with the noise e_S - E_W (theta - theta_0) + k (e_b - E_G f(theta)), of known covariance at every theta; the
+    sampling part is J = H, made positive semidefinite. Cost: two or three passes and O(p^5). Source: privacy
+    specification 6.2.
     """
     shares, p, family = passes(problem), problem.n_coefficients, problem.family
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
-    request = _requested(problem, linear_map(family, p), shares[0], TYPICAL * steepest**2 * _per_entry(p))
-    first = _answered(problem, request, (yield request), known=problem.replace)
+    request = _least_noise(problem, linear_map(family, p), shares[0], TYPICAL * steepest**2 * _per_entry(p))
+    first = _natural_sums(problem, request, (yield request), count_is_public=problem.replace)
     line = _line(problem, first)
     model, theta = _first_model(problem, first, line), np.zeros(p)
     for share in shares[1:]:
         theta = _within_reach(problem, _estimate(problem, model, theta))
-        request, kept = _best_request(problem, model, first, theta, line, share)
-        current = _answered(problem, request, (yield request))
-        model = _combined(problem, first, current, request.row_map.theta, kept, line)
+        request, linear_share = _best_request(problem, model, first, theta, line, share)
+        current = _natural_sums(problem, request, (yield request))
+        model = _combined(problem, first, current, request.row_map.theta, linear_share, line)
     return _fit(problem, model, theta)
 
 
@@ -228,9 +217,9 @@ def _per_entry(p: int) -> float:
     return (1.0 + 1.0 / p) / 2.0
 
 
-def _requested(problem: Problem, row_map: RowMap, share: float, weight: float) -> Request:
-    """Return the request of least noise, a matrix's variance counting as much as `weight` says."""
-    mu = problem.mu * share**0.5
+def _least_noise(problem: Problem, row_map: RowMap, share: float, weight: float) -> Request:
+    """Return the request of least noise, where a matrix's variance counts `weight` times."""
+    mu = problem.mu * share**0.5  # mu^2 adds up under composition
     ratios = RATIOS * (problem.squared_norm**0.5 * row_map.weight_unit / row_map.residual_unit)
     sd = joint_sensitivity(row_map, problem.squared_norm, ratios, problem.replace) / mu
     gradient, diagonal = sd * GRID**2 / row_map.residual_unit, ratios * sd * GRID**2 / row_map.weight_unit
@@ -245,32 +234,35 @@ def _requested(problem: Problem, row_map: RowMap, share: float, weight: float) -
 def _best_request(
     problem: Problem, model: ScoreModel, first: _Pass, theta: Floats, line: Line, share: float
 ) -> tuple[Request, float]:
-    """Choose how much of the linear part to leave out, by the noise that the score would have."""
+    """Choose the share of the linear part to leave out, by the noise that the score would have."""
     p = problem.n_coefficients
     spread = float(np.trace(np.linalg.inv(model.distance(theta[None])[2][0] + np.diag(problem.precision))))
     weight = 2.0 * spread * _per_entry(p)  # twice, so that the slope is known well too
     term = NoiseTerm(first.variances, line.slope, _offset(problem, line))
     linear = first.variance + float(np.trace(term.covariance(theta))) / p
     bounds = predictor_bounds(theta, problem.groups)
-    found = [
-        (_requested(problem, score_map(problem.family, theta, bounds, kept, line), share, weight), kept)
-        for kept in SHARES
+    requests = [
+        (
+            _least_noise(problem, score_map(problem.family, theta, bounds, linear_share, line), share, weight),
+            linear_share,
+        )
+        for linear_share in SHARES
     ]
-    return min(found, key=lambda pair: pair[0].loss(weight) + pair[1] ** 2 * linear)
+    return min(requests, key=lambda pair: pair[0].loss(weight) + pair[1] ** 2 * linear)
 
 
-def _answered(problem: Problem, request: Request, sums: Floats, known: bool = False) -> _Pass:
-    """Return the sums in natural units; the count on the first diagonal entry may be known."""
+def _natural_sums(problem: Problem, request: Request, sums: Floats, count_is_public: bool = False) -> _Pass:
+    """Return the sums in natural units; the count on the first diagonal entry may be public."""
     gradient, gram = request.row_map.real(sums)
     variance, diagonal = request.variances
-    variances = (diagonal / 2.0) * (1.0 + np.eye(len(gradient)))
-    if known:
+    variances = (diagonal / 2.0) * (1.0 + np.eye(len(gradient)))  # `sd_above` is sd_diagonal / sqrt(2)
+    if count_is_public:
         gram[0, 0], variances[0, 0] = problem.n_rows, 0.0
     return _Pass(gradient, gram, variance, variances)
 
 
 def _within_reach(problem: Problem, theta: Floats) -> Floats:
-    """Draw slopes towards zero until no row's linear predictor is far from the constant."""
+    """Shrink slopes until no row's linear predictor is further than `REACH` from the constant."""
     slopes = np.append(0.0, theta[1:])
     low, high = predictor_bounds(slopes, problem.groups)
     slopes *= min(1.0, REACH / max(high, -low, 1e-300))
@@ -312,20 +304,22 @@ def _first_model(problem: Problem, first: _Pass, line: Line) -> ScoreModel:
     return ScoreModel(first.gradient - first.gram @ offset, slope, _positive(slope), first.variance, (term,))
 
 
-def _combined(problem: Problem, first: _Pass, current: _Pass, theta: Floats, kept: float, line: Line) -> ScoreModel:
-    """Return the score of `noisy_newton`'s notes."""
+def _combined(problem: Problem, first: _Pass, current: _Pass, theta: Floats, share: float, line: Line) -> ScoreModel:
+    """Return the score u(theta) of `noisy_newton`, with `share` its k and `theta` its theta_0."""
     offset = _offset(problem, line)
-    slope = current.gram + kept * line.slope * first.gram
-    constant = current.gradient + current.gram @ theta + kept * (first.gradient - first.gram @ offset)
-    terms = (NoiseTerm(current.variances, 1.0, -theta), NoiseTerm(kept**2 * first.variances, line.slope, offset))
-    return ScoreModel(constant, slope, _positive(slope), current.variance + kept**2 * first.variance, terms)
+    slope = current.gram + share * line.slope * first.gram  # H = W + k s G
+    # u(0) = S + W theta_0 + k (b - G f(0))
+    constant = current.gradient + current.gram @ theta + share * (first.gradient - first.gram @ offset)
+    # Of E_W (theta - theta_0), and of k E_G f(theta): a variance takes k^2.
+    terms = (NoiseTerm(current.variances, 1.0, -theta), NoiseTerm(share**2 * first.variances, line.slope, offset))
+    return ScoreModel(constant, slope, _positive(slope), current.variance + share**2 * first.variance, terms)
 
 
 def _positive(matrix: Floats) -> Floats:
     """Return the nearest positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(matrix)
-    found: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return found
+    projected: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return projected
 
 
 # ---- estimates
@@ -333,27 +327,27 @@ def _positive(matrix: Floats) -> Floats:
 
 def _estimate(problem: Problem, model: ScoreModel, start: Floats) -> Floats:
     """Return the mode under the weak prior, the one downhill from where the score was taken."""
-    found: Floats = minimize(model, start[None], problem.precision, problem.box)[0][0]
-    return found
+    mode: Floats = minimize(model, start[None], problem.precision, problem.box)[0][0]
+    return mode
 
 
 def _fit(problem: Problem, model: ScoreModel, start: Floats) -> Fit:
     """Return estimates, intervals and the two covariances."""
     coef = _estimate(problem, model, start)
-    inverse = np.linalg.inv(_regular(problem, model))
+    inverse = np.linalg.inv(_regular(problem, model))  # the sandwich H^-1 (J + N) H^-1
     sampling = inverse @ model.sampling @ inverse
     privacy = inverse @ model.privacy(coef) @ inverse
     sd = np.sqrt(np.diag(sampling) + np.diag(privacy))
     center = minimize(model, coef[None], np.zeros(len(coef)), problem.box)[0][0]
-    threshold = float(ndtri((1.0 + problem.level) / 2.0)) ** 2
+    threshold = float(ndtri((1.0 + problem.level) / 2.0)) ** 2  # chi-squared with one degree of freedom
     low, high = intervals(model, center, sd, problem.precision, problem.box, threshold)
     return Fit(np.clip(coef, low, high), low, high, sampling, privacy, problem.level)
 
 
 def _regular(problem: Problem, model: ScoreModel) -> Floats:
-    """Return the slope, its eigenvalues raised to its noise and to what the box lets matter."""
+    """Return the slope with its eigenvalues raised to the level of its noise, and to what the box lets matter."""
     noise = sum(term.slope**2 * float(term.variance.mean()) for term in model.terms)
     values, vectors = np.linalg.eigh(model.slope)
     floor = max((len(values) * noise) ** 0.5, 1e-9 * float(np.abs(values).max()), problem.box**-2.0)
-    found: Floats = (vectors * np.maximum(values, floor)) @ vectors.T
-    return found
+    raised: Floats = (vectors * np.maximum(values, floor)) @ vectors.T
+    return raised

@@ -4,8 +4,8 @@
 
 The privacy proof is about the exact minimizer. A point where |gradient| <= g is within g / ridge of it, so two
 neighbors' points that stand for the same minimizer are within 2 g / ridge, which noise on the output covers
-(approximate minima perturbation). What the rows are must not decide whether the certificate is reached: `minimized`
-always reaches it, for every table of up to `MOST_ROWS` rows.
+(approximate minima perturbation). Whether the certificate is reached must not depend on the rows: `minimized` always
+reaches it, for every table of up to `MOST_ROWS` rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,10 +24,10 @@ OUTPUT_SHARE = 0.02
 """Of epsilon, for the noise on the output."""
 
 GRADIENT_SHARE = 2.0**-21
-"""The certified gradient, relative to the bound of one record's; more where rounding asks for it."""
+"""The certified gradient, relative to the bound of one record's; more where rounding makes it necessary."""
 
 LEAST_RIDGE = 0.25
-"""What one row may weigh, so it costs nothing; more than twice the Hessian's rounding of any table, up to p = 2^12."""
+"""About one row's weight, so it costs no accuracy; above twice the Hessian's rounding of any table, up to p = 2^12."""
 
 TYPICAL = 1.0
 """Squared norm of the coefficients that the ridge is tuned for."""
@@ -42,7 +42,7 @@ SLACK = 2.0**-40
 """More than a product of p floats errs by, relative to the factors' norms."""
 
 SHORTEST = 0.25
-"""A step that is not taken is tried again at this part of its length, or at a larger one."""
+"""A rejected step is tried again at this part of its length, or at a larger one."""
 
 
 @dataclass(frozen=True)
@@ -71,85 +71,73 @@ class Perturbation:
 
     @property
     def longest(self) -> float:
-        """A longer linear term is cut to this; one is longer with a probability below e^-700."""
+        """Largest norm of the linear term: a longer one, of probability below e^-700, is clipped to it."""
         return (2.0 * self.n_coefficients + 1000.0) / self.beta
 
     @property
     def radius(self) -> float:
-        """No point where F is at most F(0) is further from 0, for losses are positive, and at most 0.7 a row at 0."""
+        """Largest norm of a point where F is at most F(0)."""
+        # Losses are positive, and at most 0.7 a row at 0: ridge |theta|^2 / 2 <= 0.7 n + |b| |theta|.
         return (2.0 * self.longest + sqrt(1.4 * MOST_ROWS * self.ridge)) / self.ridge
 
     @cached_property
     def lattice(self) -> Lattice:
-        """Where points lie; a trial may be twice the radius away from a point within it."""
-        return Lattice(self.n_coefficients, 3.0 * self.radius)
+        """Points that the search may visit, up to three times the radius from 0."""
+        return Lattice(self.n_coefficients, 3.0 * self.radius)  # a trial may be 2 radii away from a point within one
 
     def smoothness(self, n_rows: float) -> float:
-        """Return a bound of the Hessian."""
+        """Bound the Hessian's norm."""
         return self.ridge + WEIGHT * n_rows * self.bound**2
 
     def error(self, n_rows: float) -> float:
-        """Bound the error of the gradient's norm.
-
-        What the rounding of residuals can add up to.
-        """
+        """Bound the error of the gradient's norm, from the rounding of residuals."""
         return self.lattice.residual_error * self.bound * n_rows
 
     @cached_property
     def gradient(self) -> float:
-        """Norm that the gradient has at most at what is returned, errors included.
-
-        At least 16 times the error and 1024 times what a rounding of the point can do, for tables of any size.
-        """
+        """Norm of the gradient that the returned point is certified to be below, errors included."""
         rounding = self.lattice.step * sqrt(self.n_coefficients) * self.smoothness(MOST_ROWS)
+        # 16 times the error and 1024 times a rounding, for tables of any size: `minimized` needs that to end.
         return max(GRADIENT_SHARE * self.bound, 16.0 * self.error(MOST_ROWS), 1024.0 * rounding)
 
     @property
     def output_sensitivity(self) -> float:
-        """How far apart, in the l2 norm, two outputs can be that stand for one minimizer."""
-        return 2.0 * self.gradient / self.ridge
+        """Largest l2 distance of two outputs that stand for one minimizer."""
+        return 2.0 * self.gradient / self.ridge  # F is ridge-strongly convex: |theta - theta*| <= |gradient| / ridge
 
 
 def spent(ridge: float, beta: float, bound: float, replace: bool) -> float:
-    """Return the epsilon of the exact minimizer.
+    """Return the epsilon of the exact minimizer: beta B, twice that under `replace`, plus log(1 + WEIGHT B^2 / ridge).
 
-    beta B, twice that under `replace`, plus log(1 + WEIGHT B^2 / ridge).
-
-    b = -(gradient of the other terms at theta) is a bijection of theta, smooth but on a null set, so theta has density
-    ``exp(-beta |b|) det(Hessian)``. A record moves b by its gradient r x, |r x| <= B, two records by 2 B. Its weight
-    w x x', w <= WEIGHT, multiplies the determinant by 1 + w x'A^-1 x, A >= ridge I, which is in
-    [1, 1 + WEIGHT B^2 / ridge]; under `replace` one such factor is divided by another.
-
-    Source: Privacy specification 6.2; Chaudhuri, Monteleoni and Sarwate 2011.
+    Source: Chaudhuri, Monteleoni and Sarwate 2011; privacy specification 6.2.
     """
+    # b = -(gradient of the other terms at theta) is a bijection of theta, smooth but on a null set, so theta has
+    # density exp(-beta |b|) det(Hessian). A record moves b by its gradient r x, |r x| <= B, two records by 2 B. Its
+    # weight w x x', w <= WEIGHT, multiplies the determinant by 1 + w x'A^-1 x, A >= ridge I, which is in
+    # [1, 1 + WEIGHT B^2 / ridge]; under `replace` one such factor is divided by another.
     return float((2.0 if replace else 1.0) * beta * bound + np.log1p(WEIGHT * bound**2 / ridge))
 
 
 def perturbation(epsilon: float, bound: float, p: int, replace: bool) -> Perturbation:
-    """Return parameters that spend epsilon where the error is expected to be least.
-
-    A function of public facts.
-
-    With H the information, the error is near H^-1 (b + ridge theta) and the output's noise, of variance 2 l^2 each,
-    so E|b|^2 + ridge^2 |theta|^2 + 2 p l^2 |H|^2 is minimized over the share of the determinant's factor.
-    E|b|^2 = p (p + 1) / beta^2.
-    """
-    output = OUTPUT_SHARE * epsilon
-    left = epsilon - output
+    """Return the parameters that spend epsilon where the expected error is least; a function of public facts."""
+    output_epsilon = OUTPUT_SHARE * epsilon
+    minimizer_epsilon = epsilon - output_epsilon
     sides = 2.0 if replace else 1.0
-    factor = np.minimum(left * np.linspace(0.005, 0.995, 199), 500.0)
+    # With H the information, the error is near H^-1 (b + ridge theta) and the output's noise, of variance 2 l^2 each.
+    # So the loss is E|b|^2 + ridge^2 |theta|^2 + 2 p l^2 |H|^2, with E|b|^2 = p (p + 1) / beta^2.
+    factor = np.minimum(minimizer_epsilon * np.linspace(0.005, 0.995, 199), 500.0)
     ridge = np.maximum(WEIGHT * bound**2 / np.expm1(factor), LEAST_RIDGE)
-    beta = (left - np.log1p(WEIGHT * bound**2 / ridge)) / (sides * bound)
-    scale = p**0.5 * 2.0 * GRADIENT_SHARE * bound / (ridge * output)
+    beta = (minimizer_epsilon - np.log1p(WEIGHT * bound**2 / ridge)) / (sides * bound)
+    scale = p**0.5 * 2.0 * GRADIENT_SHARE * bound / (ridge * output_epsilon)
     loss = p * (p + 1) / beta**2 + ridge**2 * TYPICAL + 2.0 * p * (scale * TYPICAL_INFORMATION) ** 2
     best = int(np.argmin(loss))
     # Rounding errors of a few units in the last place, made up for on the safe side.
-    return Perturbation(float(ridge[best]) * (1.0 + 1e-12), float(beta[best]) * (1.0 - 1e-12), bound, p, output)
+    return Perturbation(float(ridge[best]) * (1.0 + 1e-12), float(beta[best]) * (1.0 - 1e-12), bound, p, output_epsilon)
 
 
 @dataclass(frozen=True)
-class _Look:
-    """What the sums at a point tell: F's gradient, nearly its Hessian, and how far the gradient may be off."""
+class _Evaluation:
+    """The objective at a point: F's gradient, nearly its Hessian, and a bound of the gradient's error."""
 
     numbers: tuple[int, ...]
     gradient: Floats
@@ -171,94 +159,88 @@ def minimized(
 ) -> tuple[Floats, float]:
     """Minimize the perturbed objective until the certificate holds, which it always does.
 
-    Returns (1) not yet private: add noise of `Perturbation.output_sensitivity` and round; (2) certified bound of the
-    gradient's norm, at most `chosen.gradient`.
-
-    Write e for the error of a computed gradient G, g for the gradient to reach, L for the smoothness: e <= g / 16. A
-    step z from theta to theta - z is taken if z'G_new >= |z| (e + SLACK |G_new|), so that F has not begun to rise
-    along it. As F is strongly convex, it fell by ridge |z|^2 / 2 or more. No step shorter than f = g / (64 L) is
-    tried, none is taken to a point where F is above F(0), and F is bounded below. So finitely many are taken.
-
-    One is taken from every point that is not certified. Newton's direction comes first, then that of G itself, each
-    at lengths that fall by fours. Where the certificate fails, |G| >= 15 g / 16. Along G some length s is tried with
-    f <= s <= 4 f = g / (16 L). Rounding to the lattice moves a point by less than f / 16. So
-    z'G_new >= (15/16) s |G| - L (17/16)^2 s^2 - (17/8) s e >= 0.66 s g, more than (17/16) s (e + SLACK |G_new|) is.
-
-    Cost: 5 to 9 passes over the rows of most tables, 10 to 40 where classes are apart. The bound that the proof gives
-    is far larger.
-
-    Source: Iyengar, Near, Song, Thakkar, Thakurta and Wang 2019.
-
-    Shapes: linear (p,); returns theta (p,).
+    Returns theta, not yet private (add noise of `Perturbation.output_sensitivity` and round), and the certified bound
+    of its gradient's norm, at most `chosen.gradient`. Cost: 5 to 9 passes over the rows of most tables, 10 to 40 where
+    classes are separated. Source: Iyengar, Near, Song, Thakkar, Thakurta and Wang 2019.
     """
     linear = linear * min(1.0, chosen.longest / max(hypot(*linear), 1e-300))
-    at = _look(sums, (0,) * len(linear), linear, chosen)
-    while at.certified > chosen.gradient:  # finitely many steps are taken: see above
-        at = _next(lambda numbers: _look(sums, numbers, linear, chosen), at, chosen)
-    return chosen.lattice.values(at.numbers), at.certified
+    point = _evaluated(sums, (0,) * len(linear), linear, chosen)
+    # It ends. Write e for the error of a computed gradient G, g for the gradient to reach, L for the smoothness, with
+    # e <= g / 16. A step z from theta to theta - z is taken if z'G_new >= |z| (e + SLACK |G_new|), so that F has not
+    # begun to rise along it. As F is strongly convex, it fell by ridge |z|^2 / 2 or more. No step shorter than
+    # f = g / (64 L) is tried, none is taken to a point where F is above F(0), and F is bounded below: finitely many
+    # steps are taken.
+    # One is taken from every point that is not certified. Newton's direction comes first, then that of G itself, each
+    # at lengths that fall by fours. Where the certificate fails, |G| >= 15 g / 16. Along G some length s is tried with
+    # f <= s <= 4 f = g / (16 L). Rounding to the lattice moves a point by less than f / 16. So
+    #     z'G_new >= (15/16) s |G| - L (17/16)^2 s^2 - (17/8) s e >= 0.66 s g,
+    # which is more than (17/16) s (e + SLACK |G_new|).
+    while point.certified > chosen.gradient:
+        point = _next_point(lambda numbers: _evaluated(sums, numbers, linear, chosen), point, chosen)
+    return chosen.lattice.values(point.numbers), point.certified
 
 
-def _look(
+def _evaluated(
     sums: Callable[[tuple[int, ...]], Integers], numbers: tuple[int, ...], linear: Floats, chosen: Perturbation
-) -> _Look:
-    """Return what the sums at a point tell; the gradient is exact but for its residuals and its last rounding."""
-    found = sums(numbers)
-    step, ridge, n_rows = Fraction(chosen.lattice.step), Fraction(chosen.ridge), float(found[-1, 0])
+) -> _Evaluation:
+    """Evaluate the objective at a point; the gradient is exact but for its residuals and its last rounding."""
+    totals = sums(numbers)
+    step, ridge, n_rows = Fraction(chosen.lattice.step), Fraction(chosen.ridge), float(totals[-1, 0])
     gradient = [
         float(ridge * step * number + Fraction(float(b)) - Fraction(part, 2**60 * GRID))
-        for number, b, part in zip(numbers, linear, residuals(found), strict=True)
+        for number, b, part in zip(numbers, linear, residuals(totals), strict=True)
     ]
-    hessian = information(found) + chosen.ridge * np.eye(len(numbers))
-    return _Look(numbers, np.array(gradient), hessian, chosen.error(n_rows), n_rows)
+    hessian = information(totals) + chosen.ridge * np.eye(len(numbers))
+    return _Evaluation(numbers, np.array(gradient), hessian, chosen.error(n_rows), n_rows)
 
 
-def _next(look: Callable[[tuple[int, ...]], _Look], at: _Look, chosen: Perturbation) -> _Look:
-    """Go to a point that is certified, or take the longest step of those tried along which F only falls."""
-    least = chosen.gradient / (64.0 * chosen.smoothness(at.n_rows))
-    for direction in (_newton(at), at.gradient):
+def _next_point(
+    evaluate: Callable[[tuple[int, ...]], _Evaluation], point: _Evaluation, chosen: Perturbation
+) -> _Evaluation:
+    """Return a certified point, or the longest of the trial steps along which F only falls."""
+    least = chosen.gradient / (64.0 * chosen.smoothness(point.n_rows))
+    for direction in (_newton(point), point.gradient):
         length = float(np.linalg.norm(direction))
-        part, most = min(length, 2.0 * chosen.radius), 1.0  # no two points are a diameter apart
-        while part >= least:
-            trial = look(_moved(at.numbers, direction * (part / length), chosen))
-            if trial.certified <= chosen.gradient or _falls(at, trial, chosen):
+        size, most = min(length, 2.0 * chosen.radius), 1.0  # no two points are a diameter apart
+        while size >= least:
+            trial = evaluate(_moved(point.numbers, direction * (size / length), chosen))
+            if trial.certified <= chosen.gradient or _falls(point, trial, chosen):
                 return trial
-            part, most = part * _shorter(direction, at, trial, most), 0.5
+            size, most = size * _shorter(direction, point, trial, most), 0.5
     raise ArithmeticError("the perturbed objective was not minimized to its certificate")
 
 
-def _shorter(direction: Floats, at: _Look, trial: _Look, most: float) -> float:
-    """At which part of a step that was too long to try next: as far before the line's minimum as the step overshot."""
-    slope, overshot = float(direction @ at.gradient), -float(direction @ trial.gradient)
+def _shorter(direction: Floats, point: _Evaluation, trial: _Evaluation, most: float) -> float:
+    """Return the part of an overlong step to try next: as far before the line's minimum as the step went beyond it."""
+    slope, overshot = float(direction @ point.gradient), -float(direction @ trial.gradient)
     if not 0.0 < overshot < slope:
         return SHORTEST
     return min(max(1.0 - 2.0 * overshot / (slope + overshot), SHORTEST), most, 1.0 - SLACK)
 
 
-def _newton(at: _Look) -> Floats:
-    """Newton's direction, or zeros where floating point finds none."""
-    nothing = np.zeros(len(at.gradient))
+def _newton(point: _Evaluation) -> Floats:
+    """Newton's direction, or zeros where floats give none."""
+    zeros = np.zeros(len(point.gradient))
     try:
-        found: Floats = np.asarray(np.linalg.solve(at.hessian, at.gradient), dtype=np.float64)
+        direction: Floats = np.asarray(np.linalg.solve(point.hessian, point.gradient), dtype=np.float64)
     except np.linalg.LinAlgError:
-        return nothing
-    return found if np.isfinite(found).all() else nothing
+        return zeros
+    return direction if np.isfinite(direction).all() else zeros
 
 
 def _moved(numbers: Sequence[int], step: Floats, chosen: Perturbation) -> tuple[int, ...]:
     return tuple(old - new for old, new in zip(numbers, chosen.lattice.nearest(step), strict=True))
 
 
-def _falls(at: _Look, trial: _Look, chosen: Perturbation) -> bool:
+def _falls(point: _Evaluation, trial: _Evaluation, chosen: Perturbation) -> bool:
     """Tell whether F has surely not begun to rise on the way to a trial point."""
-    moved = chosen.lattice.values([old - new for old, new in zip(at.numbers, trial.numbers, strict=True)])
+    moved = chosen.lattice.values([old - new for old, new in zip(point.numbers, trial.numbers, strict=True)])
     slack = trial.error + SLACK * trial.size
     return fsum(moved * trial.gradient) >= float(np.linalg.norm(moved)) * slack > 0.0
 
 
 def log_density(theta: Floats, x: Floats, y: Floats, ridge: float, beta: float) -> float:
-    """Return the log density of the exact minimizer for a small table, up to a constant.
-
-    For tests of `spent`.
+    """Return the log density of the exact minimizer on a small table, up to a constant; for tests of `spent`.
 
     Shapes: theta (p,), x (n, p), y (n,).
     """

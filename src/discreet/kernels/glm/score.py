@@ -6,7 +6,7 @@ At the true coefficients the score has mean zero and a covariance that is known 
 
 where E_k is a symmetric matrix of independent noises. So Q(theta) = u'V^-1 u is chi-squared with p degrees of freedom
 at the truth, whatever the slope H turned out to be; minimized over all coefficients but one it is at most chi-squared
-with one. What Q does not refute is the interval (Fieller 1954; Anderson and Rubin 1949).
+with one. The values that Q does not reject are the interval (Fieller 1954; Anderson and Rubin 1949).
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ TINY = 1e-12
 """Ridge of a covariance relative to its trace: it stays regular without noise."""
 
 ROUNDS, CUTS = 3, 8
-"""An end is known to a part in CUTS^ROUNDS of the grid it was found on."""
+"""An interval's end is exact to one part in CUTS^ROUNDS of its grid."""
 
 
 @dataclass(frozen=True)
@@ -42,35 +42,32 @@ class NoiseTerm:
     offset: Floats
 
     def covariance(self, theta: Floats) -> Floats:
-        """Return the covariance of the matrix's noise times its vector.
-
-        Entry i, k: ``S_ik f_i f_k``, and on the diagonal the sum over j of ``S_ij f_j^2``.
+        """Return the covariance of E f, for E the matrix's noise and f = slope theta + offset.
 
         Shapes: theta (..., p); returns (..., p, p).
         """
+        # Cov_ik = S_ik f_i f_k, and Cov_ii = sum_j S_ij f_j^2: an entry and its mirror share one draw.
         f = self.slope * theta + self.offset
-        found = self.variance * (f[..., :, None] * f[..., None, :])
+        covariance = self.variance * (f[..., :, None] * f[..., None, :])
         place = np.arange(f.shape[-1])
-        found[..., place, place] = (f * f) @ self.variance
-        return found
+        covariance[..., place, place] = (f * f) @ self.variance
+        return covariance
 
     def slope_of(self, theta: Floats, z: Floats) -> Floats:
-        """Return the gradient of ``z' covariance(theta) z`` at fixed z.
-
-        The gradient.
+        """Return the gradient of z'covariance(theta) z by theta, at fixed z.
 
         Shapes: theta, z (..., p); returns (..., p).
         """
         f, squares = self.slope * theta + self.offset, z * z
         own = np.diagonal(self.variance)
-        found = f * (squares @ self.variance) + z * ((z * f) @ self.variance) - own * squares * f
-        result: Floats = 2.0 * self.slope * found
+        half_gradient = f * (squares @ self.variance) + z * ((z * f) @ self.variance) - own * squares * f
+        result: Floats = 2.0 * self.slope * half_gradient
         return result
 
 
 @dataclass(frozen=True)
 class ScoreModel:
-    """A noisy score and what is known about its noise.
+    """A noisy score u(theta) = a - H theta, and the covariance of its noise.
 
     Parameters
     ----------
@@ -95,34 +92,28 @@ class ScoreModel:
     def privacy(self, theta: Floats) -> Floats:
         """Return the covariance of the score's noise, without the sampling part.
 
-        A covariance each.
-
         Shapes: theta (..., p); returns (..., p, p).
         """
         p = len(self.constant)
-        found = np.broadcast_to(self.variance * np.eye(p), (*theta.shape[:-1], p, p)).copy()
+        covariance = np.broadcast_to(self.variance * np.eye(p), (*theta.shape[:-1], p, p)).copy()
         for term in self.terms:
-            found += term.covariance(theta)
-        return found
+            covariance += term.covariance(theta)
+        return covariance
 
     def covariance(self, theta: Floats) -> Floats:
-        """Return V, regular.
-
-        A covariance each.
+        """Return V(theta), with a ridge that keeps it regular.
 
         Shapes: theta (m, p); returns (m, p, p).
         """
-        found = self.sampling + self.privacy(theta)
+        covariance = self.sampling + self.privacy(theta)
         place = np.arange(theta.shape[1])
-        found[:, place, place] += TINY * np.einsum("mii->m", found)[:, None] + 1e-200
-        return found
+        covariance[:, place, place] += TINY * np.einsum("mii->m", covariance)[:, None] + 1e-200
+        return covariance
 
     def distance(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return Q, its gradient and a positive definite stand-in for half its Hessian.
+        """Return Q = u'V^-1 u, its gradient, and H V^-1 H, which stands for half its Hessian.
 
-        Returns (1) u'V^-1 u; (2) of `value`; (3) H V^-1 H.
-
-        Shapes: theta (m, p); returns value (m,), gradient (m, p), curvature (m, p, p).
+        Shapes: theta (m, p); returns (m,), (m, p), (m, p, p).
         """
         score = self.constant - theta @ self.slope
         covariance = self.covariance(theta)
@@ -132,45 +123,42 @@ class ScoreModel:
         gradient = -2.0 * z @ self.slope
         for term in self.terms:
             gradient -= term.slope_of(theta, z)
+        # dQ = -2 z'H dtheta - z'(dV) z with z = V^-1 u.
         return np.einsum("mi,mi->m", score, z), gradient, self.slope @ solved[:, :, 1:]
 
 
 def minimize(
     model: ScoreModel, start: Floats, precision: Floats, box: float, fixed: npt.NDArray[np.intp] | None = None
 ) -> tuple[Floats, Floats]:
-    """Minimize ``Q(theta) + sum precision_j theta_j^2`` on a box, from several points at once.
+    """Minimize Q(theta) + sum precision_j theta_j^2 on a box, from several points at once, by damped Gauss-Newton.
 
-    Returns (1) the points reached; (2) the objective there, no larger than at the start.
-
-    Damped Gauss-Newton; Q levels off far out, where its own Hessian is not positive. Cost: at most 40 steps of m
-    systems of p unknowns.
-
-    Shapes: start (m, p), precision (p,), fixed (m,); returns theta (m, p), value (m,).
+    Returns the points and the objective there, no larger than at the start. Cost: at most 40 steps of m systems.
+    Shapes: start (m, p), precision (p,), fixed (m,); returns (m, p), (m,).
     """
     m, p = start.shape
     theta = np.clip(start, -box, box)
-    held = np.zeros((m, p), dtype=bool)
+    is_fixed = np.zeros((m, p), dtype=bool)
     if fixed is not None:
-        held[np.arange(m), fixed] = True
+        is_fixed[np.arange(m), fixed] = True
     precision = np.broadcast_to(precision, (m, p))
     value, gradient, curvature = _penalized(model, theta, precision)
-    damping = np.full(m, 1e-3)
-    going = np.ones(m, dtype=bool)
+    damping = np.full(m, 1e-3)  # Q levels off far out, where its own Hessian is not positive
+    is_active = np.ones(m, dtype=bool)
     for _ in range(40):
-        at = np.flatnonzero(going)
-        if not len(at):
+        rows = np.flatnonzero(is_active)
+        if not len(rows):
             break
-        stuck = held[at] | ((np.abs(theta[at]) >= box) & (gradient[at] * theta[at] < 0.0))
-        step = _damped_step(gradient[at], curvature[at], damping[at], stuck)
-        trial = np.where(held[at], theta[at], np.clip(theta[at] - step, -box, box))
-        new_value, new_gradient, new_curvature = _penalized(model, trial, precision[at])
-        gain = value[at] - new_value
+        stuck = is_fixed[rows] | ((np.abs(theta[rows]) >= box) & (gradient[rows] * theta[rows] < 0.0))
+        step = _damped_step(gradient[rows], curvature[rows], damping[rows], stuck)
+        trial = np.where(is_fixed[rows], theta[rows], np.clip(theta[rows] - step, -box, box))
+        new_value, new_gradient, new_curvature = _penalized(model, trial, precision[rows])
+        gain = value[rows] - new_value
         better = gain > 0.0
-        moved = at[better]
+        moved = rows[better]
         theta[moved], value[moved] = trial[better], new_value[better]
         gradient[moved], curvature[moved] = new_gradient[better], new_curvature[better]
-        damping[at] = np.where(better, damping[at] * 0.2, damping[at] * 8.0)
-        going[at] = np.where(better, gain > 1e-5 * (1e-2 + new_value), damping[at] < 1e6)
+        damping[rows] = np.where(better, damping[rows] * 0.2, damping[rows] * 8.0)
+        is_active[rows] = np.where(better, gain > 1e-5 * (1e-2 + new_value), damping[rows] < 1e6)
     return theta, value
 
 
@@ -182,7 +170,7 @@ def _penalized(model: ScoreModel, theta: Floats, precision: Floats) -> tuple[Flo
 
 
 def _damped_step(gradient: Floats, curvature: Floats, damping: Floats, stuck: npt.NDArray[np.bool_]) -> Floats:
-    """Solve the damped Newton equations with some coefficients held."""
+    """Solve the damped Newton equations with some coefficients fixed."""
     p = gradient.shape[1]
     scale = np.einsum("mii->mi", curvature)
     scale = np.maximum(scale, 1e-9 * scale.max(axis=1, keepdims=True) + 1e-300)
@@ -198,23 +186,17 @@ def _damped_step(gradient: Floats, curvature: Floats, damping: Floats, stuck: np
 def intervals(
     model: ScoreModel, center: Floats, sd: Floats, precision: Floats, box: float, threshold: float
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the coefficients that the score does not refute.
+    """Return the ends of each coefficient's interval: the values that the penalized score does not reject.
 
-    Hull, in the box, of the values of theta_j at which the least penalized Q over the others exceeds the least over
-    all by no more than the threshold.
-
-    Looked for on a grid that is fine around the center and coarse over the box. The others are penalized, theta_j
-    itself is not. Cost: about 80 p minimizations in p - 1 unknowns.
-
-    Source: Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and Chen 2012: one degree of freedom is enough, and
-    more than enough where the others are badly determined.
-
+    Cost: about 80 p minimizations in p - 1 unknowns. Source: Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and
+    Chen 2012: one degree of freedom is enough, and conservative where the other coefficients are badly determined.
     Shapes: center (p,), sd (p,), precision (p,); returns low, high (p,).
     """
     p = len(center)
-    every = np.arange(p)
-    others = precision * (1.0 - np.eye(p))
-    limit = threshold + minimize(model, np.tile(center, (p, 1)), others, box)[1]
+    columns = np.arange(p)
+    penalties = precision * (1.0 - np.eye(p))  # theta_j itself is not penalized
+    limit = threshold + minimize(model, np.tile(center, (p, 1)), penalties, box)[1]
+    # A grid that is fine around the center and coarse over the box; then each end is narrowed in between.
     near = center[:, None] + np.linspace(-5.0, 5.0, 21) * np.clip(sd, 1e-12, box)[:, None]
     values = np.column_stack([near, np.tile(np.linspace(-box, box, 21), (p, 1))])
     values = np.sort(np.clip(values, -box, box), axis=1)
@@ -223,15 +205,15 @@ def intervals(
     def inside(fixed: npt.NDArray[np.intp], at: Floats) -> npt.NDArray[np.bool_]:
         start = center + along[fixed] * (at - center[fixed])[:, None]
         start[np.arange(len(at)), fixed] = at
-        found: npt.NDArray[np.bool_] = minimize(model, start, others[fixed], box, fixed)[1] <= limit[fixed]
-        return found
+        accepted: npt.NDArray[np.bool_] = minimize(model, start, penalties[fixed], box, fixed)[1] <= limit[fixed]
+        return accepted
 
-    hit = inside(np.repeat(every, values.shape[1]), values.ravel()).reshape(values.shape)
-    both = np.concatenate([values, values[:, ::-1]])  # for the lower ends, then for the upper ones
-    order = np.concatenate([hit, hit[:, ::-1]])
-    first, rows, fixed = order.argmax(axis=1), np.arange(2 * p), np.tile(every, 2)
-    inner = np.where(order.any(axis=1), both[rows, first], center[fixed])
-    outer = np.where(first > 0, both[rows, np.maximum(first - 1, 0)], inner)
+    accepted_values = inside(np.repeat(columns, values.shape[1]), values.ravel()).reshape(values.shape)
+    mirrored = np.concatenate([values, values[:, ::-1]])  # for the lower ends, then for the upper ones
+    order = np.concatenate([accepted_values, accepted_values[:, ::-1]])
+    first, rows, fixed = order.argmax(axis=1), np.arange(2 * p), np.tile(columns, 2)
+    inner = np.where(order.any(axis=1), mirrored[rows, first], center[fixed])
+    outer = np.where(first > 0, mirrored[rows, np.maximum(first - 1, 0)], inner)
     for _ in range(ROUNDS):
         parts = outer[:, None] + (inner - outer)[:, None] * (np.arange(CUTS + 1) / CUTS)
         in_parts = inside(np.repeat(fixed, CUTS - 1), parts[:, 1:-1].ravel()).reshape(2 * p, CUTS - 1)
@@ -242,7 +224,7 @@ def intervals(
 
 
 def _ridge(model: ScoreModel, center: Floats, precision: Floats) -> Floats:
-    """Return how the others follow each coefficient along the bottom of the quadratic approximation."""
+    """Return how the other coefficients follow each one along the bottom of the quadratic approximation."""
     p = len(center)
     curvature = model.distance(center[None])[2][0] + np.diag(precision)
     along = np.zeros((p, p))

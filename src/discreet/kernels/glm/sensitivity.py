@@ -11,25 +11,23 @@ ROUNDING = 1.0 + 1e-9
 
 
 def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, replace: bool) -> Floats:
-    """Bound the l2 distance of neighbors' sums, the products divided by a ratio.
-
-    With x, z the two rows, r, q their residuals, w, v their weights and t = x'z, the squared change under `replace` is
-
-        r^2 |x|^2 + q^2 |z|^2 - 2 r q t + (w^2 |x|^4 + v^2 |z|^4 - 2 w v t^2) / ratio^2,
-
-    which grows with both norms and then, as |t| <= C^2, is at most a quadratic in tau = |t| / C^2 on [0, 1]. Residuals
-    and weights are taken from the tables by ranges of the linear predictor, every pair of ranges. Cutting a weighted
-    product to integers moves an entry by less than one unit; that distance is added. Cost: 32^2 pairs a ratio.
+    """Bound the l2 distance of neighbors' sums, residuals and products together, the products divided by a ratio.
 
     Shapes: ratios (k,); returns (k,).
     """
+    # With x, z the rows, r, q their residuals, w, v their weights and t = x'z, the squared change under `replace` is
+    #     r^2 |x|^2 + q^2 |z|^2 - 2 r q t + (w^2 |x|^4 + v^2 |z|^4 - 2 w v t^2) / ratio^2,
+    # which grows with both norms and then, as |t| <= C^2, is at most a quadratic in tau = |t| / C^2 on [0, 1].
+    # Residuals and weights are taken from the tables by ranges of the linear predictor, every pair of ranges: 32^2
+    # pairs a ratio.
     residual, low, high = row_map.bins()
     beta = (squared_norm / ratios[:, None]) ** 2
     own = squared_norm * residual**2 + beta * np.maximum(np.abs(low), np.abs(high)) ** 2
-    cut = row_map.weight_unit * len(row_map.theta) / GRID / ratios
+    # Truncating a weighted product to an integer moves an entry by less than one unit.
+    truncation = row_map.weight_unit * len(row_map.theta) / GRID / ratios
     if not replace:
-        alone: Floats = (np.sqrt(own.max(axis=1)) + cut) * ROUNDING
-        return alone
+        added: Floats = (np.sqrt(own.max(axis=1)) + truncation) * ROUNDING
+        return added
     ends = np.stack([low, high])
     least = (ends[:, None, :, None] * ends[None, :, None, :]).min(axis=(0, 1))
     cross = 2.0 * squared_norm * residual[:, None] * residual
@@ -38,21 +36,18 @@ def joint_sensitivity(row_map: RowMap, squared_norm: float, ratios: Floats, repl
     has_top = (bend > 0.0) & (cross < 2.0 * bend)
     tau = np.where(has_top, cross / np.where(has_top, 2.0 * bend, 1.0), 1.0)
     both = own[:, :, None] + own[:, None, :] + cross * tau - bend * tau**2
-    found: Floats = (np.sqrt(both.max(axis=(1, 2))) + 2.0 * cut) * ROUNDING
-    return found
+    replaced: Floats = (np.sqrt(both.max(axis=(1, 2))) + 2.0 * truncation) * ROUNDING
+    return replaced
 
 
 def attainable_sensitivity(squared_norm: float, p: int, ratios: Floats, replace: bool) -> float:
     """Bound, over all row maps, the larger of the two parts' distances at the ratio where that is least.
 
-    In the integers' units: divided by mu, a scale that both parts can keep to.
-
-    No residual is above the residual unit R and no weight above the weight unit, so at ratio q the joint distance is
-    at most 2 R (C sqrt(1 + 1 / q^2) + p / (q GRID)), half of that without `replace`. In integers it is GRID^2 / R times
-    as much on the residuals, and C q times that on the diagonal. Larger for a larger C or p.
-
-    Shapes: ratios (k,).
+    In the integers' units: divided by mu, a scale that both parts can keep to. Shapes: ratios (k,).
     """
+    # No residual is above the residual unit R and no weight above the weight unit, so at ratio q the joint distance is
+    # at most 2 R (C sqrt(1 + 1 / q^2) + p / (q GRID)), half of that without `replace`. In integers it is GRID^2 / R
+    # times as much on the residuals, and C q times that on the diagonal. Larger for a larger C or p.
     norm = squared_norm**0.5
     moved = (2.0 if replace else 1.0) * (norm * np.hypot(1.0, 1.0 / ratios) + p / (ratios * GRID))
     return float((moved * np.maximum(1.0, ratios * norm)).min()) * GRID**2 * (1.0 + 1e-6)

@@ -10,7 +10,7 @@ _LEAST, _MOST = -(2**31), 2**31 - 1
 
 
 class ExactSum:
-    """The sum of arrays of int64, exact within 95 bits and cut once to what 64 hold.
+    """The sum of arrays of int64, exact within 95 bits and clipped once to what 64 hold.
 
     Parameters
     ----------
@@ -19,10 +19,10 @@ class ExactSum:
 
     Notes
     -----
-    To cut a sum at a fixed interval moves no two sums further apart, so that what one row changes stays within what it
-    adds, however many rows there are. Sums of cut sums are private for the same reason. Without the cut an overflow
-    would carry a sum from one end of the integers to the other: a row more could then change it by 2^64. Up to 2^31 - 1
-    arrays.
+    To clip a sum to a fixed interval moves no two sums further apart, so that what one row changes stays within what it
+    adds, however many rows there are. Sums of clipped sums are private for the same reason. Without clipping an
+    overflow would carry a sum from one end of the integers to the other: a row more could then change it by 2^64. Up to
+    2^31 - 1 arrays.
 
     References
     ----------
@@ -47,12 +47,9 @@ class ExactSum:
         self._high += part >> 32
 
     def value(self) -> Integers:
-        """Return the sum.
-
-        Exact where 64 bits hold it; the nearest integer that they hold elsewhere.
-        """
-        high = self._high + (self._low >> 32)
-        found = (np.clip(high, _LEAST, _MOST) << 32) | (self._low & _LOW)
+        """Return the sum, clipped to the integers that 64 bits hold."""
+        high = self._high + (self._low >> 32)  # with the carries: the sum is high 2^32 + low
+        total = (np.clip(high, _LEAST, _MOST) << 32) | (self._low & _LOW)
         limits = np.iinfo(np.int64)
-        found = np.where(high > _MOST, limits.max, found)
-        return np.asarray(np.where(high < _LEAST, limits.min, found), dtype=np.int64)
+        total = np.where(high > _MOST, limits.max, total)
+        return np.asarray(np.where(high < _LEAST, limits.min, total), dtype=np.int64)

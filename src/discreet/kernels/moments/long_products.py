@@ -1,4 +1,4 @@
-"""Scores from a long list of single values: keys that sort by feature, person and cell, and sums of their firsts."""
+"""Scores from a long table of single values: keys that sort by feature, person and cell, and sums of first cells."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,41 +9,36 @@ Places = npt.NDArray[np.int32]
 
 CELL_BITS = 16
 BLOCK_KEYS = 2**18
-"""Looked at together: few enough for a processor's cache."""
+"""Keys of a block: few enough for a processor's cache."""
 
 
 def packed(person: Places, feature: Places, cell: npt.NDArray[np.int16], bits: int, part: int, n_parts: int) -> Words:
     """Return the keys of values: feature, person and cell in one word, in this order."""
-    known = (person >= 0) & (feature >= 0)
+    is_used = (person >= 0) & (feature >= 0)
     pairs = (feature.astype(np.uint64) << np.uint64(bits)) | person.astype(np.uint64)
     if n_parts > 1:
-        mixed = (pairs * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
-        known &= mixed % np.uint64(n_parts) == np.uint64(part)
-    found: Words = (pairs << np.uint64(CELL_BITS)) | (cell.astype(np.int64) + 2 ** (CELL_BITS - 1)).astype(np.uint64)
-    return found[known]
+        hashed = (pairs * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+        is_used &= hashed % np.uint64(n_parts) == np.uint64(part)
+    keys: Words = (pairs << np.uint64(CELL_BITS)) | (cell.astype(np.int64) + 2 ** (CELL_BITS - 1)).astype(np.uint64)
+    return keys[is_used]
 
 
 def keep_firsts(keys: Words) -> int:
-    """Move the first key of each pair to the front.
-
-    Number of pairs.
-    """
-    kept = 0
+    """Move the first key of each pair to the front, and return their number."""
+    n_kept = 0
     before = ~np.uint64(0)  # no pair: it would have more bits than are left to one
     for start in range(0, len(keys), BLOCK_KEYS):
         block = keys[start : start + BLOCK_KEYS]
         pairs = block >> np.uint64(CELL_BITS)
         firsts = block[_new(pairs, before)]
-        keys[kept : kept + len(firsts)] = firsts
-        kept += len(firsts)
+        keys[n_kept : n_kept + len(firsts)] = firsts
+        n_kept += len(firsts)
         before = pairs[-1]
-    return kept
+    return n_kept
 
 
 def add_firsts(keys: Words, bits: int, response: Integers, zero: int, total: Integers) -> None:
-    """Add to each feature's sum what its persons' first cells differ from zero's, times the persons' responses.
-
-    Sums of 64 bits wrap around, so that what passes 2^63 on the way comes back: a score itself is below.
+    """Add to each feature's sum its persons' first cells, less zero's, times the persons' responses.
 
     Examples
     --------
@@ -53,6 +48,7 @@ def add_firsts(keys: Words, bits: int, response: Integers, zero: int, total: Int
     >>> total
     array([  0,   0, 750])
     """
+    # Sums of 64 bits wrap around, so that what passes 2^63 on the way comes back: a score itself is below.
     before = ~np.uint64(0)
     mask = np.uint64((1 << bits) - 1)
     for start in range(0, len(keys), BLOCK_KEYS):
@@ -68,8 +64,8 @@ def add_firsts(keys: Words, bits: int, response: Integers, zero: int, total: Int
 
 
 def _new(pairs: Words, before: np.uint64) -> npt.NDArray[np.bool_]:
-    """Which pairs differ from the one before them."""
-    found = np.empty(len(pairs), dtype=np.bool_)
-    found[0] = pairs[0] != before
-    np.not_equal(pairs[1:], pairs[:-1], out=found[1:])
-    return found
+    """Return which pairs differ from the one before them."""
+    is_new = np.empty(len(pairs), dtype=np.bool_)
+    is_new[0] = pairs[0] != before
+    np.not_equal(pairs[1:], pairs[:-1], out=is_new[1:])
+    return is_new

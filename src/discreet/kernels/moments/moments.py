@@ -11,16 +11,9 @@ CHUNK_ROWS = 4096
 
 
 def exact_moments(rows: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-    """Return the sum over rows of the outer product of a row with itself.
+    """Return the exact sum over rows of the outer product of a row with itself.
 
-    Exact; symmetric.
-
-    A chunk's float64 product is exact: its partial sums are integers below 2^53 in any order, so threads, fused
-    multiply-add and the linear algebra library cannot change a bit. Cost: O(n p^2) time, O(CHUNK_ROWS p) memory.
-
-    Source: Privacy specification 8.1.
-
-    Shapes: rows (n, p); returns (p, p).
+    Cost: O(n p^2) time, O(CHUNK_ROWS p) memory. Source: privacy specification 8.1. Shapes: rows (n, p); returns (p, p).
 
     Examples
     --------
@@ -36,6 +29,7 @@ def exact_moments(rows: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     for start in range(0, n, CHUNK_ROWS):
         part = chunk[: min(CHUNK_ROWS, n - start)]
         np.copyto(part, rows[start : start + len(part)])
+        # Integers below 2^53 in any order: threads, fused multiply-add and the BLAS library cannot change a bit.
         partial += part.T @ part
         if (start // CHUNK_ROWS) % 512 == 511:
             total += partial.astype(np.int64)

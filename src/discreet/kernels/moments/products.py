@@ -8,14 +8,7 @@ from discreet.typing import Integers
 
 
 def exact_products(cells: npt.NDArray[np.int16]) -> Integers:
-    """Return the sum over rows of each column times the last one.
-
-    Exact.
-
-    As `exact_moments`: a chunk's float64 product is exact, in any order and on any machine. Up to 2^33 - 1 rows of
-    products of at most 32767^2 < 2^30 stay below 2^63.
-
-    Source: Privacy specification 8.1.
+    """Return the exact sum over rows of each column times the last one. Source: privacy specification 8.1.
 
     Shapes: cells (n, p + 1); returns (p,).
 
@@ -27,5 +20,6 @@ def exact_products(cells: npt.NDArray[np.int16]) -> Integers:
     total = np.zeros(cells.shape[1] - 1, dtype=np.int64)
     for start in range(0, len(cells), CHUNK_ROWS):
         part = cells[start : start + CHUNK_ROWS].astype(np.float64)
+        # Products of at most 2^30, 2^12 a chunk: exact in float64 in any order; 2^33 - 1 rows of them fit in 64 bits.
         total += (part[:, -1] @ part[:, :-1]).astype(np.int64)
     return total

@@ -32,27 +32,22 @@ RAREST = 1e-6
 
 
 class _Location(Solved):
-    """One parameter a column of X, without a response."""
+    """One parameter for each column of X, without a response."""
 
     def n_parameters(self, n_features: int) -> int:
-        """Return how many parameters there are: one a column.
-
-        Length of theta, q = p.
-        """
+        """Return the length of theta: one parameter a column."""
         return n_features
 
     def value_and_gradient(self, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Return m and its gradient at each point.
+        """Return m and its gradient by theta, from the right, at each point.
 
-        Returns (1) losses, added over columns; (2) their derivatives by theta, from the right.
-
-        Shapes: theta (p,), X (m, p), y (m,); returns values (m,), gradients (m, p).
+        Shapes: theta (p,), X (m, p), y (m,); returns (m,), (m, p).
         """
         values, gradients = self._losses(theta - X)
         return values.sum(axis=1), gradients
 
     @abstractmethod
-    def _losses(self, away: Floats) -> tuple[Floats, Floats]:
+    def _losses(self, deviation: Floats) -> tuple[Floats, Floats]:
         """Loss of each cell and its derivative, by theta - x."""
 
 
@@ -62,8 +57,8 @@ class Mean(_Location):
 
     name = "mean"
 
-    def _losses(self, away: Floats) -> tuple[Floats, Floats]:
-        return away * away / 2.0, away
+    def _losses(self, deviation: Floats) -> tuple[Floats, Floats]:
+        return deviation * deviation / 2.0, deviation
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:  # noqa: ARG002
         mean: Floats = (shares @ X) / (1.0 + penalty)
@@ -89,9 +84,9 @@ class Quantile(_Location):
         if not 0.0 < self.tau < 1.0:
             raise ContrastError(f"tau must lie strictly between 0 and 1; found tau={self.tau}. Pass such a share.")
 
-    def _losses(self, away: Floats) -> tuple[Floats, Floats]:
-        slope: Floats = np.where(away >= 0.0, 1.0 - self.tau, -self.tau)
-        return away * slope, slope
+    def _losses(self, deviation: Floats) -> tuple[Floats, Floats]:
+        slope: Floats = np.where(deviation >= 0.0, 1.0 - self.tau, -self.tau)
+        return deviation * slope, slope
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:  # noqa: ARG002
         """Find the first value where the right derivative, share at or below - tau + penalty value, reaches zero."""
@@ -105,8 +100,8 @@ class Quantile(_Location):
         # Between two values the derivative rises by the ridge alone, and may reach zero there.
         between = np.full(len(columns), np.inf)
         np.divide(self.tau - share[place, columns], penalty, out=between, where=penalty > 0.0)
-        found: Floats = np.minimum(values[place, columns], between)
-        return found
+        quantile: Floats = np.minimum(values[place, columns], between)
+        return quantile
 
 
 @dataclass(frozen=True)
@@ -129,30 +124,20 @@ class _Linear(Solved):
     fit_intercept: bool
 
     def n_parameters(self, n_features: int) -> int:
-        """Return how many parameters there are: the intercept and one slope a column.
-
-        Length of theta, q: p + 1 with an intercept, else p.
-        """
+        """Return the length of theta: one slope a column, and the intercept where there is one."""
         return n_features + self.fit_intercept
 
     def value_and_gradient(self, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Return m and its gradient at each point.
+        """Return m and its gradient by theta at each point.
 
-        Returns (1) losses of the linear predictor; (2) their derivatives by theta.
-
-        Shapes: theta (q,), X (m, p), y (m,); returns values (m,), gradients (m, q).
+        Shapes: theta (q,), X (m, p), y (m,); returns (m,), (m, q).
         """
         values, slope, _, _ = self._curve(self._predictor(theta, X), y)
         design = np.column_stack([np.ones(len(X)), X]) if self.fit_intercept else X
         return values, slope[:, None] * design
 
     def predict(self, theta: Floats, X: Floats) -> Floats:
-        """Return the mean response: a probability for `Logistic`, a rate for `Poisson`, else the linear predictor.
-
-        In the response's unit.
-
-        Shapes: theta (q,), X (m, p); returns (m,).
-        """
+        """Return the mean response: a probability for `Logistic`, a rate for `Poisson`, else the linear predictor."""
         return self._mean(self._predictor(theta, X))
 
     def _predictor(self, theta: Floats, X: Floats) -> Floats:
@@ -168,7 +153,7 @@ class _Linear(Solved):
 
     @abstractmethod
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
-        """What `linear_minima.Curve` asks for."""
+        """Return the four arrays of `linear_minima.Curve`."""
 
 
 class _Curved(_Linear):
@@ -176,10 +161,10 @@ class _Curved(_Linear):
 
     @abstractmethod
     def _constant_fit(self, y: Floats, shares: Floats) -> tuple[float, float, float]:
-        """Return the linear predictor of a fit without columns, the curvature there, and its square's unit."""
+        """Return the linear predictor of a fit without columns, the curvature there, and the unit of its square."""
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:
-        """Newton from the better of `start` and the constant fit, which is also where the floor pulls to."""
+        """Start Newton's method at the better of `start` and the constant fit, which is also the floor's center."""
         columns = standardized(X, shares, penalty)
         constant, curvature, unit = self._constant_fit(y, shares)
         curvature = max(curvature, LEAST_CURVATURE)
@@ -189,7 +174,7 @@ class _Curved(_Linear):
         objective = Objective(self._curve, columns, y, shares, FLOOR * curvature, begin)
         if start is not None:
             begin = objective.better(columns.standard(start), begin)
-        return columns.given(objective.minimum(begin, curvature * unit))
+        return columns.original(objective.minimum(begin, curvature * unit))
 
 
 @dataclass(frozen=True)
@@ -206,8 +191,8 @@ class LeastSquares(_Linear):
     name = "least squares"
 
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
-        away = eta - y
-        return away * away / 2.0, away, np.ones_like(away), None
+        error = eta - y
+        return error * error / 2.0, error, np.ones_like(error), None
 
     def _minimum(self, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats | None) -> Floats:  # noqa: ARG002
         return least_squares(standardized(X, shares, penalty), y, shares)
@@ -238,17 +223,17 @@ class Huber(_Curved):
             raise ContrastError(f"delta must be positive and below 1e100; found delta={self.delta}. Pass a residual.")
 
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
-        away = eta - y
-        slope = np.clip(away, -self.delta, self.delta)
-        near = slope == away
-        missing = np.where(near, 0.0, self.delta / np.maximum(np.abs(away), self.delta))
-        return slope * (away - slope / 2.0), slope, near.astype(np.float64), missing
+        error = eta - y
+        slope = np.clip(error, -self.delta, self.delta)
+        near = slope == error
+        missing = np.where(near, 0.0, self.delta / np.maximum(np.abs(error), self.delta))
+        return slope * (error - slope / 2.0), slope, near.astype(np.float64), missing
 
     def _constant_fit(self, y: Floats, shares: Floats) -> tuple[float, float, float]:
         """The weighted median; the curvature is that of the parabolas above the losses there."""
         center = float(Median()._minimum(y[:, None], y, shares, np.zeros(1), None)[0])
-        away = np.abs(y - center)
-        curvature = float(shares @ (self.delta / np.maximum(away, self.delta)))
+        distance = np.abs(y - center)
+        curvature = float(shares @ (self.delta / np.maximum(distance, self.delta)))
         loss = self._curve(np.full_like(y, center), y)[0]
         # Differences of responses round: what is smaller has no meaning.
         unit = max(min(self.delta**2, 2.0 * float(shares @ loss)), (ROUNDING * float(np.abs(y).max())) ** 2, 1e-200)
@@ -269,9 +254,9 @@ class Logistic(_Curved):
     Separated responses have no finite maximum of the likelihood, and dependent columns have many. So a floor is always
     added to the weighted mean: (mu / 2) ||b - b_0||^2, with b the coefficients of columns of weighted mean 0 and
     variance 1, b_0 the fit without columns, and mu = 1e-6 max(1e-3, curvature of that fit). It moves a coefficient by
-    about a millionth of itself, as a prior worth n / 1e6 rows would, far below the sampling error of n rows for every
-    n below 1e12; and where all responses are equal, the predictor is about +-19 and not infinite. Where a ridge holds
-    the intercept too, columns are not centered, and the floor counts their distance from zero.
+    about a millionth of itself, far below the sampling error of n rows for every n below 1e12; and where all responses
+    are equal, the predictor is about +-19 and not infinite. Where a ridge holds the intercept too, columns are not
+    centered, and the floor counts their distance from zero.
     """
 
     fit_intercept: bool = True
@@ -287,10 +272,10 @@ class Logistic(_Curved):
             )
 
     def _curve(self, eta: Floats, y: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
-        one, zero = _probabilities(eta)
+        of_one, of_zero = _probabilities(eta)
         # Neither difference of near equal numbers nor overflow in the tails.
-        loss = np.maximum(eta, 0.0) + np.log1p(np.minimum(one, zero) / np.maximum(one, zero)) - y * eta
-        return loss, (1.0 - y) * one - y * zero, one * zero, None
+        loss = np.maximum(eta, 0.0) + np.log1p(np.minimum(of_one, of_zero) / np.maximum(of_one, of_zero)) - y * eta
+        return loss, (1.0 - y) * of_one - y * of_zero, of_one * of_zero, None
 
     def _constant_fit(self, y: Floats, shares: Floats) -> tuple[float, float, float]:
         rate = min(max(float(shares @ y), RAREST), 1.0 - RAREST)
@@ -332,7 +317,7 @@ class Poisson(_Curved):
 
 
 def _probabilities(eta: Floats) -> tuple[Floats, Floats]:
-    """Probabilities of 1 and of 0, each to its own relative precision."""
+    """Return the probabilities of 1 and of 0, each to its own relative precision."""
     tail = np.exp(-np.abs(eta))
     near = 1.0 / (1.0 + tail)
     far = tail * near

@@ -60,13 +60,8 @@ class StandardColumns:
         """Place of the first slope: 1 with an intercept, else 0."""
         return int(self.Z.shape[1]) - len(self.unit)
 
-    def given(self, b: Floats) -> Floats:
-        """Return the coefficients of the columns as given.
-
-        The same linear predictors.
-
-        Shapes: b (q,).
-        """
+    def original(self, b: Floats) -> Floats:
+        """Return the coefficients of the columns before standardization, with the same linear predictors."""
         theta = b.copy()
         theta[self.first :] = (b[self.first :].T / self.unit).T
         if self.first:
@@ -74,12 +69,7 @@ class StandardColumns:
         return theta
 
     def standard(self, theta: Floats) -> Floats:
-        """Return the coefficients of the standardized columns.
-
-        The same linear predictors where there is weight.
-
-        Shapes: theta (q,); returns (q,).
-        """
+        """Return the coefficients of the standardized columns; the same linear predictors where there is weight."""
         b = theta.copy()
         b[self.first :] *= self.unit
         if self.first:
@@ -88,9 +78,7 @@ class StandardColumns:
 
 
 def standardized(X: Floats, shares: Floats, penalty: Floats) -> StandardColumns:
-    """Center and scale columns by their weighted moments.
-
-    Centered where an intercept is free to move with the center: one that a ridge holds is not.
+    """Center and scale columns by their weighted moments; an intercept that a ridge holds forbids centering.
 
     Shapes: X (m, p), shares (m,), penalty (p,).
     """
@@ -110,14 +98,9 @@ def standardized(X: Floats, shares: Floats, penalty: Floats) -> StandardColumns:
 
 
 def least_squares(columns: StandardColumns, y: Floats, shares: Floats) -> Floats:
-    """Return the least squares coefficients; of several, those whose slopes have the smallest norm.
+    """Return the least squares coefficients of the original columns; of several, the slopes of least norm.
 
-    Coefficients of the columns as given: the limit of a ridge on slopes that goes to zero.
-
-    Cost: one Gram matrix, O(m q^2), and its eigenvectors. Directions with singular values below 1e-6 of the largest
-    count as not determined.
-
-    Shapes: y (m,), shares (m,); returns (q,).
+    Cost: one Gram matrix, O(m q^2), and its eigenvectors. Shapes: y (m,), shares (m,); returns (q,).
     """
     root = np.sqrt(shares)
     # A strong ridge is part of the unit, or it would hide what the other columns say from the test of rank.
@@ -125,13 +108,13 @@ def least_squares(columns: StandardColumns, y: Floats, shares: Floats) -> Floats
     rows = columns.Z * root[:, None] * scale
     gram = rows.T @ rows + np.diag(columns.ridge * scale**2)
     values, vectors = np.linalg.eigh(gram)
-    live = values > RANK * max(values.max(initial=0.0), 1e-300)
+    live = values > RANK * max(values.max(initial=0.0), 1e-300)  # singular values above 1e-6 of the largest
     inside = vectors[:, live]
-    theta = columns.given(scale * (inside @ ((inside.T @ (rows.T @ (root * y))) / values[live])))
+    theta = columns.original(scale * (inside @ ((inside.T @ (rows.T @ (root * y))) / values[live])))
     if live.all():
         return theta
-    # Along these directions nothing changes: the slopes of smallest norm are orthogonal to them in the given units.
-    free = columns.given(scale[:, None] * vectors[:, ~live])
+    # Along these directions nothing changes: the slopes of smallest norm are orthogonal to them in the original units.
+    free = columns.original(scale[:, None] * vectors[:, ~live])
     slopes = slice(columns.first, None)
     shortest: Floats = theta - free @ np.linalg.lstsq(free[slopes], theta[slopes], rcond=None)[0]
     return shortest
@@ -165,45 +148,23 @@ class Objective:
     center: Floats
 
     def value(self, b: Floats, eta: Floats) -> float:
-        """Objective at coefficients and their linear predictor.
-
-        The average with both penalties.
-
-        Shapes: b (q,), eta (m,).
-        """
-        away = b - self.center
-        smooth = self.columns.ridge @ (b * b) + self.floor * (away @ away)
+        """Return the objective, with both penalties, at coefficients and their linear predictor."""
+        deviation = b - self.center
+        smooth = self.columns.ridge @ (b * b) + self.floor * (deviation @ deviation)
         return float(self.shares @ self.curve(eta, self.y)[0] + smooth / 2.0)
 
     def better(self, b: Floats, other: Floats) -> Floats:
-        """Return the one where the objective is lower.
-
-        `other` too where the objective of `b` is not a number.
-
-        Shapes: b, other (q,); returns (q,).
-        """
+        """Return the coefficients of lower objective; `other` where that of `b` is not a number."""
         Z = self.columns.Z
         return b if self.value(b, Z @ b) < self.value(other, Z @ other) else other
 
     def pull(self, b: Floats) -> Floats:
-        """Gradient of both penalties.
-
-        ridge b + mu (b - center).
-
-        Shapes: b (q,); returns (q,).
-        """
+        """Return the gradient of both penalties: ridge b + mu (b - center)."""
         slope: Floats = self.columns.ridge * b + self.floor * (b - self.center)
         return slope
 
     def minimum(self, start: Floats, unit: float) -> Floats:
-        """Minimize by Newton steps with a line search.
-
-        The only minimizer: the floor makes the objective strictly convex.
-
-        Cost: O(m q^2) a step. The line search needs only the linear predictors, O(m) a try.
-
-        Shapes: start (q,); returns (q,).
-        """
+        """Return the minimizer, by Newton steps with a line search. Cost: O(m q^2) a step."""
         Z = self.columns.Z
         b, eta, last, damping = start, Z @ start, np.inf, 0.0
         for _ in range(MAX_STEPS):
@@ -216,7 +177,7 @@ class Objective:
             hessian = rows.T @ rows
             hessian.flat[:: len(b) + 1] += self.columns.ridge + self.floor
             step = _newton_step(hessian, gradient)
-            decrement = -float(gradient @ step)
+            decrement = -float(gradient @ step)  # g'H^-1 g: twice what the objective's parabola can still fall
             rounding = decrement <= NEAR * unit and decrement > last / 2.0
             if decrement <= DECREMENT * unit or rounding:
                 return b + step
@@ -225,23 +186,24 @@ class Objective:
             length = self._length(b, eta, step, change, -decrement)
             if length == 0.0:
                 break
-            # Steps that are cut short again and again crawl; with the parabola's curvature they would not be cut.
+            # Steps that the line search shortens again and again make little progress; with the parabola's curvature it
+            # would not shorten them.
             damping = min(1.0, 0.1 + 2.0 * damping) if length < 0.5 else damping / 10.0 if damping > 0.001 else 0.0
             b = b + length * step
             eta = eta + length * change
         return b
 
     def _length(self, b: Floats, eta: Floats, step: Floats, change: Floats, slope: float) -> float:
-        """Go along a step to where its slope has halved at least and the objective is no higher."""
+        """Return a length at which the step's slope has halved at least and the objective is no higher."""
         low, high, length = 0.0, np.inf, 1.0
         at_start = self.value(b, eta)
         for _ in range(60):
             moved = eta + length * change
-            there = b + length * step
-            now = float((self.shares * self.curve(moved, self.y)[1]) @ change + self.pull(there) @ step)
-            if now > 0.0 and (now > -0.5 * slope or self.value(there, moved) > at_start):
+            trial = b + length * step
+            trial_slope = float((self.shares * self.curve(moved, self.y)[1]) @ change + self.pull(trial) @ step)
+            if trial_slope > 0.0 and (trial_slope > -0.5 * slope or self.value(trial, moved) > at_start):
                 high = length
-            elif now < 0.5 * slope:
+            elif trial_slope < 0.5 * slope:
                 low = length
             else:
                 return length
@@ -251,7 +213,7 @@ class Objective:
 
 
 def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
-    """Solve for the step; where rounding leaves no descent, go down along each coordinate's own curvature."""
+    """Solve for the step; where rounding leaves no descent, scale the gradient by each coordinate's own curvature."""
     try:
         step = np.asarray(np.linalg.solve(hessian, -gradient), dtype=np.float64)
         if np.isfinite(step).all() and gradient @ step <= 0.0:

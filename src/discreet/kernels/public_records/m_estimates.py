@@ -36,26 +36,20 @@ class Contrast(Protocol):
         """What errors call it."""
 
     def n_parameters(self, n_features: int) -> int:
-        """Return how many parameters there are.
-
-        Length of theta, q.
-        """
+        """Return the length of theta, q."""
 
     def value_and_gradient(self, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Return m and its gradient at each point.
+        """Return the contrast m(z_i, theta) and its gradient by theta at each point.
 
-        Returns (1) the contrast m(z_i, theta): smooth in theta, its average bounded below; (2) its derivatives by
-        theta.
-
-        Shapes: theta (q,), X (m, p), y (m,); returns values (m,), gradients (m, q).
+        Smooth in theta, its average bounded below. Shapes: theta (q,), X (m, p), y (m,); returns (m,), (m, q).
         """
 
 
 class Solved(ABC):
-    """A contrast with a solver of its own: what those of `contrasts` are built on."""
+    """A contrast with a solver of its own: the base of those in `contrasts`."""
 
     def _penalized(self, q: int) -> Bools:
-        """Which parameters a ridge holds when nobody says: slopes, not intercepts and not locations."""
+        """Return which parameters a ridge holds by default: slopes, neither intercepts nor locations."""
         return np.zeros(q, dtype=np.bool_)
 
     def _check(self, y: Floats) -> None:  # noqa: B027 - most take any response
@@ -76,14 +70,11 @@ def m_estimate(
     penalized: Bools | None = None,
     start: Floats | None = None,
 ) -> Floats:
-    """Minimize sum_i w_i m(z_i, theta) / sum_i w_i + (ridge / 2) ||theta_penalized||^2.
+    """Minimize sum_i w_i m(z_i, theta) / sum_i w_i + (ridge / 2) ||theta_penalized||^2; theta is always finite.
 
-    theta, always finite, the intercept first; `start`, or zeros, where no point has weight.
-
-    For the contrasts of `contrasts` the answer does not depend on `start`, but for about nine digits; for a user's
-    that is not convex it is a stationary point near `start`.
-
-    Shapes: X (m, p), y (m,), weights (m,), penalized (q,), start (q,); returns (q,).
+    Where no point has weight, `start` or zeros. For a contrast of `contrasts` the answer does not depend on `start` but
+    for about nine digits; for a user's that is not convex it is a stationary point near `start`.
+    Shapes: X (m, p), y (m,), weights (m,), penalized (q,), start (q,); returns (q,), the intercept first.
     """
     X, y, weights = _checked_points(X, y, weights)
     q = contrast.n_parameters(X.shape[1])
@@ -94,7 +85,7 @@ def m_estimate(
     heaviest = float(weights.max(initial=0.0))
     if heaviest == 0.0:
         return np.zeros(q) if begin is None else begin
-    shares = weights / heaviest
+    shares = weights / heaviest  # first by the largest: a sum of weights may overflow
     if not shares.all():
         used = np.flatnonzero(shares)
         X, y, shares = X[used], y[used], shares[used]
@@ -105,10 +96,7 @@ def m_estimate(
 
 
 def quasi_newton(contrast: Contrast, X: Floats, y: Floats, shares: Floats, penalty: Floats, start: Floats) -> Floats:
-    """Minimize any smooth contrast's average by L-BFGS.
-
-    A stationary point: each averaged derivative is below 1e-5 of the average of its absolute values, at the start or
-    at the end, whichever is larger.
+    """Return a stationary point of any smooth contrast's average, by L-BFGS, certified to `CERTIFICATE`.
 
     Shapes: X (m, p), y (m,), shares (m,), penalty (q,), start (q,); returns (q,).
     """
@@ -145,15 +133,15 @@ def quasi_newton(contrast: Contrast, X: Floats, y: Floats, shares: Floats, penal
 
 
 def _called(contrast: Contrast) -> str:
-    """A user's contrast may lack a name."""
+    """Return a contrast's name; a user's may lack one."""
     return str(getattr(contrast, "name", type(contrast).__name__))[:100]
 
 
 def _evaluated(contrast: Contrast, theta: Floats, X: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Call a contrast and check what it returns."""
-    found = contrast.value_and_gradient(theta.copy(), X, y)
+    parts = contrast.value_and_gradient(theta.copy(), X, y)
     try:
-        values, gradients = (np.asarray(part, dtype=np.float64) for part in found)
+        values, gradients = (np.asarray(part, dtype=np.float64) for part in parts)
     except (TypeError, ValueError):
         values, gradients = np.empty(0), np.empty(0)
     expected = ((len(X),), (len(X), len(theta)))
@@ -171,7 +159,7 @@ def _evaluated(contrast: Contrast, theta: Floats, X: Floats, y: Floats) -> tuple
 
 
 def _checked_points(X: Floats, y: Floats | None, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """Points, responses and weights as arrays of floats that fit each other."""
+    """Return points, responses and weights as float arrays of matching shapes."""
     X, weights = np.asarray(X, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     m = len(weights) if weights.ndim == 1 else -1
     y = np.zeros(max(m, 0)) if y is None else np.asarray(y, dtype=np.float64)
@@ -189,7 +177,7 @@ def _checked_points(X: Floats, y: Floats | None, weights: Floats) -> tuple[Float
 
 
 def _checked_start(start: Floats, q: int) -> Floats:
-    """The start as a finite array of its own."""
+    """Return the start as a finite array of its own."""
     begin = np.array(start, dtype=np.float64)
     if begin.shape != (q,) or not np.isfinite(begin).all():
         raise ContrastError(f"start must hold {q} finite parameters; found shape {begin.shape}. Pass one a parameter.")
@@ -197,13 +185,13 @@ def _checked_start(start: Floats, q: int) -> Floats:
 
 
 def _penalty(contrast: Contrast, q: int, ridge: float, penalized: Bools | None) -> Floats:
-    """The ridge of each parameter."""
+    """Return the ridge of each parameter."""
     if not 0.0 <= ridge < LARGEST:
         raise ContrastError(f"ridge must be nonnegative and finite; found ridge={ridge}. Pass such a number.")
     if penalized is None:
-        held = contrast._penalized(q) if isinstance(contrast, Solved) else np.ones(q, dtype=np.bool_)
+        mask = contrast._penalized(q) if isinstance(contrast, Solved) else np.ones(q, dtype=np.bool_)
     else:
-        held = np.asarray(penalized, dtype=np.bool_)
-    if held.shape != (q,):
-        raise ContrastError(f"penalized must hold {q} booleans; found shape {held.shape}. Pass one a parameter.")
-    return np.where(held, float(ridge), 0.0)
+        mask = np.asarray(penalized, dtype=np.bool_)
+    if mask.shape != (q,):
+        raise ContrastError(f"penalized must hold {q} booleans; found shape {mask.shape}. Pass one a parameter.")
+    return np.where(mask, float(ridge), 0.0)

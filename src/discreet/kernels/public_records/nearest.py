@@ -39,13 +39,11 @@ FAR = np.iinfo(np.int64).max
 
 
 def plain_improve(
-    rows: Cells, points: Cells, labels: Integers, n_numeric: int, best: Integers, found: Integers
+    rows: Cells, points: Cells, labels: Integers, n_numeric: int, best: Integers, nearest: Integers
 ) -> None:
-    """Compare rows with more points in array code.
+    """Update each row's nearest point, and its squared distance, by more points; in array code.
 
-    Exact: every partial sum of the float64 products is an integer below 2^53 (p below 2^20).
-
-    Shapes: rows (n, p), points (m, p), labels (m,), best (n,), found (n,).
+    Shapes: rows (n, p), points (m, p), labels (m,), best (n,), nearest (n,).
     """
     if len(points) == 0:
         return
@@ -55,15 +53,15 @@ def plain_improve(
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
         left = part[:, :n_numeric].astype(np.float64)
-        near = squares - 2.0 * (left @ right.T)
+        near = squares - 2.0 * (left @ right.T)  # exact: its partial sums are integers below 2^53, for p below 2^20
         for j in range(n_numeric, rows.shape[1]):
             near += np.where(part[:, j, None] != points[None, :, j], float(CATEGORY_COST), 0.0)
         place = near.argmin(axis=1)
         least = near[np.arange(len(part)), place] + np.einsum("ij,ij->i", left, left)
         distance, label = least.astype(np.int64), labels[place]
-        old_best, old = best[start : start + step], found[start : start + step]
-        better = (distance < old_best) | ((distance == old_best) & (label < old))
-        old_best[better], old[better] = distance[better], label[better]
+        old_best, old_nearest = best[start : start + step], nearest[start : start + step]
+        better = (distance < old_best) | ((distance == old_best) & (label < old_nearest))
+        old_best[better], old_nearest[better] = distance[better], label[better]
 
 
 class Filter:
@@ -99,16 +97,16 @@ class Filter:
         squares = np.einsum("ij,ij->i", about, about, dtype=np.int64)
         self._reach = float(squares.max(initial=0)) * (1 + 2.0**-50)
         terms = (points.shape[1] + 3) * 2.0**-24
-        self._unit = terms / (1 - terms) * (1 + 2.0**-20)
+        self._unit = terms / (1 - terms) * (1 + 2.0**-20)  # g of the notes, with room for its own rounding
         self._right = np.empty((len(points), n_numeric + 1), dtype=np.float32)
         self._right[:, :-1] = -about
         self._right[:, -1] = squares / 2.0
         self._compiled = importlib.import_module("discreet.kernels.public_records.nearest_compiled")
 
-    def improve(self, rows: Cells, start: int, stop: int, best: Integers, found: Integers) -> None:
-        """Compare rows with the points `start` to `stop` - 1.
+    def improve(self, rows: Cells, start: int, stop: int, best: Integers, nearest: Integers) -> None:
+        """Update each row's nearest point by the points `start` to `stop` - 1.
 
-        Shapes: rows (n, p), best (n,), found (n,).
+        Shapes: rows (n, p), best (n,), nearest (n,).
         """
         room = np.empty(BLOCK * BLOCK, dtype=np.float32)
         category_cost = 0.5 * CATEGORY_COST * (rows.shape[1] - self.n_numeric)
@@ -119,17 +117,17 @@ class Filter:
             squares = np.einsum("ij,ij->i", left[:, :-1], left[:, :-1], dtype=np.float64)
             slacks = self._unit * (0.5 * self._reach + np.sqrt(squares * self._reach) + category_cost)
             for point in range(start, stop, BLOCK):
-                other = slice(point, min(point + BLOCK, stop))
-                near = room[: len(left) * (other.stop - point)].reshape(len(left), -1)
-                np.matmul(left, self._right[other].T, out=near)
+                block = slice(point, min(point + BLOCK, stop))
+                near = room[: len(left) * (block.stop - point)].reshape(len(left), -1)
+                np.matmul(left, self._right[block].T, out=near)
                 self._compiled.improve(
-                    near, rows[part], self.points[other], self.labels[other], self.n_numeric,
-                    squares, slacks, best[part], found[part],
+                    near, rows[part], self.points[block], self.labels[block], self.n_numeric,
+                    squares, slacks, best[part], nearest[part],
                 )  # fmt: skip
 
 
 class _Tree:
-    """Boxes within boxes; `share` is the part of the points it looks at, measured on the points themselves."""
+    """Boxes within boxes; `share` is the part of the points that a search compares, measured on the points."""
 
     def __init__(self, points: Cells, labels: Integers, n_numeric: int) -> None:
         self._compiled = importlib.import_module("discreet.kernels.public_records.nearest_tree_compiled")
@@ -142,13 +140,13 @@ class _Tree:
         self._bits = min(self._bits, 16)
 
     def _search(self, rows: Cells, labels: Integers, leave_out: bool) -> tuple[Integers, int]:
-        found = np.empty(len(rows), dtype=np.int64)
-        looks = self._compiled.search(rows, self._points, labels, *self._nodes, self._n_numeric, leave_out, found)
-        return found, looks
+        nearest = np.empty(len(rows), dtype=np.int64)
+        looks = self._compiled.search(rows, self._points, labels, *self._nodes, self._n_numeric, leave_out, nearest)
+        return nearest, looks
 
     @cached_property
     def _cells(self) -> tuple[Integers, npt.NDArray[np.int32]]:
-        """For each cell of space the points that can be nearest; about four cells a point."""
+        """List for each cell of space the points that can be nearest; about four cells a point."""
         p, width = self._n_numeric, 2 ** (16 - self._bits)
         cells = np.arange(2 ** (self._bits * p))[:, None] >> (self._bits * np.arange(p))
         middles = ((cells % 2**self._bits) * width + width // 2 - 32768).astype(np.int16)
@@ -159,13 +157,13 @@ class _Tree:
         return listed
 
     def nearest(self, rows: Cells, n_seen: int) -> Integers:
-        """Search, or look cells up once as many rows were seen as repay their lists."""
+        """Search the tree, or look cells up once enough rows came to repay their lists."""
         if not self._bits or n_seen < CELLS_FROM * 2 ** (self._bits * self._n_numeric):
             return self._search(rows, self._labels, leave_out=False)[0]
-        found = np.empty(len(rows), dtype=np.int64)
+        nearest = np.empty(len(rows), dtype=np.int64)
         arguments = (self._points, self._labels, *self._nodes, self._n_numeric, *self._cells, self._bits)
-        self._compiled.look_up(rows, *arguments, found)
-        return found
+        self._compiled.look_up(rows, *arguments, nearest)
+        return nearest
 
 
 class NearestPoints:
@@ -222,11 +220,7 @@ class NearestPoints:
 
     @cached_property
     def _table(self) -> tuple[npt.NDArray[np.int32], Integers]:
-        """For each column a code's place in the table, then the table.
-
-        A table entry is (codes that differ, label) in one integer; a column at a time, the entry is the least of itself
-        and, one code more, of all that differ in that column.
-        """
+        """Each column's places of its codes in the table, and the table of nearest labels."""
         codes = [np.unique(column) for column in self._points.T]
         shape = tuple(len(c) + 1 for c in codes)
         strides = np.cumprod((1, *shape[:0:-1]))[::-1]
@@ -234,6 +228,8 @@ class NearestPoints:
         for place, code, stride in zip(places, codes, strides, strict=True):
             place[:] = len(code) * stride
             place[code] = np.arange(len(code)) * stride  # a negative code counts from the end, here and below
+        # An entry is (codes that differ) 2^32 + label. A column at a time, it becomes the least of itself and, one code
+        # more, of all that differ in that column.
         table = np.full(self._table_size, 2**62, dtype=np.int64)
         table[_look(places, self._points)] = self._labels
         for size, stride in zip(shape, strides, strict=True):
@@ -242,13 +238,10 @@ class NearestPoints:
         return places, table & (2**32 - 1)
 
     def nearest(self, rows: Cells) -> Integers:
-        """Return the number of each row's nearest point, the smallest of those as near.
+        """Return the place of each row's nearest point, the smallest of those as near. Cost: O(n m p) at most.
 
-        Places in `points`.
-
-        Safe in several threads, and gives way to them; who starts them holds BLAS to one thread each, else its threads
-        and theirs wait for each other. Cost: O(n m p) at most.
-
+        Safe in several threads; their caller limits BLAS to one thread each, else its threads and theirs wait for each
+        other.
         Shapes: rows (n, p); returns (n,).
         """
         rows = np.ascontiguousarray(rows, dtype=np.int16)
@@ -265,23 +258,18 @@ class NearestPoints:
         return table[_look(places, rows)]
 
     def _by_arrays(self, rows: Cells) -> Integers:
-        best, found = nothing_yet(len(rows))
-        plain_improve(rows, self._points, self._labels, self._n_numeric, best, found)
-        return found
+        best, nearest = no_nearest(len(rows))
+        plain_improve(rows, self._points, self._labels, self._n_numeric, best, nearest)
+        return nearest
 
     def _by_filter(self, rows: Cells) -> Integers:
-        best, found = nothing_yet(len(rows))
-        self._filter.improve(rows, 0, len(self._points), best, found)
-        return found
+        best, nearest = no_nearest(len(rows))
+        self._filter.improve(rows, 0, len(self._points), best, nearest)
+        return nearest
 
 
-def nothing_yet(n: int) -> tuple[Integers, Integers]:
-    """Return the state of rows not yet compared with any point.
-
-    Squared distances and labels beyond all.
-
-    Returns shape best, found (n,).
-    """
+def no_nearest(n: int) -> tuple[Integers, Integers]:
+    """Return squared distances and labels beyond all, of rows not yet compared with any point."""
     return np.full(n, FAR, dtype=np.int64), np.full(n, FAR, dtype=np.int64)
 
 

@@ -25,12 +25,7 @@ FAR = np.iinfo(np.int64).max
 
 @_compile_bare
 def squared_distance(rows, i, points, k, n_numeric):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Return the squared distance of a row and a point.
-
-    Exact.
-
-    Shapes: rows (n, p), points (m, p).
-    """
+    """Return the exact squared distance of row i and point k."""
     total = np.int64(0)
     for j in range(n_numeric):
         gap = np.int64(rows[i, j]) - np.int64(points[k, j])
@@ -49,10 +44,10 @@ def _limit(best, square, slack):  # type: ignore[no-untyped-def] # pragma: no co
 
 
 @_compile_bare
-def improve(near, rows, points, labels, n_numeric, squares, slacks, best, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Compare rows with more points: integers decide among those that float32 products leave.
+def improve(near, rows, points, labels, n_numeric, squares, slacks, best, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Update rows' nearest points: integers decide among those that the float32 products do not rule out.
 
-    Shapes: near (n, m), rows (n, p), points (m, p), labels (m,), squares (n,), slacks (n,), best (n,), found (n,).
+    Shapes: near (n, m), rows (n, p), points (m, p), labels (m,), squares, slacks, best, nearest (n,).
     """
     m, p = points.shape
     half = np.float32(CATEGORY_COST // 2)
@@ -65,16 +60,16 @@ def improve(near, rows, points, labels, n_numeric, squares, slacks, best, found)
                 code, codes = rows[i, j], points[start : start + len(line), j]
                 for k in range(len(line)):
                     line[k] += half if codes[k] != code else np.float32(0.0)
-            left = np.int32(0)
+            n_close = np.int32(0)
             for k in range(len(line)):
-                left += np.int32(1) if line[k] <= limit else np.int32(0)
-            if left == 0:
+                n_close += np.int32(1) if line[k] <= limit else np.int32(0)
+            if n_close == 0:
                 continue
             for k in range(len(line)):
                 if line[k] <= limit:
                     distance, label = squared_distance(rows, i, points, start + k, n_numeric), labels[start + k]
-                    if distance < best[i] or (distance == best[i] and label < found[i]):
-                        best[i], found[i] = distance, label
+                    if distance < best[i] or (distance == best[i] and label < nearest[i]):
+                        best[i], nearest[i] = distance, label
                         limit = _limit(distance, square, slack)
 
 
@@ -95,9 +90,7 @@ def _distances_to(columns, taken, start, n_numeric, distances):  # type: ignore[
 
 @_compile
 def farthest_first(columns, n_numeric, order):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Take again and again the point farthest from those taken.
-
-    Largest squared distance of a point from the points taken.
+    """Take again and again the point farthest from those taken; return its last squared distance.
 
     Shapes: columns (p, m), order (k,).
     """

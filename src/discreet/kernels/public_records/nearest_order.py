@@ -1,4 +1,4 @@
-"""Which public points to keep: the farthest first, and the merging of the others into those kept.
+"""A selection of public points, the farthest first, and the merging of the other points into those selected.
 
 Squared distances are those of `nearest`, exact integers.
 """
@@ -9,36 +9,31 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.kernels.public_records import nearest
-from discreet.kernels.public_records.nearest import CATEGORY_COST, FAR, Filter, nothing_yet, plain_improve
+from discreet.kernels.public_records.nearest import CATEGORY_COST, FAR, Filter, no_nearest, plain_improve
 from discreet.typing import Cells, Integers
 
 
 class _Comparison:
-    """Compares all points with the first of them in an order, ever more, by the cheaper of two paths."""
+    """The nearest of ever more points of an order to each point, by the cheaper of two ways."""
 
     def __init__(self, points: Cells, n_numeric: int, order: Integers) -> None:
         self._points, self._order, self._n_numeric = points, order, n_numeric
         compiled = points.size * len(order) >= nearest.COMPILE_FROM
         self._filter = Filter(points[order], order, n_numeric) if compiled else None
-        self.best, self.found = nothing_yet(len(points))
+        self.best, self.closest = no_nearest(len(points))
 
     def extend(self, start: int, stop: int) -> None:
         if self._filter is not None:
-            self._filter.improve(self._points, start, stop, self.best, self.found)
+            self._filter.improve(self._points, start, stop, self.best, self.closest)
         else:
             labels = np.sort(self._order[start:stop])
-            plain_improve(self._points, self._points[labels], labels, self._n_numeric, self.best, self.found)
+            plain_improve(self._points, self._points[labels], labels, self._n_numeric, self.best, self.closest)
 
 
 def merge_sequence(points: Cells, n_numeric: int, order: Integers, sizes: Sequence[int]) -> list[Integers]:
-    """Merge points into ever more of them: for each size, the nearest to each among the first of an order.
+    """Return, for each size k, the place of the nearest of `order[:k]` to each point, the smallest of those as near.
 
-    For each size k, the nearest of `order[:k]` to each point, as a place in `points`; the smallest such place of
-    those as near.
-
-    A point keeps its nearest so far and is compared only with the new ones. Cost: O(m k p) for the largest size k.
-
-    Shapes: points (m, p), order (m,); returns (m,).
+    Cost: O(m k p) for the largest size k. Shapes: points (m, p), order (m,); returns (m,) each.
 
     Examples
     --------
@@ -49,21 +44,18 @@ def merge_sequence(points: Cells, n_numeric: int, order: Integers, sizes: Sequen
     comparison, merged, start = _Comparison(points, n_numeric, order[: max(sizes, default=0)]), [], 0
     for stop in sizes:
         comparison.extend(start, stop)
-        merged.append(comparison.found.copy())
+        merged.append(comparison.closest.copy())
         start = stop
     return merged
 
 
 def central_point(points: Cells, n_numeric: int) -> int:
-    """Find the point nearest the mean: that of the least sum of squared distances to all.
+    """Return the place of the first point with the least sum of squared distances to all.
 
-    The first of those as near.
-
-    Exact in 64 bits for m p below 2^31. A category counts as its indicators do, scaled to its cost.
-
-    Shapes: points (m, p).
+    Exact in 64 bits for m p below 2^31. Shapes: points (m, p).
     """
     numeric = points[:, :n_numeric].astype(np.int64)
+    # sum_j |x_i - x_j|^2 = m |x_i|^2 - 2 x_i'sum_j x_j + a constant; each point of the same code saves the cost.
     total = len(points) * np.einsum("ij,ij->i", numeric, numeric) - 2 * (numeric @ numeric.sum(axis=0))
     for column in points[:, n_numeric:].T:
         _, place, count = np.unique(column, return_inverse=True, return_counts=True)
@@ -72,16 +64,10 @@ def central_point(points: Cells, n_numeric: int) -> int:
 
 
 def farthest_first(points: Cells, n_numeric: int, k: int) -> tuple[Integers, int]:
-    """Take the point nearest the mean, then again and again the point farthest from those taken.
+    """Take the point nearest the mean, then again and again the point farthest from those taken, the first of ties.
 
-    Returns (1) places of the points taken, all different; the smallest of those as far; (2) largest squared distance
-    of a point from its nearest one taken.
-
-    Cost: O(m k p).
-
+    Returns the places taken, and the largest squared distance of a point from its nearest one taken. Cost: O(m k p).
     Source: Gonzalez 1985, Clustering to minimize the maximum intercluster distance.
-
-    Shapes: points (m, p); returns order (k,).
 
     Examples
     --------

@@ -53,11 +53,9 @@ def _split(points, order, start, stop, n_numeric, low, high):  # type: ignore[no
 def grow(points, n_numeric):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Build a tree of boxes: codes are split first, then the widest column at its median.
 
-    Returns (1) the points of a node stand together; (2) A node's first point, the one after its last, and its first
-    child or 0; the second child is the next node; (3) least and largest cells; (4) number of nodes above the deepest,
-    at most.
-
-    Shapes: points (m, p); returns order (m,), ends (nodes, 3), boxes (nodes, 2, p).
+    Returns the points' order, in which those of a node stand together; for each node its first point, the one after its
+    last and its first child or 0 (the second child is the next node), and its least and largest cells; and the depth.
+    Shapes: points (m, p); returns (m,), (nodes, 3), (nodes, 2, p), int.
     """
     m, p = points.shape
     order, ends = np.arange(m), np.zeros((2 * m, 3), np.int32)
@@ -99,24 +97,24 @@ def _box_distance(rows, i, boxes, node, n_numeric):  # type: ignore[no-untyped-d
 
 @_compile_bare
 def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, bounds):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Return the label of row i's nearest point, and the number of points and boxes looked at."""
+    """Return the label of row i's nearest point, and the number of points and boxes compared."""
     best, label, size, looks = FAR, np.int64(-1), 1, 0
     nodes[0], bounds[0] = 0, 0
     while size > 0:
         size -= 1
         node, bound = nodes[size], bounds[size]
         while bound <= best and ends[node, 2] > 0:
-            one = np.int64(ends[node, 2])
-            two = one + 1
-            near = _box_distance(rows, i, boxes, one, n_numeric)
-            far = _box_distance(rows, i, boxes, two, n_numeric)
+            child = np.int64(ends[node, 2])
+            other_child = child + 1
+            near = _box_distance(rows, i, boxes, child, n_numeric)
+            far = _box_distance(rows, i, boxes, other_child, n_numeric)
             looks += 2
             if far < near:
-                one, two, near, far = two, one, far, near
+                child, other_child, near, far = other_child, child, far, near
             if far <= best:
-                nodes[size], bounds[size] = two, far
+                nodes[size], bounds[size] = other_child, far
                 size += 1
-            node, bound = one, near
+            node, bound = child, near
         if bound > best:
             continue
         for k in range(ends[node, 0], ends[node, 1]):
@@ -130,32 +128,26 @@ def _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, b
 
 
 @_compile
-def search(rows, points, labels, ends, boxes, depth, n_numeric, leave_out, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Find the nearest point of each row in a tree.
+def search(rows, points, labels, ends, boxes, depth, n_numeric, leave_out, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Find the nearest point of each row in a tree; return the number of points and boxes compared.
 
-    Number of points compared and of boxes measured.
-
-    Shapes: rows (n, p), points (m, p), labels (m,), found (n,).
+    Shapes: rows (n, p), points (m, p), labels (m,), nearest (n,).
     """
     nodes, bounds, total = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64), 0
     for i in range(len(rows)):
-        found[i], looks = _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, bounds)
+        nearest[i], looks = _search(rows, i, points, labels, ends, boxes, n_numeric, leave_out, nodes, bounds)
         total += looks
     return total
 
 
 @_compile
 def list_cells(points, seeds, ends, boxes, depth, bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """List for each cell of a grid over all space the points that can be nearest to a row in it.
+    """List, for each cell of a grid over all space, the points that can be nearest to a row in it; none where too many.
 
-    Returns (1) where each cell's list starts; it is empty where too many points would be in it; (2) places of the
-    points.
-
-    A row's nearest point is no farther from the row than the seed, so no farther from the cell than the cell's farthest
-    corner is from the seed.
-
-    Shapes: points (m, p), seeds (2 ** (bits * p); returns starts (cells + 1,).
+    Returns where each cell's list starts, and the lists. Shapes: points (m, p), seeds (cells,); returns (cells + 1,).
     """
+    # A row's nearest point is no farther from the row than the seed, so no farther from the cell than the cell's
+    # farthest corner is from the seed.
     p, width = points.shape[1], np.int64(2 ** (16 - bits))
     starts, listed = np.zeros(len(seeds) + 1, np.int64), np.empty(len(seeds) * 8, np.int32)
     nodes, low = np.empty(depth + 2, np.int64), np.empty(p, np.int64)
@@ -196,10 +188,10 @@ def _gap(low, width, least, most):  # type: ignore[no-untyped-def] # pragma: no 
 
 
 @_compile
-def look_up(rows, points, labels, ends, boxes, depth, n_numeric, starts, listed, bits, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def look_up(rows, points, labels, ends, boxes, depth, n_numeric, starts, listed, bits, nearest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Find the nearest point of each row in its cell's list, else in the tree.
 
-    Shapes: rows (n, p), points (m, p), labels (m,), found (n,).
+    Shapes: rows (n, p), points (m, p), labels (m,), nearest (n,).
     """
     nodes, bounds = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64)
     for i in range(len(rows)):
@@ -214,4 +206,4 @@ def look_up(rows, points, labels, ends, boxes, depth, n_numeric, starts, listed,
                 best, label = distance, labels[k]
         if label < 0:
             label, _ = _search(rows, i, points, labels, ends, boxes, n_numeric, False, nodes, bounds)
-        found[i] = label
+        nearest[i] = label

@@ -15,58 +15,50 @@ STEPS = 100
 
 
 def on_simplex(values: npt.ArrayLike, total: float) -> Floats:
-    """Return the nearest nonnegative weights with a given total.
+    """Return the Euclidean projection of values onto nonnegative weights with a given total. Cost: O(m log m).
 
-    The Euclidean projection: values less a constant, negative ones 0.
-
-    Cutting every negative count at 0 instead would add about one noise scale for each empty point. Cost: O(m log m).
-
-    Source: Privacy specification 5.1; Duchi, Shalev-Shwartz, Singer, Chandra 2008.
-
-    Shapes: values (m,); returns (m,).
+    Source: Duchi, Shalev-Shwartz, Singer, Chandra 2008; privacy specification 5.1. Shapes: values (m,); returns (m,).
 
     Examples
     --------
     >>> on_simplex([3.0, 1.0, -2.0], 3.0)
     array([2.5, 0.5, 0. ])
     """
-    found = np.asarray(values, dtype=np.float64)
-    if total <= 0.0 or not len(found):
-        return np.zeros(len(found))
-    descending = np.sort(found)[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, len(found) + 1)
+    points = np.asarray(values, dtype=np.float64)
+    if total <= 0.0 or not len(points):
+        return np.zeros(len(points))
+    # max(value - shift, 0); clipping each negative count at 0 instead would add a noise scale for each empty point.
+    descending = np.sort(points)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, len(points) + 1)
     above = np.flatnonzero(descending > excess)
     shift = excess[above[-1] if len(above) else 0]
-    weights: Floats = np.maximum(found - shift, 0.0)
+    weights: Floats = np.maximum(points - shift, 0.0)
     return weights
 
 
 def raked(features: Floats, base: Floats, target: Floats, variance: Floats, doubt: float = 1.0) -> Floats:
-    """Return public weights tilted until the features' means come near noisy private ones, as far as they are known.
+    """Return public weights, of sum 1, tilted until the features' means come as near noisy private ones as these allow.
 
-    Positive weights with the sum 1: the least change of the base, measured by trust times relative entropy, plus half
-    the squared misfit in units of the noise.
-
-    The weights are base x exp(features x lambda), so the minimum over lambda is convex. `trust` is the precision of the
-    prior by which the private means differ from the public ones like ``N(0, C / trust)``, C the features' covariance:
-    the most likely one given the target. Cost: O(m q^2) for each of about ten Newton steps.
-
-    Source: Deville and Sarndal 1992 (raking); empirical Bayes for the trust.
-
+    They minimize trust times the relative entropy to the base, plus half the squared misfit in units of the noise.
+    Cost: O(m q^2) for each of about ten Newton steps. Source: Deville and Sarndal 1992 (raking); empirical Bayes for
+    the trust.
     Shapes: features (m, q), base (m,), target (q,), variance (q,); returns (m,).
     """
     shares = base / base.sum()
     means = shares @ features
     centered = features - means
     covariance = (centered * shares[:, None]).T @ centered
+    # Trust is the precision of a prior by which private means differ from public ones like N(0, C / trust), C the
+    # features' covariance. The weights are base exp(features'lambda): the dual, over lambda, is convex.
     trust = doubt * _most_likely_trust(covariance, target - means, variance)
     return _tilted(centered, shares, target - means, trust * variance)
 
 
 def _most_likely_trust(covariance: Floats, gap: Floats, variance: Floats) -> float:
-    """The trust at which the gap is most likely to be ``N(0, covariance / trust + variance)``."""
+    """Return the trust at which the gap is most likely to be N(0, covariance / trust + variance)."""
     sd = np.sqrt(variance)
     values, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
+    # In units of the noise and along the axes, the gap's coordinates are independent, of variance 1 + value / trust.
     squares, values = (axes.T @ (gap / sd)) ** 2, np.maximum(values, 0.0)
     grid = 2.0 ** np.arange(-10.0, math.log2(MOST_TRUST) + 0.25, 0.25)
     spreads = 1.0 + values / grid[:, None]
@@ -75,7 +67,7 @@ def _most_likely_trust(covariance: Floats, gap: Floats, variance: Floats) -> flo
 
 
 def _tilted(centered: Floats, shares: Floats, gap: Floats, ridge: Floats) -> Floats:
-    """Newton's method on the dual, steps halved until they go down."""
+    """Minimize the dual by Newton's method, steps halved until they descend."""
     tilt = np.zeros(len(gap))
     value, weights = _dual(centered, shares, gap, ridge, tilt)
     for _ in range(STEPS):
@@ -88,13 +80,13 @@ def _tilted(centered: Floats, shares: Floats, gap: Floats, ridge: Floats) -> Flo
         if slope <= 1e-14:
             break
         while size > 1e-9:
-            attempt, found = _dual(centered, shares, gap, ridge, tilt - size * step)
+            attempt, new_weights = _dual(centered, shares, gap, ridge, tilt - size * step)
             if attempt <= value - 0.1 * size * slope:
                 break
             size /= 2.0
         else:
             break
-        tilt, value, weights = tilt - size * step, attempt, found
+        tilt, value, weights = tilt - size * step, attempt, new_weights
     return weights
 
 

@@ -23,23 +23,16 @@ State = npt.NDArray[np.int64]
 
 
 def state_at(start: int) -> State:
-    """Return the state of `frame` before a record.
-
-    By `AT`, `RECORD`, `SECOND`, `PHASE`, `STRAY`.
-    """
+    """Return the state of `frame` before a record: `AT`, `RECORD`, `SECOND`, `PHASE`, `STRAY`."""
     return np.array([start, start, -1, OUTSIDE, 0])
 
 
 @_compile
 def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Find the records that end in a piece of a file; go on where the piece before it ended.
-
-    Number of records.
-
-    No byte is looked at more than three times, whatever the file holds. Where no quote is stray, each turns inside to
-    outside or back: a line that leaves a quote open has an odd number of them, and one that is inside at both of its
-    ends an even number. So when a record fails in its line j, no line of it before j leaves a quote open by itself.
-    """
+    """Find the records that end in a piece of a file, from the last piece's state on; return their number."""
+    # No byte is looked at more than three times, whatever the file holds. Where no quote is stray, each turns inside to
+    # outside or back: a line that leaves a quote open has an odd number of them, and one that is inside at both of its
+    # ends an even number. So when a record fails in its line j, no line of it before j leaves a quote open by itself.
     n, count = np.int64(len(data)), 0
     at, record, second = state[AT] - base, state[RECORD] - base, state[SECOND]
     phase, stray = state[PHASE], state[STRAY]
@@ -113,9 +106,9 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
 
 @_compile
 def find_cells(data, starts, ends, delimiter, places, begins, sizes, is_mixed):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Find the cells of some columns: where each begins, how long it is, and whether quotes are to be left out of it.
+    """Find the cells of some columns: their begins, their sizes, and whether they hold quotes to be left out.
 
-    Shapes: starts, ends (n_rows,), begins, sizes (n_wanted, n_rows), is_mixed (n_wanted, n_rows).
+    Shapes: starts, ends (n_rows,), begins, sizes, is_mixed (n_columns, n_rows).
     """
     for row in range(len(starts)):
         at, end = starts[row], ends[row]
@@ -152,10 +145,7 @@ def find_cells(data, starts, ends, delimiter, places, begins, sizes, is_mixed): 
 
 @_compile
 def copy_cells(data, begins, sizes, is_mixed, offsets, text):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Write the cells of a column one behind the other, without their quotes.
-
-    Shapes: begins, sizes (n_rows,), is_mixed (n_rows,), offsets (n_rows + 1,).
-    """
+    """Write the cells of a column one behind the other, without their quotes."""
     for row in range(len(begins)):
         at, to, stop = begins[row], offsets[row], offsets[row] + sizes[row]
         inside = is_mixed[row]

@@ -1,4 +1,4 @@
-"""One thread for linear algebra, while threads of ours or small systems make more of them useless."""
+"""A limit of one thread for linear algebra, while our own threads or small systems make more of them useless."""
 
 import sys
 import threading
@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController
 
 @lru_cache(maxsize=1)
 def _libraries(_: int) -> ThreadpoolController:
-    """Those loaded now; to look for them takes longer than a pass over a small table."""
+    """Return the loaded libraries; to look for them takes longer than a pass over a small table."""
     return ThreadpoolController()
 
 

@@ -10,24 +10,20 @@ from discreet.kernels.moments.moments import GRID
 from discreet.typing import Cells, Floats
 
 CONSTANT = 0.5
-"""What the constant column holds: less than 1 leaves more of the unit norm to the others, and noise to the constant."""
+"""Value of the constant column: less than 1 leaves more of the unit norm to the others, and noise to the constant."""
 
 SQUARE = 1.0 / 6.0
 """A column's square in the shortest row that is scaled to unit norm: half that of cells spread evenly over [-1, 1]."""
 
 
 def shortest_length(n_units: int, constant: float = CONSTANT) -> float:
-    """Return the length from which on rows are scaled to unit norm, the constant included.
-
-    Shorter rows are scaled as a row of this length: their targets would be clipped much harder than others.
-    """
+    """Return the length, with the constant, from which on rows are scaled to unit norm."""
+    # Shorter rows are scaled as a row of this length: their targets would be clipped much harder than others.
     return float((constant**2 + SQUARE * n_units) ** 0.5)
 
 
 def lengths(rows: Cells, shortest: float, constant: float = CONSTANT) -> Floats:
-    """Return the Euclidean norm of each row's x, the constant included.
-
-    At least `shortest`.
+    """Return the Euclidean norm of each row's x, with the constant; at least `shortest`.
 
     Shapes: rows (n, 1 + p + 1); returns (n,).
     """
@@ -39,13 +35,9 @@ def lengths(rows: Cells, shortest: float, constant: float = CONSTANT) -> Floats:
 
 
 def unit_rows(rows: Cells, y_bound: float, shortest: float, constant: float = CONSTANT) -> Cells:
-    """Return rows divided by the length of their x, the target clipped after that.
+    """Return rows divided by the length of their x, the target clipped after that. Cost: O(n p).
 
-    Row-local with public parameters: neighbors stay neighbors. Under a linear model it is weighted least squares with
-    weights 1 / length^2, as long as y is not clipped. Cost: O(n p).
-
-    Source: Privacy specification 0.2 and 6.1 (a bound on the norm of rows).
-
+    Source: privacy specification 0.2 and 6.1 (a bound on the norm of rows).
     Shapes: rows (n, 1 + p + 1); returns (n, 1 + p + 1).
 
     Examples
@@ -53,6 +45,8 @@ def unit_rows(rows: Cells, y_bound: float, shortest: float, constant: float = CO
     >>> unit_rows(np.array([[32767, 32767, -32767, 16000]], dtype=np.int16), 1.0, 1.0, 1.0)
     array([[ 18918,  18918, -18918,   9237]], dtype=int16)
     """
+    # A function of each row with public parameters, so neighbors stay neighbors. Under a linear model it is weighted
+    # least squares with weights 1 / length^2, as long as y is not clipped.
     length = lengths(rows, shortest, constant)
     inverse = (1.0 - 2.0**-40) / length  # rounding toward zero shall not meet a length that was itself rounded down
     scaled = rows * inverse[:, None]

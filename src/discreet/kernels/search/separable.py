@@ -67,28 +67,28 @@ class SearchProblem:
 
     @functools.cached_property
     def size(self) -> float:
-        """The largest diagonal entry, or what moves no score by a millionth."""
+        """The largest diagonal entry, or a size that moves no score by a millionth."""
         return max(float(self.gram.diagonal().max(initial=0.0)), 1e-6 / self.radius**2)
 
     @property
     def rounding(self) -> float:
-        """More than the rounding errors of any factor of the Gram matrix."""
+        """A bound of the rounding errors of any factor of the Gram matrix."""
         return self.stiffness * ROUNDING * len(self.xty) * self.size
 
     @property
     def ridge(self) -> float:
-        """Added to the Gram matrix: keeps systems regular, and lowers a bound by a twentieth where n is not huge."""
+        """Added to the Gram matrix: it keeps systems regular, and lowers a bound by a twentieth where n is not huge."""
         return max(4.0 * self.rounding, self.stiffness * min(1e-9 * self.size, 0.05 / self.radius**2))
 
     @functools.cached_property
     def gram_ridged(self) -> Floats:
-        """The Gram matrix with that ridge."""
+        """The Gram matrix plus the ridge."""
         return self.gram + self.ridge * np.eye(len(self.xty))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which undecided units share a block, and where their columns stand."""
+    """The blocks of the undecided units, and where their columns stand."""
 
     groups: tuple[tuple[int, ...], ...]
     units: tuple[int, ...]
@@ -99,17 +99,17 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Iterable[Iterable[int]], columns: tuple[Integers, ...]) -> "Layout":
-        """Lay the groups out one after the other.
+        """Place the groups one after the other.
 
-        `starts` are the units' first columns, `blocks` the blocks' first units, `width` the most columns of one.
+        `starts` are the units' first columns, `blocks` the blocks' first units, `width` the most columns of a block.
         """
-        kept = tuple(tuple(group) for group in groups if group)
-        units = tuple(unit for group in kept for unit in group)
+        nonempty = tuple(tuple(group) for group in groups if group)
+        units = tuple(unit for group in nonempty for unit in group)
         starts = np.array([0, *itertools.accumulate(len(columns[unit]) for unit in units)])
-        blocks = np.array([0, *itertools.accumulate(map(len, kept))])
+        blocks = np.array([0, *itertools.accumulate(map(len, nonempty))])
         edges = starts[blocks]
         width = int((edges[1:] - edges[:-1]).max(initial=1))
-        return cls(kept, units, {unit: i for i, unit in enumerate(units)}, starts, blocks, width)
+        return cls(nonempty, units, {unit: i for i, unit in enumerate(units)}, starts, blocks, width)
 
     @functools.cached_property
     def n_subsets(self) -> int:
@@ -118,39 +118,26 @@ class Layout:
 
     @functools.cached_property
     def _bits(self) -> tuple[Integers, Integers, Integers]:
-        """The units, and for each its block and its bit there."""
+        """The units, and for each its block and its bit in that block."""
         sizes = np.diff(self.blocks)
         block = np.repeat(np.arange(len(sizes)), sizes)
         return np.array(self.units, dtype=np.int64), block, np.arange(len(block)) - self.blocks[block]
 
     def subsets(self, model: int) -> Integers:
-        """Return what a model holds of each block.
-
-        Bits over each block's units.
-
-        Returns shape (n_blocks,).
-        """
+        """Return what a model holds of each block, as bits over the block's units. Shape (n_blocks,)."""
         units, _, shift = self._bits
         chosen = bits_of(model, int(units.max()) + 1)[units].astype(np.int64)
         return np.add.reduceat(chosen << shift, self.blocks[:-1])
 
     def model(self, subsets: Integers) -> int:
-        """Return the model that holds these subsets of the blocks and nothing else.
-
-        Bits over units.
-
-        Shapes: subsets (n_blocks,).
-        """
+        """Return the model, as bits over units, that holds these subsets of the blocks and nothing else."""
         units, block, shift = self._bits
         bits = np.zeros(int(units.max()) + 1, dtype=np.uint8)
         bits[units] = subsets[block] >> shift & 1
         return mask_of(bits)
 
     def spans(self) -> list[tuple[int, int]]:
-        """Return the first column of each block and the one after its last.
-
-        One for each block.
-        """
+        """Return each block's first column and the one after its last."""
         edges = self.starts[self.blocks].tolist()
         return list(itertools.pairwise(edges))
 
@@ -218,12 +205,7 @@ class Bound:
     origin: "Origin"
 
     def tables(self, inside: int, outside: int) -> Floats:
-        """Return each block's values, infinite for subsets that contradict the decisions.
-
-        Value of each subset of each block's units.
-
-        Returns shape (n_blocks, n_subsets).
-        """
+        """Return each block's values (n_blocks, n_subsets), infinite for subsets that contradict the decisions."""
         need = self.layout.subsets(inside & ~self.inside)[:, None]
         never = self.layout.subsets(outside & ~self.outside)[:, None]
         if not (need.any() or never.any()):
@@ -232,18 +214,11 @@ class Bound:
         return np.where((subsets & need == need) & (subsets & never == 0), self.table, np.inf)
 
     def log_weight(self, tables: Floats) -> float:
-        """Return the log of the sum of exp(-bound) over the models of the tables, up to rounding.
-
-        Minus infinity when there is no model.
-
-        Shapes: tables (n_blocks, n_subsets).
-        """
+        """Return the log of the sum of exp(-bound) over the models of the tables; minus infinity when there is none."""
         return float(_law().log_weight(tables, self.limit)) - self.const
 
     def draw(self, tables: Floats, uniforms: Floats) -> Integers | None:
-        """Return one subset for each block, together with probability proportional to exp(-bound).
-
-        Bits over each block's units; None when a number is too close to an edge for floats to tell.
+        """Draw a subset of each block with probability proportional to exp(-bound); None when floats cannot decide.
 
         Shapes: tables (n_blocks, n_subsets), uniforms (n_blocks,); returns (n_blocks,).
         """
@@ -252,21 +227,15 @@ class Bound:
         return picked if unclear < 0 else None
 
     def value(self, model: int) -> float:
-        """Return the bound of one model, up to rounding.
-
-        At most the model's score.
-        """
+        """Return the bound of one model, at most its score, up to rounding."""
         return math.fsum([self.const, *self.entries(model)])
 
     def entries(self, model: int) -> list[float]:
-        """Return one model's entry of each table: with `const`, the bound is by definition their exact sum.
-
-        One for each block.
-        """
+        """Return one model's entry of each table: with `const`, the bound is by definition their exact sum."""
         entries: list[float] = self.table[np.arange(len(self.table)), self.layout.subsets(model)].tolist()
         return entries
 
 
 def _law() -> ModuleType:
-    # Loading the compiler takes half a second: nobody pays for it who does not search.
+    # Loading the compiler takes half a second: only a search pays for it.
     return importlib.import_module("discreet.kernels.search.separable_law_compiled")

@@ -28,29 +28,23 @@ def invert_blocks(packed, columns, blocks):  # type: ignore[no-untyped-def] # pr
 
 @_compile
 def invert_lower(factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Invert a lower triangular matrix in place.
-
-    Shapes: factor (u, u).
-    """
+    """Invert a lower triangular matrix in place."""
     invert_factor(factor, len(factor))
 
 
 @_compile
 def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """One sweep over the blocks towards the Lam with the highest bound, keeping S - Lam positive definite.
+    """Return Lam after one sweep over the blocks towards the highest bound, with S - Lam positive definite.
 
-    The bound rises with Lam_B at the rate Cov_B(b), and Cov_B = Lam^-1 N Lam^-1 for a nearly constant N. With
-    T = Lam_B + (S - Lam)/B the most that the block could take, stationarity of the bound plus mu log det(S - Lam)
-    is mu Lam N^-1 Lam + Lam = T, solved in closed form in coordinates where N = I.
-
-    The new Lam.
-
-    Shapes: inverse (u, u), packed (u, width), covariance (u, width), columns (n_units + 1,), blocks (n_blocks + 1,);
-    returns (u, width).
+    Shapes: inverse (u, u), packed, covariance (u, width), columns (n_units + 1,), blocks (n_blocks + 1,); returns
+    packed.
     """
+    # The bound rises with Lam_B at the rate Cov_B(b), and Cov_B = Lam^-1 N Lam^-1 for a nearly constant N. With
+    # T = Lam_B + (S - Lam)/B the most that the block could take, stationarity of the bound plus mu log det(S - Lam)
+    # is mu Lam N^-1 Lam + Lam = T, solved in closed form in coordinates where N = I.
     width = packed.shape[1]
     new = np.zeros_like(packed)
-    old, spare, most = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
+    old, slack, most = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
     noise, root, work = np.zeros((width, width)), np.zeros((width, width)), np.zeros((width, width))
     vectors, values = np.zeros((width, width)), np.zeros(width)
     for block in range(len(blocks) - 1):
@@ -59,11 +53,11 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
         for i in range(w):
             for k in range(w):
                 old[i, k] = packed[c0 + i, k]
-                spare[i, k] = inverse[c0 + max(i, k), c0 + min(i, k)]
-        invert_small(spare, w, work)
+                slack[i, k] = inverse[c0 + max(i, k), c0 + min(i, k)]
+        invert_small(slack, w, work)
         for i in range(w):
             for k in range(w):
-                most[i, k] = old[i, k] + spare[i, k]
+                most[i, k] = old[i, k] + slack[i, k]
         if first_time:
             noise[:w, :w] = most[:w, :w]
         else:
@@ -85,7 +79,7 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
         for i in range(w):
             noise[i, i] += 1e-6 * trace / w + 1e-6 * mu * old[i, i] + 1e-12 * most[i, i]
         _solve_block(most, noise, w, mu, root, work, vectors, values)
-        # root root' is the new block; what is left to the others is spare - (new - old)
+        # root root' is the new block; the others have slack - (new - old) left
         for i in range(w):
             for k in range(w):
                 t = 0.0
@@ -93,13 +87,13 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
                     t += root[i, q] * root[k, q]
                 new[c0 + i, k] = t
                 work[i, k] = most[i, k] - t
-        _update_inverse(inverse, spare, work, c0, w, noise, vectors)
+        _update_inverse(inverse, slack, work, c0, w, noise, vectors)
     return new
 
 
 @_compile
 def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Leave in `root` a factor of the solution of mu X N^-1 X + X = T."""
+    """Leave in `root` a factor of the solution X of mu X N^-1 X + X = T."""
     factor_small(noise, w, root)
     # work = L^-1 T L^-T
     for k in range(w):
@@ -117,6 +111,7 @@ def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: igno
     eigen_small(work, w, vectors, values)
     for k in range(w):
         x = max(values[k], 0.0)
+        # mu y^2 + y = x: y = 2 x / (1 + sqrt(1 + 4 mu x)), which does not cancel.
         scale = np.sqrt(2.0 * x / (1.0 + np.sqrt(1.0 + 4.0 * mu * x)))
         for i in range(w):
             vectors[i, k] *= scale
@@ -132,21 +127,21 @@ def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: igno
 
 
 @_compile
-def _update_inverse(inverse, spare, left, c0, w, middle, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Inverse of S - Lam, after c0 + w, when a block's Schur complement went from `spare` to `left`, both destroyed."""
+def _update_inverse(inverse, slack, new_slack, c0, w, middle, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Update the inverse of S - Lam after c0 + w, when a block's Schur complement went from `slack` to `new_slack`."""
     u = len(inverse)
-    invert_small(left, w, half)
+    invert_small(new_slack, w, half)
     for i in range(w):
         for k in range(w):
             t = 0.0
             for q in range(w):
-                t += left[i, q] * spare[q, k]
+                t += new_slack[i, q] * slack[q, k]
             half[i, k] = t
     for i in range(w):
         for k in range(w):
-            t = -spare[i, k]
+            t = -slack[i, k]
             for q in range(w):
-                t += spare[i, q] * half[q, k]
+                t += slack[i, q] * half[q, k]
             middle[i, k] = t
     # The blocks that follow need no more than the lower triangle of their own rows and columns.
     n = u - c0 - w
@@ -168,12 +163,7 @@ def _update_inverse(inverse, spare, left, c0, w, middle, half):  # type: ignore[
 
 @_compile
 def group(similarity, order, width):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Join the most similar units first, no group larger than `width`; return each unit's group.
-
-    Names of groups.
-
-    Shapes: similarity (d, d); returns (d,).
-    """
+    """Join the most similar units first, no group larger than `width`; return each unit's group."""
     d = len(similarity)
     of, size = np.arange(d), np.ones(d, np.int64)
     for pair in order:

@@ -1,4 +1,4 @@
-"""Which units share a block of a splitting bound, and what a smaller region takes over from a larger one's blocks."""
+"""The blocks of a splitting bound: similar units together, or a larger region's blocks without its decided units."""
 
 import importlib
 from types import ModuleType
@@ -16,12 +16,7 @@ SIMILAR = 0.12
 
 
 def similar_units(problem: SearchProblem, form: Floats, units: list[int]) -> list[list[int]]:
-    """Group units: the most similar first, up to the width of a block.
-
-    A list for each block.
-
-    Shapes: form (u, u).
-    """
+    """Group units, the most similar first, up to the width of a block."""
     inverse_size = 1.0 / np.sqrt(np.maximum(form.diagonal(), problem.rounding))
     similar = np.abs(form) * inverse_size
     similar *= inverse_size[:, None]
@@ -37,28 +32,20 @@ def similar_units(problem: SearchProblem, form: Floats, units: list[int]) -> lis
 
 
 def remaining_units(parent: Bound, decided: int) -> list[list[int]]:
-    """Group units as a larger region's bound does, the small groups joined.
-
-    A list for each block.
-    """
-    left = sorted(([u for u in group if not decided >> u & 1] for group in parent.layout.groups), key=len)
-    left = [group for group in left if group]
+    """Group the undecided units as a larger region's bound does, small groups joined."""
+    groups = sorted(([u for u in group if not decided >> u & 1] for group in parent.layout.groups), key=len)
+    groups = [group for group in groups if group]
     joined = []
-    while left:
-        group = left.pop()
-        while left and len(group) + len(left[0]) <= WIDTH:
-            group = group + left.pop(0)
+    while groups:
+        group = groups.pop()
+        while groups and len(group) + len(groups[0]) <= WIDTH:
+            group = group + groups.pop(0)
         joined.append(group)
     return joined
 
 
 def restricted(parent: Bound, layout: Layout, inside: int) -> Floats:
-    """Return a bound's Lam on fewer units: rows of those left out deleted, those now included minimized over.
-
-    Packed.
-
-    Returns shape (u, width).
-    """
+    """Return a bound's Lam on fewer units, packed: excluded rows deleted, included ones minimized over."""
     packed = np.zeros((int(layout.starts[-1]), layout.width))
     starts_of_block = layout.starts[layout.blocks]
     for group, (low, high) in zip(parent.layout.groups, parent.layout.spans(), strict=True):
@@ -68,12 +55,13 @@ def restricted(parent: Bound, layout: Layout, inside: int) -> Floats:
         names = [u for u in group if u in layout.place]
         if not names:
             continue
-        kept = np.concatenate([at[u] for u in names])
-        form = block[np.ix_(kept, kept)]
-        gone = [at[u] for u in group if inside >> u & 1]
-        if gone:
-            out = np.concatenate(gone)
-            form = form - block[np.ix_(kept, out)] @ np.linalg.solve(block[np.ix_(out, out)], block[np.ix_(out, kept)])
+        rest = np.concatenate([at[u] for u in names])
+        form = block[np.ix_(rest, rest)]
+        eliminated = [at[u] for u in group if inside >> u & 1]
+        if eliminated:
+            out = np.concatenate(eliminated)
+            # A Schur complement: the minimum over the included columns.
+            form = form - block[np.ix_(rest, out)] @ np.linalg.solve(block[np.ix_(out, out)], block[np.ix_(out, rest)])
         places = [layout.place[u] for u in names]
         rows = np.concatenate([np.arange(layout.starts[p], layout.starts[p + 1]) for p in places])
         home = int(np.searchsorted(layout.blocks, places[0], side="right")) - 1
@@ -82,8 +70,5 @@ def restricted(parent: Bound, layout: Layout, inside: int) -> Floats:
 
 
 def balancing() -> ModuleType:
-    """Return the compiled loops; loading the compiler takes half a second, which nobody pays who does not search.
-
-    `separable_balance`.
-    """
+    """Return the compiled loops of `separable_balance`."""
     return importlib.import_module("discreet.kernels.search.separable_balance")

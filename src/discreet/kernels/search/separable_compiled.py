@@ -10,17 +10,15 @@ import numpy as np
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 TINY = 1e-290
-"""Pivots below this count as it: the bound gets lower, and so stays a bound."""
+"""Smallest pivot: a smaller one is raised to it, which lowers the bound, and so it stays a bound."""
 
 CAP = 2.0
-"""The bound is far below a model's score once it is this many nats below: further does not matter."""
+"""Nats below a model's score from which on it does not matter how far a bound lies below."""
 
 
 @_compile
 def fill_tables(packed, field, cost, columns, blocks, tables):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Value of each subset m of each block, cost(m) - g_m' (Lam_m)^-1 g_m.
-
-    Subsets are visited so that each shares the Cholesky rows of the one it extends.
+    """Fill each block's table with cost(m) - g_m' (Lam_m)^-1 g_m for every subset m of its units.
 
     Shapes: packed (u, width), field (u,), cost (n_units,), columns (n_units + 1,), blocks (n_blocks + 1,), tables
     (n_blocks, n_subsets).
@@ -33,7 +31,8 @@ def fill_tables(packed, field, cost, columns, blocks, tables):  # type: ignore[n
         first, table = columns[low], tables[block]
         table[:] = np.inf
         table[0], used[0], value[0], depth, j, m = 0.0, 0, 0.0, 0, 0, 0
-        while True:  # depth first: each subset of the block is entered once, and left once
+        # Depth first, each subset entered once and left once: it shares the Cholesky rows of the one it extends.
+        while True:
             if j < n_units:
                 n, total = used[depth], value[depth] + cost[low + j]
                 for column in range(columns[low + j], columns[low + j + 1]):
@@ -57,7 +56,7 @@ def fill_tables(packed, field, cost, columns, blocks, tables):  # type: ignore[n
 
 @_compile
 def _extend(packed, field, row, n, first, factor, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Append column row[n] to the Cholesky factor (its diagonal inverted); return the square it takes off."""
+    """Append column row[n] to the Cholesky factor, whose diagonal is inverted; return the square that it takes off."""
     column = row[n]
     t = field[column]
     for a in range(n):
@@ -77,14 +76,14 @@ def _extend(packed, field, row, n, first, factor, half):  # type: ignore[no-unty
 
 @_compile
 def block_moments(packed, field, columns, blocks, probability, mean, covariance, slope, rest, point, spread):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """E[b] of the subset's own minimizer b_m = Lam_m^-1 g_m, its covariance, and dE[b]/dg = E[Lam_m^-1] + 2 Cov(b).
+    """Fill E[b] of the subset's minimizer b_m = Lam_m^-1 g_m, Cov(b), and dE[b]/dg = E[Lam_m^-1] + 2 Cov(b).
 
-    Shapes: packed (u, width), field (u,), columns (n_units + 1,), blocks (n_blocks + 1,), probability (n_blocks,
-    n_subsets), mean (u,), covariance (u, width), slope (u, width), rest (u,), point (u,), spread (u,).
+    Shapes: packed, covariance, slope (u, width), field, mean, rest, point, spread (u,), columns (n_units + 1,), blocks
+    (n_blocks + 1,), probability (n_blocks, n_subsets).
     """
     width = packed.shape[1]
     factor, inverse, half, b = np.empty((width, width)), np.empty((width, width)), np.empty(width), np.empty(width)
-    row, away = np.empty(width, np.int64), np.empty(width)
+    row, deviation = np.empty(width, np.int64), np.empty(width)
     mean[:], covariance[:, :], slope[:, :], spread[:] = 0.0, 0.0, 0.0, 0.0
     for block in range(len(blocks) - 1):
         low, first = blocks[block], columns[blocks[block]]
@@ -106,16 +105,16 @@ def block_moments(packed, field, columns, blocks, probability, mean, covariance,
                     t -= factor[q, i] * b[q]
                 b[i] = t * factor[i, i]
             for i in range(first, last):
-                away[i - first] = -point[i]
+                deviation[i - first] = -point[i]
             for i in range(n):
-                away[row[i] - first] += b[i]
+                deviation[row[i] - first] += b[i]
                 mean[row[i]] += p * b[i]
             # About the point, which is close to the mean: nothing is lost where one subset has all the probability.
             for i in range(first, last):
-                x = away[i - first]
+                x = deviation[i - first]
                 spread[i] += p * min(rest[i] * x * x, CAP)
                 for q in range(first, i + 1):
-                    covariance[i, q - first] += p * x * away[q - first]
+                    covariance[i, q - first] += p * x * deviation[q - first]
             if p > 3e-3:
                 _add_inverse(factor, n, p, row, first, inverse, slope)
         p = max(probability[block, 0], 0.0)

@@ -1,8 +1,8 @@
-"""The choice of a splitting bound: the one of least total weight that a few steps find.
+"""The choice of a splitting bound with little total weight, by a few steps.
 
 The log of the sum of exp(-bound) over a region decides how long a search takes: it is convex in (Lam, (S - Lam) a, v).
 For fixed Lam, Newton's method finds a, v and the multiplier together; its step is least squares on the l1 ball. Then
-one sweep over the blocks moves Lam, each block to where it serves best beside the others.
+one sweep over the blocks moves Lam, each block to its best place given the others.
 """
 
 import dataclasses
@@ -21,16 +21,14 @@ CLOSE = 1.0
 """A bound this many nats below the scores on average is not improved at all."""
 
 MOST_CUTS = 64
-"""Of Lam, the last fifty by halves: after them it is taken as zero."""
+"""Reductions of Lam, the last fifty by halves; after them it is zero."""
 
 ENOUGH = 3.0
 """A bound this many nats below the scores on average is left as it is."""
 
 
 def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound | None = None) -> Bound:
-    """Return a good splitting bound of a region.
-
-    Valid for each model of the region.
+    """Return a good splitting bound of a region, valid for each of its models.
 
     Cost: a few systems and inverses of the undecided columns, and 2^8 small steps for each block and evaluation.
     """
@@ -39,31 +37,31 @@ def fit(problem: SearchProblem, inside: int = 0, outside: int = 0, parent: Bound
         stiff = problem if stiffness == problem.stiffness else dataclasses.replace(problem, stiffness=stiffness)
         try:
             with np.errstate(all="ignore"):
-                found = _Fit(stiff, inside, outside, start).run()
+                bound = _Fit(stiff, inside, outside, start).run()
         except np.linalg.LinAlgError:
             continue
-        # Rounding can lead astray where there are fewer rows than columns.
-        finite = np.isfinite(found.const) and (found.table > -np.inf).all()
-        if finite and found.log_weight(found.tables(inside, outside)) <= enough:
-            return found
+        # Where there are fewer rows than columns rounding can spoil a bound.
+        finite = np.isfinite(bound.const) and (bound.table > -np.inf).all()
+        if finite and bound.log_weight(bound.tables(inside, outside)) <= enough:
+            return bound
     return plain_bound(problem, inside, outside)
 
 
 def _enough(problem: SearchProblem, inside: int, outside: int, parent: Bound | None) -> float:
-    """A log weight that a bound stays below unless rounding has led it astray."""
+    """Return a log weight that a bound stays below unless rounding has spoiled it."""
     if parent is None and problem.start is not None and not inside | outside:
         # That of the plain bound, without the work of certifying it.
         value = problem.yty + float(problem.start @ (problem.gram @ problem.start - 2.0 * problem.xty))
         return float(np.log1p(np.exp(-problem.cost)).sum()) - value + 0.1
-    known = plain_bound(problem, inside, outside) if parent is None else parent
-    return known.log_weight(known.tables(inside, outside)) + 0.1
+    reference = plain_bound(problem, inside, outside) if parent is None else parent
+    return reference.log_weight(reference.tables(inside, outside)) + 0.1
 
 
 _NOTHING = np.empty(0)
 
 
 class _Fit:
-    """One region's bound while it is being chosen."""
+    """One region's bound while it is fitted."""
 
     def __init__(self, problem: SearchProblem, inside: int, outside: int, parent: Bound | None) -> None:
         self.problem, self.inside, self.outside, self.parent = problem, inside, outside, parent
@@ -74,8 +72,8 @@ class _Fit:
         self.play = np.zeros(len(problem.xty), dtype=np.bool_)
         self.play[self.included] = self.play[self.free] = True
         self.cost = problem.cost[list(self.layout.units)]
-        left = problem.limit - len(units)
-        self.limit = left if left < len(self.layout.units) else -1
+        remaining = problem.limit - len(units)
+        self.limit = remaining if remaining < len(self.layout.units) else -1
         self._place_entries()
         shape = (len(self.layout.groups), self.layout.n_subsets)
         self.tables, self.probability = np.empty(shape), np.empty(shape)
@@ -85,7 +83,7 @@ class _Fit:
         self.spread = np.zeros(len(self.free))
 
     def _place_entries(self) -> None:
-        """Where the entries of a block diagonal matrix stand, dense and packed, and its diagonal, packed."""
+        """Compute where the entries of a block diagonal matrix stand, dense and packed, and its diagonal, packed."""
         low, high = np.array(self.layout.spans(), dtype=np.int64).T
         first, width = np.repeat(low, high - low), np.repeat(high - low, high - low)
         column = np.arange(len(first))
@@ -95,7 +93,7 @@ class _Fit:
         self.diagonal = column, column - first
 
     def _eliminate(self, units: list[int]) -> None:
-        """Minimize over the included columns: what is left is a quadratic form in the others. Put these in blocks."""
+        """Minimize over the included columns, which leaves a quadratic form in the others, and put these in blocks."""
         gram, problem = self.problem.gram_ridged, self.problem
         free = np.concatenate([problem.columns[j] for j in units])
         # Nothing is copied where all columns are free and in order; what follows reads only.
@@ -152,12 +150,12 @@ class _Fit:
         return self._improve(packed, 0.5, first_time=True)
 
     def _improve(self, packed: Floats, mu: float, first_time: bool = False) -> Floats:
-        """One sweep over the blocks."""
-        spare = self.form - self._dense(packed)
-        spare.flat[:: len(spare) + 1] += 2.0 * self.problem.rounding
+        """Make one sweep over the blocks."""
+        slack = self.form - self._dense(packed)
+        slack.flat[:: len(slack) + 1] += 2.0 * self.problem.rounding
         layout = self.layout
         return self._below(
-            balancing().balance(_inverse(spare), packed, self.covariance, layout.starts, layout.blocks, mu, first_time)
+            balancing().balance(_inverse(slack), packed, self.covariance, layout.starts, layout.blocks, mu, first_time)
         )
 
     def _below(self, packed: Floats) -> Floats:
@@ -165,9 +163,9 @@ class _Fit:
         step = 1e-9
         for _ in range(MOST_CUTS):
             try:
-                left = self.form - self._dense(packed)
-                left.flat[:: len(left) + 1] += 3.0 * self.problem.rounding
-                np.linalg.cholesky(left)
+                slack = self.form - self._dense(packed)
+                slack.flat[:: len(slack) + 1] += 3.0 * self.problem.rounding
+                np.linalg.cholesky(slack)
             except np.linalg.LinAlgError:
                 packed, step = (1.0 - step) * packed, min(4.0 * step, 0.5)
             else:
@@ -183,24 +181,24 @@ class _Fit:
     # ---- the point and the dual of the l1 bound
 
     def _first_state(self) -> "_State":
-        """The parent's state, or the one around the largest model."""
+        """Return the parent's state, or the one around the largest model."""
         if self.parent is not None:
             origin = self.parent.origin
             self.signs, self.inactive = origin.signs * self.play, origin.multiplier == 0.0
             return _State(origin.point[self.free], origin.dual * self.play, origin.multiplier)
-        form, linear, known = self.problem.gram_ridged, self.problem.xty, self.problem.start
-        if known is None or not self.play.all():
+        form, linear, start = self.problem.gram_ridged, self.problem.xty, self.problem.start
+        if start is None or not self.play.all():
             self.signs, self.inactive = np.zeros(len(linear)), True
             point, dual, multiplier = self._ball(form, linear, self.signs)
         else:
-            point, self.signs = known, np.sign(known)
+            point, self.signs = start, np.sign(start)
             dual, multiplier = self._dual(point, linear - form @ point, self.signs)
         return _State(point[self.free], dual, multiplier)
 
     def _ball(self, form: Floats, linear: Floats, signs: Floats) -> tuple[Floats, Floats, float]:
-        """Minimizer of x'Hx - 2 h'x over the columns in play and the ball, its dual and the multiplier of the bound.
+        """Return the minimizer of x'Hx - 2 h'x over the columns in play and the ball, its dual, and its multiplier.
 
-        `signs` are those to start from, and are left as those of the minimizer.
+        `signs` are those to start from, and become those of the minimizer.
         """
         if not signs.any() or self.inactive:
             at = np.flatnonzero(self.play)
@@ -224,7 +222,7 @@ class _Fit:
         return x, *self._dual(x, residual, signs)
 
     def _dual(self, x: Floats, residual: Floats, signs: Floats) -> tuple[Floats, float]:
-        """The dual point and the multiplier that belong to a minimizer."""
+        """Return the dual point and the multiplier that belong to a minimizer."""
         self.inactive = float(np.abs(x).sum()) < self.problem.radius * (1.0 - 1e-9)
         if self.inactive:
             return np.zeros(len(x)), 0.0
@@ -232,7 +230,7 @@ class _Fit:
         return np.where(self.play, np.clip(residual, -multiplier, multiplier), 0.0), multiplier
 
     def _minimize(self, packed: Floats, start: "_State") -> "_State":
-        """Newton's method for the point, the dual and the multiplier together: a convex function of them."""
+        """Find the point, the dual and the multiplier together by Newton's method: the log weight is convex in them."""
         self.rest = self.form - self._dense(packed)
         state = self._evaluated(packed, start)
         for _ in range(8):
@@ -255,18 +253,18 @@ class _Fit:
         return state
 
     def _step(self, state: "_State") -> "_State":
-        """To the fixed point of the mean coefficients, were they linear in the field."""
+        """Return the step to the fixed point of the mean coefficients, were they linear in the field."""
         slope = self._inverse_slope(state.packed)
         rows, columns, places = self.entries
         form, linear = self.problem.gram_ridged.copy(), self.problem.xty.copy()
         form[self.free[rows], self.free[columns]] += slope[rows, places] - state.packed[rows, places]
-        there = np.bincount(rows, slope[rows, places] * self.mean[columns], len(self.mean))
-        linear[self.free] += there - state.pull
+        field_at_mean = np.bincount(rows, slope[rows, places] * self.mean[columns], len(self.mean))
+        linear[self.free] += field_at_mean - state.pull
         x, dual, multiplier = self._ball(form, linear, self.signs)
         return _State(x[self.free] - state.point, dual - state.dual, multiplier - state.multiplier)
 
     def _inverse_slope(self, packed: Floats) -> Floats:
-        """Inverse of dE[b]/dg, kept away from singular where a unit is almost surely out."""
+        """Return the inverse of dE[b]/dg, kept away from singular where a unit is almost surely out."""
         slope = self.slope.copy()
         least = 1e-5 / np.maximum(packed[self.diagonal], self.problem.rounding)
         slope[self.diagonal] = (1.0 + 1e-9) * np.abs(slope[self.diagonal]) + least
@@ -274,12 +272,12 @@ class _Fit:
         return slope
 
     def _evaluated(self, packed: Floats, state: "_State") -> "_State":
-        """The bound at a state: its constant, its field, and the log of its total weight."""
+        """Return the bound at a state: its constant, its field, and the log of its total weight."""
         problem, layout = self.problem, self.layout
-        left = problem.xty - state.dual
-        linear, value, reach = left[self.free], 0.0, float(np.abs(state.point).sum())
+        shifted_xty = problem.xty - state.dual
+        linear, value, reach = shifted_xty[self.free], 0.0, float(np.abs(state.point).sum())
         if self.included.size:
-            solved = np.linalg.solve(self.factor, left[self.included])
+            solved = np.linalg.solve(self.factor, shifted_xty[self.included])
             linear, value = linear - self.half.T @ solved, float(solved @ solved)
             reach += float(np.abs(np.linalg.solve(self.factor.T, solved - self.half @ state.point)).sum())
         shifted = self.rest @ state.point
@@ -290,7 +288,7 @@ class _Fit:
         return _State(state.point, state.dual, state.multiplier, packed, pull, const, reach, log_weight)
 
     def _moments(self, state: "_State") -> None:
-        """Moments of the coefficients under the bound last evaluated, and how far it lies below the scores."""
+        """Compute moments of the coefficients under the last bound, and how far it lies below the scores."""
         _compiled().block_moments(
             state.packed, state.pull, self.layout.starts, self.layout.blocks, self.probability,
             self.mean, self.covariance, self.slope, self.rest.diagonal(), state.point, self.spread,
@@ -298,7 +296,7 @@ class _Fit:
         self.gap = float(self.spread.sum())
 
     def _bound(self, state: "_State") -> Bound:
-        """The bound at the state, with a margin for rounding."""
+        """Return the bound at the state, with a margin for rounding."""
         problem = self.problem
         error = ROUNDING * (abs(problem.yty) + abs(state.const) + float(np.abs(self.tables.min(axis=1)).sum()) + 64.0)
         margin = 8.0 * problem.rounding * (problem.radius + state.reach) ** 2 + problem.ridge * problem.radius**2
@@ -312,7 +310,7 @@ class _Fit:
         )  # fmt: skip
 
     def _return_to(self, state: "_State") -> None:
-        """Bring tables and moments back to a state."""
+        """Restore tables and moments to a state."""
         self.rest = self.form - self._dense(state.packed)
         self._evaluated(state.packed, state)
         self._moments(state)
@@ -340,7 +338,7 @@ class _State:
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """Of a positive definite matrix, in half the time that any matrix takes."""
+    """Return the inverse of a positive definite matrix, in half the time that any matrix takes."""
     factor = np.linalg.cholesky(matrix)
     balancing().invert_lower(factor)
     inverse: Floats = factor.T @ factor
@@ -348,7 +346,7 @@ def _inverse(matrix: Floats) -> Floats:
 
 
 def _compiled() -> ModuleType:
-    # Loading the compiler takes half a second: nobody pays for it who does not search.
+    # Loading the compiler takes half a second: only a search pays for it.
     return importlib.import_module("discreet.kernels.search.separable_compiled")
 
 

@@ -20,9 +20,7 @@ def _size(m):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
 
 @_compile
 def log_weights(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Log of the sum of exp(-value) of each block, by number of units up to `limit`; one sum when it is negative.
-
-    Minus infinity where there is no subset.
+    """Return the log of the sum of exp(-value) of each block, by number of units up to `limit`; one sum when negative.
 
     Shapes: tables (n_blocks, n_subsets); returns (n_blocks, limit + 1).
     """
@@ -47,7 +45,7 @@ def log_weights(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cov
 
 @_compile
 def _convolve(x, y):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Logs of the sums over j of exp(x[k - j] + y[j]); `y` ends early in practice."""
+    """Return the logs of the sums over j of exp(x[k - j] + y[j]); `y` ends early in practice."""
     out, reach = np.full(len(x), -np.inf), 0
     for j in range(len(y)):
         if y[j] > -np.inf:
@@ -84,9 +82,7 @@ def _log_sum_upto(x):  # type: ignore[no-untyped-def] # pragma: no cover - compi
 
 @_compile
 def suffixes(logs):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Row b: log weight of blocks b, b+1, .. by the number of units in them; the last row is no block.
-
-    Logs.
+    """Return in row b the log weight of blocks b, b + 1, .. by the number of units in them; the last row is no block.
 
     Shapes: logs (n_blocks, limit + 1); returns (n_blocks + 1, limit + 1).
     """
@@ -106,12 +102,7 @@ def suffixes(logs):  # type: ignore[no-untyped-def] # pragma: no cover - compile
 
 @_compile
 def log_weight(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Log of the total weight.
-
-    Minus infinity when no model is left.
-
-    Shapes: tables (n_blocks, n_subsets).
-    """
+    """Return the log of the total weight; minus infinity when there is no model."""
     return _log_sum_upto(suffixes(log_weights(tables, limit))[0])[-1]
 
 
@@ -119,9 +110,7 @@ def log_weight(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cove
 def probabilities(tables, limit, probability):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Fill each subset's probability within its block; return the log of the total weight.
 
-    Minus infinity when no model is left.
-
-    Shapes: tables (n_blocks, n_subsets), probability (n_blocks, n_subsets).
+    Shapes: tables, probability (n_blocks, n_subsets).
     """
     n_blocks, n_subsets = tables.shape
     logs = log_weights(tables, limit)
@@ -149,24 +138,22 @@ def probabilities(tables, limit, probability):  # type: ignore[no-untyped-def] #
 def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Draw each block's subset in turn; return the block whose uniform number fell too close to an edge, or -1.
 
-    -1 when every block is drawn.
-
     Shapes: tables (n_blocks, n_subsets), uniforms (n_blocks,), picked (n_blocks,).
     """
     n_blocks, n_subsets = tables.shape
     tail = suffixes(log_weights(tables, limit))
-    left, weight = max(limit, 0), np.empty(n_subsets)
+    remaining, weight = max(limit, 0), np.empty(n_subsets)
     for block in range(n_blocks):
         room = _log_sum_upto(tail[block + 1])
         top, edge = -np.inf, EDGE
         for m in range(n_subsets):
             k = _size(m) if limit >= 0 else 0
-            fits = tables[block, m] < np.inf and k <= left
-            weight[m] = room[left - k] - tables[block, m] if fits else -np.inf
+            fits = tables[block, m] < np.inf and k <= remaining
+            weight[m] = room[remaining - k] - tables[block, m] if fits else -np.inf
             top = max(top, weight[m])
-            if fits and room[left - k] > -np.inf:
+            if fits and room[remaining - k] > -np.inf:
                 # What cancels when large numbers are subtracted.
-                edge = max(edge, EDGE + 1e-15 * n_blocks * (abs(room[left - k]) + abs(tables[block, m])))
+                edge = max(edge, EDGE + 1e-15 * n_blocks * (abs(room[remaining - k]) + abs(tables[block, m])))
         total = 0.0
         for m in range(n_subsets):
             weight[m] = np.exp(weight[m] - top)
@@ -182,5 +169,5 @@ def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pra
         if chosen < 0:
             return block
         picked[block] = chosen
-        left -= _size(chosen) if limit >= 0 else 0
+        remaining -= _size(chosen) if limit >= 0 else 0
     return -1

@@ -11,12 +11,7 @@ NONE: frozenset[int] = frozenset()
 
 
 def ranked(tables: Floats, limit: int) -> Iterator[Integers]:
-    """Yield choices of one subset for each block, the least sum of entries first, up to rounding.
-
-    A subset for each block; there is an end only when all are listed.
-
-    Lawler's partition: a choice that is taken leaves, for each block, the choices that agree with it before the block
-    and differ from it there.
+    """Yield one subset for each block, the least sum of entries first, up to rounding, until all are listed.
 
     Shapes: tables (n_blocks, n_subsets); returns (n_blocks,).
     """
@@ -27,22 +22,24 @@ def _without_limit(tables: Floats) -> Iterator[Integers]:
     blocks = np.arange(len(tables))
     least = tables.argmin(axis=1)
     yield least
-    others = tables.copy()
-    others[blocks, least] = np.inf
-    second = others.argmin(axis=1)
-    more: list[float] = (others[blocks, second] - tables[blocks, least]).tolist()
-    # Above the least sum; the block changed last, the subsets it has had, and the choice.
+    remaining = tables.copy()
+    remaining[blocks, least] = np.inf
+    second = remaining.argmin(axis=1)
+    more: list[float] = (remaining[blocks, second] - tables[blocks, least]).tolist()
+    # Lawler's partition: a choice that is taken leaves, for each block, the choices that agree with it before the block
+    # and differ from it there. An entry: how far above the least sum; the block changed last; its subsets already
+    # listed; the choice.
     heap = [(extra, b, NONE | {int(least[b])}, _changed(least, b, int(second[b]))) for b, extra in enumerate(more)]
     heapq.heapify(heap)
     while heap and heap[0][0] < np.inf:  # each choice is pushed once, and there are finitely many
-        above, block, had, picked = heapq.heappop(heap)
+        above, block, excluded, picked = heapq.heappop(heap)
         yield picked
-        had |= {int(picked[block])}
+        excluded |= {int(picked[block])}
         row = tables[block].copy()
-        row[list(had)] = np.inf
-        other = int(row.argmin())
-        extra = float(row[other] - tables[block, picked[block]])
-        heapq.heappush(heap, (above + extra, block, had, _changed(picked, block, other)))
+        row[list(excluded)] = np.inf
+        subset = int(row.argmin())
+        extra = float(row[subset] - tables[block, picked[block]])
+        heapq.heappush(heap, (above + extra, block, excluded, _changed(picked, block, subset)))
         for b in range(block + 1, len(tables)):
             heapq.heappush(heap, (above + more[b], b, NONE | {int(least[b])}, _changed(picked, b, int(second[b]))))
 
@@ -54,7 +51,7 @@ def _changed(picked: Integers, block: int, subset: int) -> Integers:
 
 
 class _Limited:
-    """The same with at most so many units in all."""
+    """The ranked choices with at most so many units in all."""
 
     def __init__(self, tables: Floats, limit: int) -> None:
         self.tables, self.limit = tables, limit
@@ -65,12 +62,12 @@ class _Limited:
             self.rest[b] = [self._sums(b, room).min() for room in range(limit + 1)]
 
     def _sums(self, block: int, room: int) -> Floats:
-        """Least sum from a block on, for each of its subsets."""
+        """Return the least sum from a block on, for each of its subsets."""
         fits = self.size <= room
         return np.where(fits, self.tables[block] + self.rest[block + 1][np.where(fits, room - self.size, 0)], np.inf)
 
     def _complete(self, head: list[int], avoid: frozenset[int]) -> tuple[float, list[int]]:
-        """The least sum that starts with `head` and then avoids some subsets of the next block."""
+        """Return the least sum that starts with `head` and then avoids some subsets of the next block."""
         picked, room = list(head), self.limit - int(self.size[head].sum())
         for block in range(len(head), len(self.tables)):
             sums = self._sums(block, room)
@@ -89,7 +86,7 @@ class _Limited:
             total, _, first, avoid, picked = heapq.heappop(heap)
             yield np.array(picked, dtype=np.int64)
             for block in range(first, len(self.tables)):
-                away = (avoid if block == first else NONE) | {picked[block]}
-                other, other_picked = self._complete(picked[:block], away)
+                excluded = (avoid if block == first else NONE) | {picked[block]}
+                other_total, other_picked = self._complete(picked[:block], excluded)
                 pushed += 1
-                heapq.heappush(heap, (other, pushed, block, away, other_picked))
+                heapq.heappush(heap, (other_total, pushed, block, excluded, other_picked))

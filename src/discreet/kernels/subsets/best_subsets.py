@@ -1,8 +1,8 @@
 """The best least squares models of each size, from moments, by branch and bound.
 
-Columns of every model are projected out first, the rest are scaled to unit length. Then a tree is searched whose root
-is the model of all units; each step down drops one. A subtree is left when even its root, the largest model in it,
-leaves as much unexplained as the models already found of every size in it.
+Columns of every model are projected out first, the rest are scaled to unit length. The root of the search tree is the
+model of all units, and each step down drops one. A subtree is skipped when its root, the largest model in it, leaves as
+much unexplained as the best models so far of every size in it.
 """
 
 import importlib
@@ -22,7 +22,7 @@ RIDGE = 1e-11
 
 
 class Search(NamedTuple):
-    """The best models of each size that a search came to, and how good any other can be.
+    """The best models of each size that a search visited, and how good any other can be.
 
     Parameters
     ----------
@@ -45,22 +45,14 @@ class Search(NamedTuple):
 def best_subsets(
     gram: Floats, xty: Floats, yty: float, units: Bools, always: Bools, max_size: int, n_best: int
 ) -> tuple[Floats, npt.NDArray[np.object_]]:
-    """Return the models of each size with the smallest residual sums of squares.
+    """Return the residual sums of squares of the best models of each size, and these models as integers of bits.
 
-    Returns (1) row m - 1: min ||y - Xb||^2 of models of m units, in increasing order; infinite where there are not so
-    many; (2) bit j set: unit j is in the model. Python's integers, of any length.
-
-    The search is finished whatever it takes: `search_subsets` is the one with an end. A column that others explain but
-    for 1e-12 of its square adds nothing to them. Models whose residual sums of squares differ by less than 1e-10 of
-    themselves, or 1e-14 of what the columns of every model leave unexplained, are ties, and any of them may be
-    returned; with singular moments, 1e-10 of the latter. Cost: exponential in d at worst; a few microseconds a node,
-    and thousands to a million nodes for 30 to 40 columns with some signal.
-
-    Source: Furnival and Wilson 1974, Regressions by leaps and bounds; Gatu and Kontoghiorghes 2006, Branch-and-bound
-    algorithms for computing the best-subset regression models (the order of the units at each node).
-
-    Shapes: gram (p, p), xty (p,), units (d, p), always (p,); returns rss (max_size, n_best), masks (max_size,
-    n_best).
+    Row m - 1 holds models of m units, best first; infinite where there are not so many. Residual sums that differ by
+    less than 1e-10 of themselves are ties, and any of them may be returned. Cost: exponential in d at worst; thousands
+    to a million nodes, of a few microseconds, for 30 to 40 columns with some signal. Source: Furnival and Wilson 1974,
+    Regressions by leaps and bounds; Gatu and Kontoghiorghes 2006, Branch-and-bound algorithms for computing the
+    best-subset regression models (the order of the units at each node). Shapes: gram (p, p), xty (p,), units (d, p),
+    always (p,).
 
     Examples
     --------
@@ -84,13 +76,9 @@ def search_subsets(
     n_best: int = 1,
     most_work: float = np.inf,
 ) -> Search:
-    """Return the best models of each size, or the best that so much work finds, and what is proven of them.
+    """Return the best models of each size within the work allowed, and what is proven of them.
 
-    Every size has a model: the search starts from those that steps and exchanges find. A function of the arguments
-    alone, also where it is not finished.
-
-    Source: As for `best_subsets`.
-
+    Every size has a model: the search starts from those of `stepwise`. A function of the arguments alone.
     Shapes: gram (p, p), xty (p,), units (d, p), always (p,).
     """
     moments = _project(np.block([[gram, xty[:, None]], [xty[None, :], np.array([[yty]])]]), always)
@@ -112,22 +100,22 @@ def search_subsets(
     )
     is_proven = least[1:] >= unexplained[np.arange(1, max_size + 1), compiled.last_places(len(units), max_size, n_best)]
     rss = np.where(np.isfinite(unexplained), unexplained * total if total > 0.0 else 0.0, np.inf)[1:]
-    left = np.multiply(least[1:], total, out=np.full(max_size, np.inf), where=np.isfinite(least[1:]))
+    unlisted = np.multiply(least[1:], total, out=np.full(max_size, np.inf), where=np.isfinite(least[1:]))
     bits = np.unpackbits(words[1:].astype("<u8").view(np.uint8), axis=2, bitorder="little")
-    return Search(rss, bits[:, :, : len(units)].view(np.bool_), left, is_proven)
+    return Search(rss, bits[:, :, : len(units)].view(np.bool_), unlisted, is_proven)
 
 
 def _project(moments: Floats, always: Bools) -> Floats:
-    """Moments of what the columns of every model leave of the others; a column left with nothing becomes zero."""
+    """Return the moments of residuals on the columns of every model; a column without residual becomes zero."""
     size = moments.diagonal().copy()
-    left = moments.copy()
-    waiting = np.flatnonzero(always).tolist()
-    while waiting:  # one less each time
-        column = max(waiting, key=lambda j: left[j, j] / size[j] if size[j] > 0.0 else 0.0)
-        waiting.remove(column)
-        if left[column, column] > DEPENDENT * size[column]:
-            left -= np.outer(left[:, column], left[:, column] / left[column, column])
-    gone = left.diagonal() <= DEPENDENT * size
-    left[gone, :] = 0.0
-    left[:, gone] = 0.0
-    return left
+    residual = moments.copy()
+    remaining = np.flatnonzero(always).tolist()
+    while remaining:  # one less each time
+        column = max(remaining, key=lambda j: residual[j, j] / size[j] if size[j] > 0.0 else 0.0)
+        remaining.remove(column)
+        if residual[column, column] > DEPENDENT * size[column]:
+            residual -= np.outer(residual[:, column], residual[:, column] / residual[column, column])
+    dependent = residual.diagonal() <= DEPENDENT * size
+    residual[dependent, :] = 0.0
+    residual[:, dependent] = 0.0
+    return residual

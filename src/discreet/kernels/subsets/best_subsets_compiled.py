@@ -20,7 +20,7 @@ from discreet.typing import Floats, Masks
 Places = npt.NDArray[np.int64]
 
 PART = 2e9
-"""Work between two looks for an interrupt: about a second."""
+"""Work between two checks for an interrupt: about a second."""
 
 WORDS = 2
 """Words of 64 bits that a model is: bit j of them is set when unit j is in it."""
@@ -31,14 +31,12 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 def search(
     gram: Floats, xty: Floats, starts: Places, max_size: int, n_best: int, ridge: float, most_work: float = np.inf
 ) -> tuple[Floats, Masks, Floats, int]:
-    """Return the best models of each size, what no model of a size can be below, and how many nodes were visited.
+    """Return the best models of each size, a bound of all others, and the number of nodes visited.
 
-    Returns (1) share of the total, best first; infinite where there are not so many models; (2) bit j set: unit j is
-    in the model; (3) no model that is not listed leaves less; infinite where the search was finished and all models
-    are listed; (4) nodes.
-
-    Shapes: gram (q, q), xty (q,), starts (d + 1,); returns unexplained (max_size + 1, n_best), masks (max_size + 1,
-    n_best, 2), least (max_size + 1,).
+    Shares of the total that they leave unexplained, best first, infinite where there are not so many models; their
+    masks; by size, the share below which no model that is not listed can be, infinite where nothing is left to list;
+    nodes.
+    Shapes: gram (q, q), xty (q,), starts (d + 1,).
     """
     d, q = len(starts) - 1, len(xty)
     problem = (np.ascontiguousarray(gram), np.ascontiguousarray(xty), starts, float(ridge))
@@ -69,24 +67,21 @@ def search(
             offer(problem, best, int(np.bitwise_count(model).sum()), model, work)
     _enter(problem, best, layers, work, small)
     depth, visited, done = 0, 0, 0.0
-    while depth >= 0 and done < most_work:  # in parts, so that an interrupt is heard
+    while depth >= 0 and done < most_work:  # in parts: between them Python handles an interrupt
         depth, more, part = _walk(problem, best, layers, work, small, depth, min(PART, most_work - done))
         visited, done = visited + more, done + part
     return best[0], masks, _least(best, is_complete, layers, depth), visited
 
 
 def last_places(d: int, max_size: int, n_best: int) -> Places:
-    """Return the last place to fill of each size from 1 on.
-
-    Returns shape (max_size,).
-    """
+    """Return the last place to fill in the list of each size from 1 on."""
     return np.array([min(n_best, math.comb(d, size)) - 1 for size in range(1, max_size + 1)], dtype=np.int64)
 
 
 def _least(
     best: tuple[Floats, Masks, Places, Floats], is_complete: Any, layers: tuple[npt.NDArray[Any], ...], depth: int
 ) -> Floats:
-    """What no model of a size that was not offered can be below: the least bound of the subtrees not yet visited."""
+    """Return the least bound of the subtrees not yet visited, by size."""
     values, _, last, _ = best
     rises, facts, rss = layers[2], layers[6], layers[7]
     least = values[np.arange(len(values)), last].copy()
@@ -104,7 +99,7 @@ def _least(
 
 @_compile
 def _enter(problem, best, layers, work, small):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Lay out the root: the model of all units."""
+    """Fill the root of the tree: the model of all units."""
     units, places, rises, inverses, coefs, firsts, facts, rss, models = layers
     d = units.shape[1]
     for u in range(d):
@@ -122,7 +117,7 @@ def _enter(problem, best, layers, work, small):  # type: ignore[no-untyped-def] 
 
 @_compile
 def _walk(problem, best, layers, work, small, t, budget):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Visit nodes depth first, the unit of least effect dropped first; return depth, -1 at the end, nodes and work."""
+    """Visit nodes depth first, the unit of least effect dropped first; return the depth or -1, nodes and work."""
     starts = problem[2]
     units, places, rises, inverses, coefs, firsts, facts, rss, models = layers
     visited, done = 0, 0.0
@@ -138,9 +133,9 @@ def _walk(problem, best, layers, work, small, t, budget):  # type: ignore[no-unt
             continue
         visited += 1
         # The child: without unit a, the units before it fixed.
-        s, left, u = t + 1, n - a - 1, units[t, a]
+        s, n_left, u = t + 1, n - a - 1, units[t, a]
         unit, place, rise, coef, first = units[s], places[s], rises[s], coefs[s], firsts[s]
-        for j in range(left):
+        for j in range(n_left):
             unit[j], place[j] = units[t, a + 1 + j], places[t, a + 1 + j]
         for w in range(models.shape[1]):
             models[s, w] = models[t, w]
@@ -148,23 +143,23 @@ def _walk(problem, best, layers, work, small, t, budget):  # type: ignore[no-unt
         rss[s] = bound
         width = starts[u + 1] - starts[u]
         parent = (starts, inverses[t], coefs[t], firsts[t], places[t, a], width)
-        is_exact = drop(parent, unit, place, left, coef, rise, small)
-        done += 1.0 * left * width
+        is_exact = drop(parent, unit, place, n_left, coef, rise, small)
+        done += 1.0 * n_left * width
         if not is_exact:
             done += 1.0 * len(coef) ** 3
-            rss[s] = refresh(problem, models[s], unit, left, place, inverses[s], coef, first, rise, work, small)
-        offered = offer_without(problem, best, size - 1, models[s], rss[s], unit, rise, left, work)
-        done += left * left + offered * float(size) ** 3
-        _sort(rise, unit, place, left)
+            rss[s] = refresh(problem, models[s], unit, n_left, place, inverses[s], coef, first, rise, work, small)
+        offered = offer_without(problem, best, size - 1, models[s], rss[s], unit, rise, n_left, work)
+        done += n_left * n_left + offered * float(size) ** 3
+        _sort(rise, unit, place, n_left)
         low = 0
-        while low < left - 1 and not is_wanted(best, k + a + low, size - 2, rss[s] + rise[low]):
+        while low < n_left - 1 and not is_wanted(best, k + a + low, size - 2, rss[s] + rise[low]):
             low += 1
-        if low >= left - 1:
+        if low >= n_left - 1:
             continue
-        facts[s, 0], facts[s, 1], facts[s, 2], facts[s, 3] = left, k + a, left - 2, low
+        facts[s, 0], facts[s, 1], facts[s, 2], facts[s, 3] = n_left, k + a, n_left - 2, low
         if is_exact:
-            done += 1.0 * (left - low) ** 2 * width
-            invert_rest(parent, unit, place, low, left, inverses[s], coef, first, work, small)
+            done += 1.0 * (n_left - low) ** 2 * width
+            invert_rest(parent, unit, place, low, n_left, inverses[s], coef, first, work, small)
         t = s
     return t, visited, done
 

@@ -1,4 +1,4 @@
-"""The best models of each size that the search in `best_subsets_compiled` met, and which others it still looks for."""
+"""The list of the best models of each size in `best_subsets_compiled`, and which models could still enter it."""
 
 import numba
 import numpy as np
@@ -10,14 +10,14 @@ TIE = 1e-10
 """A model is looked for when it is better than another by more than this share of its residual sum of squares."""
 
 ROUNDING = 1e-14
-"""Residual sums of squares are not told apart below this share of the total."""
+"""Residual sums of squares that differ by less than this share of the total are equal."""
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_compile
 def offer(problem, best, size, model, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Compute what a model leaves unexplained, and keep it when it is among the best of its size."""
+    """Compute what a model leaves unexplained, and list it when it is among the best of its size."""
     values, masks, last, limit = best
     value = _unexplained(problem, model, work)
     if not value < _needed(values[size, last[size]]):
@@ -41,10 +41,7 @@ def offer(problem, best, size, model, work):  # type: ignore[no-untyped-def] # p
 def offer_without(  # type: ignore[no-untyped-def]
     problem, best, size, model, rss, unit, rise, n, work
 ):  # fmt: skip # pragma: no cover - compiled
-    """Offer the model without each of its free units in turn, where that may be better; return how many were.
-
-    Models whose sum was computed.
-    """
+    """Offer the model without each of its free units in turn, where that may be better; return how many."""
     values, last = best[0], best[2]
     if size < 1 or size >= len(values):
         return 0
@@ -61,10 +58,7 @@ def offer_without(  # type: ignore[no-untyped-def]
 
 @_compile
 def is_wanted(best, least, most, bound):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Whether models of these sizes, none better than the bound, are still looked for.
-
-    False when none would enter the list.
-    """
+    """Tell whether a model of these sizes, no better than the bound, could enter the list."""
     values, _, last, limit = best
     low, high = max(1, least), min(most, len(values) - 1)
     if low > high or not bound < _needed(limit[low]):
@@ -77,13 +71,13 @@ def is_wanted(best, least, most, bound):  # type: ignore[no-untyped-def] # pragm
 
 @_compile
 def _needed(value):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """What a model must be below to be looked for in the place of another."""
+    """Return the value that a model must be below to replace a listed one."""
     return value * (1.0 - TIE) - ROUNDING
 
 
 @_compile
 def _is_listed(masks, values, value, model):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Whether a model was offered before: by the steps that the search starts from."""
+    """Tell whether a model is in the list already, from the steps that the search starts from."""
     for i in range(len(values)):
         if values[i] == value:  # the same sums in the same order
             same = True
@@ -96,7 +90,7 @@ def _is_listed(masks, values, value, model):  # type: ignore[no-untyped-def] # p
 
 @_compile
 def _unexplained(problem, model, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Residual sum of squares by Cholesky with pivots; dependent columns add nothing."""
+    """Return a model's residual sum of squares by pivoted Cholesky; dependent columns add nothing."""
     gram, xty, starts, _ = problem
     factor, _, z, order, rest, _ = work
     m = 0

@@ -12,7 +12,7 @@ LOST = 1e-9
 """Share of a diagonal entry of the inverse that rounding may change before the inverse is computed anew."""
 
 WORTH = 1024.0
-"""It is left as it is when a new one would not be so many times more exact."""
+"""The inverse is computed anew only when a new one is this many times more exact."""
 EPSILON = 2.0**-52
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -22,10 +22,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 def refresh(  # type: ignore[no-untyped-def]
     problem, model, unit, n, place, inverse, coef, first, rise, work, small
 ):  # fmt: skip # pragma: no cover - compiled
-    """Compute a node from the correlations; return what its model leaves unexplained.
-
-    Share of the total, at least 0.
-    """
+    """Compute a node from the correlations; return the share of the total that its model leaves unexplained."""
     gram, xty, starts, ridge = problem
     inner, inner_side = small[3], small[4]
     factor, lower, z, order = work[0], work[1], work[2], work[3]
@@ -88,11 +85,8 @@ def refresh(  # type: ignore[no-untyped-def]
 
 
 @_compile
-def drop(parent, unit, place, left, new_coef, rise, small):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Coefficients and rises of the units left when one is dropped; False when too many digits are lost.
-
-    Whether the inverse need not be computed anew.
-    """
+def drop(parent, unit, place, n_left, new_coef, rise, small):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Compute the other units' coefficients and rises when one unit is dropped; False when too many digits are lost."""
     starts, inverse, coef, first, origin, width = parent
     block, side, shift, inner, inner_side = small
     for x in range(width):
@@ -101,13 +95,13 @@ def drop(parent, unit, place, left, new_coef, rise, small):  # type: ignore[no-u
     factor_small(block, width, block)
     solve_factor(block, width, coef, origin, shift)
     is_exact = True
-    for j in range(left):
+    for j in range(n_left):
         p, h = place[j], starts[unit[j] + 1] - starts[unit[j]]
         if width == 1 and h == 1:  # the same as below, without its loops
             v = inverse[p, origin] / block[0, 0]
             side[p, 0] = v
             new_coef[p] = coef[p] - v * shift[0]
-            v = inverse[p, p] - v * v
+            v = inverse[p, p] - v * v  # the inverse without a row and column: A_pp - A_po^2 / A_oo
             rise[j] = new_coef[p] * new_coef[p] / max(v, 1e-300)
             if _lost(v, first[p]):
                 is_exact = False
@@ -135,13 +129,13 @@ def drop(parent, unit, place, left, new_coef, rise, small):  # type: ignore[no-u
 
 @_compile
 def invert_rest(  # type: ignore[no-untyped-def]
-    parent, unit, place, low, left, new, coef, new_first, work, small
+    parent, unit, place, low, n_left, new, coef, new_first, work, small
 ):  # fmt: skip # pragma: no cover - compiled
-    """The inverse that goes with `drop`, for the units from `low` on; their places become those in it."""
+    """Compute the inverse that goes with `drop`, for the units from `low` on, and their places in it."""
     starts, inverse, _, first, _, width = parent
     side, source, moved = small[1], work[3], work[4]
     m = 0
-    for j in range(low, left):
+    for j in range(low, n_left):
         p = place[j]
         place[j] = m
         for x in range(starts[unit[j] + 1] - starts[unit[j]]):
@@ -166,6 +160,7 @@ def invert_rest(  # type: ignore[no-untyped-def]
 
 @_compile
 def _lost(now, first):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Whether a diagonal entry of the inverse is worth computing anew."""
+    """Tell whether a diagonal entry of the inverse has lost too many digits."""
+    # An inverse computed anew errs by about u A_ii^2; `first` is A_ii at that time, and a new one would err by u now^2.
     noise = EPSILON * first * first
     return not now > 0.0 or (noise > LOST * now and noise > WORTH * EPSILON * now * now)

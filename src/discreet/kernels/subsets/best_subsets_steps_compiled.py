@@ -1,8 +1,8 @@
-"""Good models of each size by steps: add the unit that helps most, drop the one that helps least, exchange two.
+"""Good models of each size by stepwise regression: add the best unit, drop the worst, exchange two.
 
-The search of `best_subsets_compiled` starts from them, and has nothing better where it ends before it is finished. The
-moments are swept: rows and columns of the model hold minus its inverse, its coefficients stand beside them, and what
-the model leaves of the rest is in the other corner, so that any step, an exchange too, is judged by a few products.
+The search of `best_subsets_compiled` starts from them. The moments are swept: rows and columns of the model hold minus
+its inverse, its coefficients stand beside them, and the residual moments of the other columns are in the other corner,
+so that any step, an exchange too, is judged by a few products.
 """
 
 import numba
@@ -26,16 +26,11 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 def stepwise(gram: Floats, xty: Floats, starts: Places, max_size: int) -> tuple[Masks, Masks]:
-    """Return models of each size: on the way from no unit to all, and on the way back.
+    """Return a model of each size on the way from no unit to all, and one on the way back, as masks; deterministic.
 
-    Row m - 1 is a model of m units: bit j set, unit j is in it.
-
-    Deterministic. Cost: O(d^2) products for each look at all exchanges, O(q^2) for each column that enters or leaves.
-
-    Source: Efroymson 1960, Multiple regression analysis; Miller 2002, Subset Selection in Regression, chapter 3;
-    Goodnight 1979, A tutorial on the sweep operator.
-
-    Shapes: gram (q, q), xty (q,), starts (d + 1,); returns upward, downward (max_size, 2).
+    Cost: O(d^2) products for all exchanges at a size, O(q^2) for each column that enters or leaves. Source: Efroymson
+    1960, Multiple regression analysis; Miller 2002, Subset Selection in Regression, chapter 3; Goodnight 1979, A
+    tutorial on the sweep operator. Shapes: gram (q, q), xty (q,), starts (d + 1,); returns (max_size, 2) twice.
     """
     d, q = len(starts) - 1, len(xty)
     table = np.block([[gram, xty[:, None]], [xty[None, :], np.ones((1, 1))]])
@@ -50,7 +45,7 @@ def stepwise(gram: Floats, xty: Floats, starts: Places, max_size: int) -> tuple[
 
 @_compile
 def _climb(state, starts, max_size, upward, space, models):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Add units one by one, or drop them from all; at each size exchange while that helps."""
+    """Add units one by one, or drop them from all; exchange at each size while that helps."""
     inside = state[2]
     d = len(inside)
     if not upward:
@@ -119,6 +114,7 @@ def _exchange(state, starts, space):  # type: ignore[no-untyped-def] # pragma: n
 @_compile
 def _move(state, starts, u, enters):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Sweep a unit's columns in, as far as they are independent, or out."""
+    # The sweep operator: T_ij -= T_ic T_cj / T_cc, T_ic = +-T_ic / T_cc, T_cc = -1 / T_cc; the sign is that of the way.
     table, swept, inside = state
     for c in range(starts[u], starts[u + 1]):
         if (enters and not table[c, c] > DEPENDENT) or (not enters and not swept[c]):
@@ -140,7 +136,7 @@ def _move(state, starts, u, enters):  # type: ignore[no-untyped-def] # pragma: n
 
 @_compile
 def _loss(state, starts, u, space):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """By how much what is left unexplained grows without a unit; leaves its factor and half solved coefficients."""
+    """Return the rise of the residual without a unit; leaves its factor and its half solved coefficients."""
     table, swept, _ = state
     factor, side = space[0], space[3][0]
     n = 0
@@ -158,7 +154,7 @@ def _loss(state, starts, u, space):  # type: ignore[no-untyped-def] # pragma: no
 
 @_compile
 def _gain(state, starts, v, u, space):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """By how much what is left unexplained falls with a unit v, after unit u has left as `_loss` found it, or -1."""
+    """Return the fall of the residual with unit v, after unit u has left (see `_loss`), or -1 for none."""
     table, swept, _ = state
     factor, across, left, sides = space
     base = starts[v]
@@ -188,7 +184,7 @@ def _gain(state, starts, v, u, space):  # type: ignore[no-untyped-def] # pragma:
 
 @_compile
 def _length(matrix, side, n):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Squared length of a vector in the metric of a matrix's inverse; leaves the factor and the half solved vector."""
+    """Return side'M^-1 side for a matrix M; leaves the factor and the half solved vector."""
     total = 0.0
     for i in range(n):
         for k in range(i + 1):

@@ -9,8 +9,6 @@ Bits = npt.NDArray[np.uint8]
 def bits_of(mask: int, length: int) -> Bits:
     """Return the bits of an integer, the lowest first.
 
-    Ones and zeros.
-
     Examples
     --------
     >>> bits_of(5, 3)[:3]
@@ -22,8 +20,6 @@ def bits_of(mask: int, length: int) -> Bits:
 
 def mask_of(bits: Bits) -> int:
     """Return the integer that has these bits, the lowest first.
-
-    At least 0.
 
     Examples
     --------

@@ -15,10 +15,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 def walk_space(p: int) -> tuple[npt.NDArray[Any], ...]:
-    """Return the arrays that `walk` takes after the columns it may use: signs first, point and residual last.
-
-    Signs, active columns, factor, its inverse diagonal, half solved sides, target, price, point, residual.
-    """
+    """Return the arrays that `walk` takes after the columns it may use: signs first, point and residual last."""
     return (
         np.zeros(p), np.empty(p, np.int64), np.empty((p, p)), np.empty(p), np.empty((2, p)), np.empty(p), np.empty(p),
         np.zeros(p), np.empty(p),
@@ -27,13 +24,11 @@ def walk_space(p: int) -> tuple[npt.NDArray[Any], ...]:
 
 @_compile
 def walk(  # type: ignore[no-untyped-def]
-    gram, xty, radius, ridge, usable, sign, active, factor, inverse, halves, target, price, point, residual
+    gram, xty, radius, ridge, usable, sign, active, factor, inverse, halves, target, step, point, residual
 ):  # fmt: skip # pragma: no cover - compiled
     """Walk to one model's optimum; leave signs, point and residual products, and return what `grade` does.
 
-    As `grade`; the gap is infinite where the walk does not end.
-
-    Shapes: usable (p,), sign (p,).
+    The gap is infinite where the walk does not end. Shapes: usable (p,), sign (p,).
     """
     p = len(xty)
     tiny, count, ready = 0.0, 0, 0
@@ -45,27 +40,27 @@ def walk(  # type: ignore[no-untyped-def]
             count += 1
     tiny = 1e-13 * tiny + 1e-300
     for _ in range(50 + 10 * p):
-        if not _extend(gram, xty, ridge, sign, active, factor, inverse, halves, price, ready, count):
+        if not _extend(gram, xty, ridge, sign, active, factor, inverse, halves, step, ready, count):
             break
         ready = count
-        _face(radius, sign, active, factor, inverse, halves, target, price, count)
+        _face(radius, sign, active, factor, inverse, halves, target, step, count)
         reach = 1.0
         for a in range(count):
             k = active[a]
             if target[a] * sign[k] < 0.0:
                 reach = min(reach, point[k] / (point[k] - target[a]))
-        norm, kept = 0.0, 0
+        norm, n_kept = 0.0, 0
         for a in range(count):
             k = active[a]
             if target[a] * sign[k] < 0.0 and point[k] / (point[k] - target[a]) <= reach:
                 point[k], sign[k] = 0.0, 0.0
-                ready = min(ready, kept)
+                ready = min(ready, n_kept)
             else:
                 point[k] += reach * (target[a] - point[k])
                 norm += abs(point[k])
-                active[kept] = k
-                kept += 1
-        count = kept
+                active[n_kept] = k
+                n_kept += 1
+        count = n_kept
         if reach < 1.0:
             continue
         value, gap, largest = grade(gram, xty, radius, usable, active, count, point, residual)
@@ -102,23 +97,23 @@ def _extend(gram, xty, ridge, sign, active, factor, inverse, halves, column, rea
 
 
 @_compile
-def _face(radius, sign, active, factor, inverse, halves, target, price, count):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Optimum over sign'b <= radius on the active columns, left in `target`."""
+def _face(radius, sign, active, factor, inverse, halves, target, step, count):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Leave in `target` the optimum over sign'b <= radius on the active columns."""
     for a in range(count):
-        target[a], price[a] = halves[0, a], halves[1, a]
+        target[a], step[a] = halves[0, a], halves[1, a]
     norm, slope = 0.0, 0.0
     for a in range(count - 1, -1, -1):
         target[a] *= inverse[a]
-        price[a] *= inverse[a]
+        step[a] *= inverse[a]
         for c in range(a):
             target[c] -= factor[c, a] * target[a]
-            price[c] -= factor[c, a] * price[a]
+            step[c] -= factor[c, a] * step[a]
         norm += sign[active[a]] * target[a]
-        slope += sign[active[a]] * price[a]
+        slope += sign[active[a]] * step[a]
     if norm > radius and slope > 0.0:
         multiplier, total, same_orthant = (norm - radius) / slope, 0.0, True
         for a in range(count):
-            target[a] -= multiplier * price[a]
+            target[a] -= multiplier * step[a]
             total += abs(target[a])
             same_orthant = same_orthant and target[a] * sign[active[a]] >= 0.0
         if same_orthant and total > radius:
@@ -128,12 +123,7 @@ def _face(radius, sign, active, factor, inverse, halves, target, price, count): 
 
 @_compile
 def grade(gram, xty, radius, usable, active, count, point, residual):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Return value and Frank-Wolfe gap at a point, and the largest residual product of the model's columns.
-
-    b'Gb - 2c'b; value - gap <= optimum <= value; the largest |x_j'(y - Xb)| in the model.
-
-    Shapes: usable (p,), point (p,), residual (p,).
-    """
+    """Return b'Gb - 2c'b at a point, its Frank-Wolfe gap, and the largest |x_j'(y - Xb)| of the model's columns."""
     p, a = len(xty), 0
     for j in range(p):
         residual[j] = xty[j]
@@ -162,7 +152,7 @@ def grade(gram, xty, radius, usable, active, count, point, residual):  # type: i
 
 @_compile
 def _entering(radius, usable, sign, residual, norm, tiny):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """The column outside that helps most, or -1: none helps more than those inside by rounding."""
+    """Return the column outside that helps most, or -1 when none helps more than those inside by rounding."""
     best, outside, level = -1, 0.0, 0.0
     for j in range(len(sign)):
         if usable[j]:

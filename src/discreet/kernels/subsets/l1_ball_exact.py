@@ -1,7 +1,7 @@
 """The last resort of `l1_ball`: the same walk in integers of some hundred bits, which always ends.
 
-Columns that are nearly alike in billions of rows leave floats too few digits to tell which of them helps. The moments
-are taken as they are; numbers are integers in units of 2^-BITS.
+With nearly equal columns in billions of rows floats have too few digits to decide which of them helps. Numbers are
+integers in units of 2^-BITS, and the moments are taken as exact.
 """
 
 from typing import Any
@@ -18,38 +18,33 @@ BITS = 320
 
 
 def rounding_of_moments(gram: Floats, radius: float) -> float:
-    """Return what moments rounded to floats can hide of a duality gap.
+    """Return how much of a duality gap moments rounded to floats can hide: 8 (k + 2) u n R^2.
 
-    8 (k + 2) u n R^2, n the largest diagonal entry.
-
-    Shapes: gram (k, k).
+    k columns, u = 2^-53, n the largest diagonal entry, R the radius.
     """
     return 8.0 * (len(gram) + 2) * 2.0**-53 * float(gram.diagonal().max(initial=0.0)) * radius * radius
 
 
 def finish(gram: Floats, xty: Floats, radius: float, point: Floats, tolerance: float) -> tuple[Floats, float]:
-    """Return a point whose duality gap is small enough, and that gap less `rounding_of_moments`.
+    """Return a point in the ball, and its duality gap less `rounding_of_moments`, at most the tolerance.
 
-    Returns (1) in the ball up to rounding; (2) at most the tolerance.
-
-    It ends. A ridge rho makes X'X + rho I positive definite from k u n on, so that doubling it is over at 2 k u n at
-    the latest; it adds at most 2 rho R^2 to the gap. Then let the walk be at the optimum b of a face, with gap g. Until
-    it is at the optimum of the next one it has moved, in the norm of X'X, by at most sqrt(k D), D being by how much
-    the objective fell. While D < g^2 / (64 k n R^2), the vertex that entered still promises g / 2, and each full step
-    in a face that holds it gains at least (g / 2)^2 / (16 n R^2). So from optimum to optimum the objective falls by
-    g^2 / (64 k n R^2) or more, with g > tolerance / 4: far more than 2^-190 of it, which is all that rounding can
-    change. No face is visited twice, and of faces there are finitely many; in practice it is a few for each column.
     Cost: O(k^3) operations on long integers a step, milliseconds for 20 columns and .2 s for 128.
-
     Shapes: gram (k, k), xty (k,), point (k,); returns point (k,).
     """
+    # It ends. A ridge rho makes X'X + rho I positive definite from k u n on, so that doubling it is over at 2 k u n at
+    # the latest; it adds at most 2 rho R^2 to the gap. Then let the walk be at the optimum b of a face, with gap g.
+    # Until it is at the optimum of the next one it has moved, in the norm of X'X, by at most sqrt(k D), D being by how
+    # much the objective fell. While D < g^2 / (64 k n R^2), the vertex that entered still promises g / 2, and each full
+    # step in a face that holds it gains at least (g / 2)^2 / (16 n R^2). So from optimum to optimum the objective falls
+    # by g^2 / (64 k n R^2) or more, with g > tolerance / 4: far more than 2^-190 of it, which is all that rounding can
+    # change. No face is visited twice, and of faces there are finitely many; in practice it is a few for each column.
     inner, sides = _numbers(gram), _numbers(xty)
     bound, allowed = _number(radius), _number(tolerance) >> 2
     ridge = max(_number(0.02 * tolerance / (radius * radius)), 1)
     while (exact := _walk(inner, sides, bound, _numbers(point), ridge, allowed)) is None:
         ridge *= 2
     rounded = np.array([int(b) / 2**BITS for b in exact])
-    # Exactly, at the floats that leave; these are the moments without the ridge.
+    # The gap is computed exactly at the returned floats, from the moments without the ridge.
     at = _numbers(rounded)
     residual = sides - _product(inner, at)
     largest = max((abs(r) for r in residual), default=0)
@@ -90,13 +85,13 @@ def _walk(gram: Numbers, xty: Numbers, radius: int, point: Numbers, ridge: int, 
 
 
 def _face_optimum(system: Numbers, sides: Numbers, sign: Numbers, radius: int, least: int) -> Numbers | None:
-    """Optimum over sign'b <= radius; None where a pivot is below `least`."""
+    """Return the optimum over sign'b <= radius; None where a pivot is below `least`."""
     solved = _solve(system, np.stack([sides, sign << BITS], axis=1), least)
     if solved is None or len(sides) == 0:
         return None if solved is None else sides
-    free, price = solved[:, 0], solved[:, 1]
+    free, step = solved[:, 0], solved[:, 1]
     over = sum(sign * free) - radius
-    return free if over <= 0 else free - price * over // sum(sign * price)
+    return free if over <= 0 else free - step * over // sum(sign * step)
 
 
 def _solve(system: Numbers, sides: Numbers, least: int) -> Numbers | None:

@@ -12,7 +12,7 @@ from discreet.typing import Floats
 
 
 class ModelScores:
-    """Least squares on the l1 ball for models that are asked for one by one.
+    """Least squares on the l1 ball, one model at a time.
 
     Parameters
     ----------
@@ -22,11 +22,11 @@ class ModelScores:
     Attributes
     ----------
     start : ndarray of float, shape (p,)
-        The optimum over all columns, up to rounding: from its signs the others are looked for.
+        The optimum over all columns, up to rounding; its signs are where the other walks begin.
 
     Notes
     -----
-    A model's score is a function of the problem and the model alone, whatever was asked before.
+    A model's score is a function of the problem and the model alone, whatever was scored before.
     """
 
     def __init__(self, problem: SubsetProblem) -> None:
@@ -45,9 +45,7 @@ class ModelScores:
     def value(self, model: int) -> tuple[float, float]:
         """Return the least of b'Gb - 2c'b over a model and the ball, at a feasible point, and its duality gap.
 
-        value - gap <= the true minimum <= value up to rounding; the gap is at most the tolerance.
-
-        Cost: a few steps on the model's k columns, O(k^3), from the signs of the largest model's optimum.
+        value - gap <= the true minimum <= value up to rounding; the gap is at most the tolerance. Cost: O(k^3) a step.
         """
         d = len(self.problem.units)
         columns = bits_of(model, d)[:d] @ self._units > 0.0
@@ -55,15 +53,15 @@ class ModelScores:
         value, gap = self._solve(columns, np.where(columns, self._signs, 0.0))
         if gap <= self.problem.tolerance:
             return value, gap
-        cold = np.zeros((1, len(columns)), dtype=np.int8)
-        found, gaps, _ = solve_on_l1_ball(
-            self._gram, self._xty, self.problem.radius, columns[None, :], cold, self.problem.tolerance
+        zeros = np.zeros((1, len(columns)), dtype=np.int8)
+        values, gaps, _ = solve_on_l1_ball(
+            self._gram, self._xty, self.problem.radius, columns[None, :], zeros, self.problem.tolerance
         )
-        return float(found[0]), float(gaps[0])
+        return float(values[0]), float(gaps[0])
 
     def _solve(self, columns: npt.NDArray[np.bool_], signs: Floats) -> tuple[float, float]:
-        """The compiled walk from some signs, which it leaves as those of the optimum."""
-        found = self._walk.walk(
+        """Run the compiled walk from these signs, which it replaces by those of the optimum."""
+        answer = self._walk.walk(
             self._gram, self._xty, self.problem.radius, self._ridge, columns, signs, *self._space[1:]
         )
-        return float(found[0]), float(found[1])
+        return float(answer[0]), float(answer[1])

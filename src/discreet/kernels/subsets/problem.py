@@ -1,4 +1,4 @@
-"""The problem that every kernel over subsets of units answers."""
+"""The problem that all kernels over subsets of units solve."""
 
 from typing import NamedTuple
 
@@ -37,9 +37,7 @@ class SubsetProblem(NamedTuple):
     tolerance: float
 
     def columns(self, models: Masks) -> Bools:
-        """Return the columns that each model may use.
-
-        Those of its units, and those of every model.
+        """Return the columns that each model may use: those of its units and those of every model.
 
         Shapes: models (n_models,); returns (n_models, p).
         """

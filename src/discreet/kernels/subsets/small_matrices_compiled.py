@@ -6,15 +6,12 @@ import numpy as np
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 TINY = 1e-290
-"""Pivots below this count as it."""
+"""Smallest pivot: a smaller one is raised to it."""
 
 
 @_compile
 def factor_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Fill the lower Cholesky factor of a positive definite matrix.
-
-    Shapes: matrix (>= w, >= w), factor (>= w, >= w).
-    """
+    """Fill the lower Cholesky factor of the leading w by w part of a positive definite matrix."""
     for i in range(w):
         for k in range(i + 1):
             t = matrix[i, k]
@@ -24,42 +21,31 @@ def factor_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: n
 
 
 @_compile
-def solve_factor(factor, w, side, first, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Solve factor @ found = side[first:first + w].
-
-    Shapes: factor (>= w, >= w), found (>= w,).
-    """
+def solve_factor(factor, w, side, first, solution):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Solve factor @ solution = side[first:first + w] by forward substitution."""
     for i in range(w):
         t = side[first + i]
         for q in range(i):
-            t -= factor[i, q] * found[q]
-        found[i] = t / factor[i, i]
+            t -= factor[i, q] * solution[q]
+        solution[i] = t / factor[i, i]
 
 
 @_compile
-def squared_length(matrix, w, side, first, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Squared length of side[first:first + w] in the metric of a matrix's inverse; the matrix is overwritten.
-
-    At least 0.
-
-    Shapes: matrix (>= w, >= w), found (>= w,).
-    """
+def squared_length(matrix, w, side, first, solution):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Return s'M^-1 s for s = side[first:first + w]; the matrix M is overwritten."""
     if w == 1:
         return side[first] * side[first] / max(matrix[0, 0], TINY)
     factor_small(matrix, w, matrix)
-    solve_factor(matrix, w, side, first, found)
+    solve_factor(matrix, w, side, first, solution)
     total = 0.0
     for i in range(w):
-        total += found[i] * found[i]
+        total += solution[i] * solution[i]
     return total
 
 
 @_compile
 def invert_factor(factor, w):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Invert a lower triangular matrix in place.
-
-    Shapes: factor (>= w, >= w).
-    """
+    """Invert a lower triangular matrix in place."""
     for i in range(w):
         factor[i, i] = 1.0 / factor[i, i]
         # Whole rows of the inverse are added; entry q is overwritten once it has served.
@@ -72,10 +58,7 @@ def invert_factor(factor, w):  # type: ignore[no-untyped-def] # pragma: no cover
 
 @_compile
 def invert_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Invert a positive definite matrix in place.
-
-    Shapes: matrix (>= w, >= w), factor (>= w, >= w).
-    """
+    """Invert a positive definite matrix in place."""
     factor_small(matrix, w, factor)
     invert_factor(factor, w)
     for i in range(w):
@@ -89,10 +72,7 @@ def invert_small(matrix, w, factor):  # type: ignore[no-untyped-def] # pragma: n
 
 @_compile
 def eigen_small(matrix, w, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Fill eigenvalues and vectors of a symmetric matrix by Jacobi's rotations.
-
-    Shapes: matrix (>= w, >= w), vectors (>= w, >= w), values (>= w,).
-    """
+    """Fill eigenvalues and eigenvectors of a symmetric matrix by Jacobi's rotations."""
     for i in range(w):
         for k in range(w):
             vectors[i, k] = 1.0 if i == k else 0.0

@@ -1,4 +1,4 @@
-"""Scores of all models of a few units out of many: each solved on its own columns, a system as small as the model.
+"""Scores of all models of a few units out of many, each solved on its own columns.
 
 The tree of `subsets_compiled` shares work between models that differ in their first units. Where many units may be in a
 model, but few at a time, there is little to share, and a model is a short list of units instead of a word of bits.
@@ -27,16 +27,10 @@ def small_model_blocks(
 ) -> Iterator[Block]:
     """Yield units, scores and gaps of every subset of at most `max_size` units, the empty one included.
 
-    Returns (1) the units of each model, increasing; all models of a block have one size; (2) min ||y - Xb||^2 over
-    the model and the ball, up to rounding at a feasible point; (3) score - gap <= the true minimum; at most the
-    tolerance.
-
-    By size, then in the order of the units: a function of the number of units and `max_size` alone. Cost: O(k^3) for a
-    model of k columns, some microseconds; memory does not grow with the number of models.
-
-    Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
-
-    Returns shape members (n_models, size), scores (n_models,), gaps (n_models,).
+    A block's models have one size and increasing units; a score is min ||y - Xb||^2 over the model and the ball at a
+    feasible point, and score - gap <= the true minimum. The order is a function of the number of units and `max_size`
+    alone. Cost: O(k^3) for a model of k columns. Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification
+    1.1.
     """
     # Loading the compiler takes half a second: whoever imports this module does not pay for it.
     compiled = importlib.import_module("discreet.kernels.subsets.small_models_compiled")
@@ -50,7 +44,7 @@ def small_model_blocks(
 
 
 def _members(d: int, size: int) -> Iterator[Members]:
-    """All lists of so many units, in parts."""
+    """List all models of so many units, in parts."""
     models = combinations(range(d), size)
     while part := list(islice(models, BLOCK_MODELS)):  # ends with the combinations
         flat = np.fromiter(chain.from_iterable(part), dtype=np.int16, count=len(part) * size)
@@ -58,7 +52,7 @@ def _members(d: int, size: int) -> Iterator[Members]:
 
 
 def _certified(problem: SubsetProblem, members: Members, scores: Floats, gaps: Floats) -> tuple[Floats, Floats]:
-    """Give the array code what the walk left without a certificate."""
+    """Solve with array code what the walk left without a certificate."""
     gram, xty, yty, radius, units, always, tolerance = problem
     for i in np.flatnonzero(~(gaps <= tolerance)):
         columns = units[members[i]].any(axis=0) | always

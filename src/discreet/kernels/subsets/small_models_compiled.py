@@ -18,7 +18,7 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 class Layout(NamedTuple):
-    """A problem as the loop wants it.
+    """A problem in the arrays of the compiled loop.
 
     Parameters
     ----------
@@ -50,10 +50,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(problem: SubsetProblem, max_size: int, ridge: float) -> Layout:
-    """Return the problem for the loop.
-
-    What `score` takes.
-    """
+    """Return the problem as `score` takes it."""
     widths = problem.units.sum(axis=1).astype(np.int64)
     always = np.flatnonzero(problem.always).astype(np.int64)
     columns = np.nonzero(problem.units)[1].astype(np.int64)
@@ -64,9 +61,7 @@ def layout_of(problem: SubsetProblem, max_size: int, ridge: float) -> Layout:
 
 
 def score(layout: Layout, members: npt.NDArray[np.int16]) -> tuple[Floats, Floats]:
-    """Return scores and gaps of listed models.
-
-    The gap is infinite where the walk does not end.
+    """Return scores and gaps of listed models; the gap is infinite where the walk does not end.
 
     Shapes: members (n_models, size); returns scores, gaps (n_models,).
     """
@@ -80,7 +75,7 @@ def score(layout: Layout, members: npt.NDArray[np.int16]) -> tuple[Floats, Float
 @_compile
 def _score(layout, members, place, small, space, scores, gaps):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     gram, xty, usable = small
-    sign, active, factor, inverse, halves, target, price, point, residual = space
+    sign, active, factor, inverse, halves, target, step, point, residual = space
     for a in range(len(layout.always)):
         place[a] = layout.always[a]
     for i in range(len(members)):
@@ -96,6 +91,6 @@ def _score(layout, members, place, small, space, scores, gaps):  # type: ignore[
             xty[a], sign[a] = layout.xty[place[a]], 0.0
         value, gap, _ = walk(
             gram[:k, :k], xty[:k], layout.radius, layout.ridge, usable[:k], sign[:k], active, factor, inverse, halves,
-            target, price, point[:k], residual[:k],
+            target, step, point[:k], residual[:k],
         )  # fmt: skip
         scores[i], gaps[i] = max(layout.yty + value, 0.0), gap

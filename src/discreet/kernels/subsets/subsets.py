@@ -38,14 +38,10 @@ def constrained_scores(
     progress: Callable[[int], None] | None = None,
     compiled: bool | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the least squares score of each listed model under an l1 bound, with its duality gap.
+    """Return the least squares score of each listed model under an l1 bound, and its duality gap.
 
-    Returns (1) min ||y - Xb||^2 over the model and the ball, up to rounding at a feasible point; (2) score - gap <=
-    the true minimum; at most the tolerance.
-
-    Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
-
-    Shapes: models (n_models,); returns scores (n_models,), gaps (n_models,).
+    A score is min ||y - Xb||^2 over the model and the ball at a feasible point, and score - gap <= the true minimum.
+    Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6. Shapes: models (n_models,).
     """
     if compiled is None:
         compiled = len(models) >= COMPILE_FROM
@@ -69,13 +65,10 @@ def score_blocks(
 ) -> Iterator[Block]:
     """Yield masks, scores and gaps of every subset of the units, the empty one included, block by block.
 
-    Returns (1) models of the block; each model is in one block; (2) as `constrained_scores` returns them.
-
-    The order is a function of the shape of `units`, of `max_size` and of `compiled` alone. Memory does not grow with
-    the number of models: a few blocks of about 2^16 models are held at a time. Cost: O(d) operations a model with
-    vectors of models side by side, and O(d^2) for each distinct optimum.
-
-    Source: Lei et al. 2018, Algorithm 1, line 2; privacy specification 1.1 and 1.6.
+    As `constrained_scores`, each model once. The order is a function of the shape of `units`, of `max_size` and of
+    `compiled` alone; a few blocks of about 2^16 models are held at a time. Cost: O(d) operations a model with vectors
+    of
+    models side by side, and O(d^2) for each distinct optimum.
     """
     d = len(problem.units)
     size = d if max_size is None else min(max_size, d)
@@ -89,7 +82,7 @@ def score_blocks(
 
 
 def _up_to_size(d: int, size: int) -> Masks:
-    """Increasing masks of d units with at most `size` of them."""
+    """Return the increasing masks of d units with at most `size` of them."""
     if d <= BLOCK_UNITS:
         masks = np.arange(2**d, dtype=np.uint64)
         return masks[np.bitwise_count(masks) <= size]
@@ -117,9 +110,9 @@ def _compiled_blocks(
     parts = _parts_of_list(_reorder(models, order.argsort()), n_low) if size is None else _parts(d, n_low, size)
 
     def score(group: list[Part]) -> Block:
-        found = [tree.score_block(layout, high, lows, n_low) for high, lows in group]
+        results = [tree.score_block(layout, high, lows, n_low) for high, lows in group]
         masks = _reorder(np.concatenate([lows | np.uint64(high) for high, lows in group]), order)
-        return masks, *_certified(problem, masks, *(np.concatenate(each) for each in zip(*found, strict=True)))
+        return masks, *_certified(problem, masks, *(np.concatenate(each) for each in zip(*results, strict=True)))
 
     for block in _ahead(score, _groups(parts), threads or tree.n_threads()):
         if progress is not None:
@@ -138,7 +131,7 @@ def _reorder(masks: Any, order: npt.NDArray[np.intp]) -> Masks:
 
 
 def _parts(d: int, n_low: int, size: int) -> Iterator[Part]:
-    """All models of at most `size` units: the units from `n_low` on by their number, then in order."""
+    """Yield all models of at most `size` units: the units from `n_low` on by their number, then in order."""
     lows = {}
     for n_high in range(min(size, d - n_low) + 1):
         room = min(size - n_high, n_low)
@@ -148,7 +141,7 @@ def _parts(d: int, n_low: int, size: int) -> Iterator[Part]:
 
 
 def _parts_of_list(models: Masks, n_low: int) -> Iterator[Part]:
-    """The listed models by their units from `n_low` on."""
+    """Yield the listed models by their units from `n_low` on."""
     models = np.sort(models)
     highs, first = np.unique(models >> np.uint64(n_low), return_index=True)
     for high, lows in zip(highs, np.split(models, first[1:]), strict=True):
@@ -156,7 +149,7 @@ def _parts_of_list(models: Masks, n_low: int) -> Iterator[Part]:
 
 
 def _groups(parts: Iterable[Part]) -> Iterator[list[Part]]:
-    """Parts together until they are a block."""
+    """Join parts until they are a block."""
     group: list[Part] = []
     n_models = 0
     for part in parts:
@@ -189,7 +182,7 @@ def _ahead(score: Callable[[list[Part]], Block], groups: Iterator[list[Part]], t
 
 
 def _certified(problem: SubsetProblem, masks: Masks, scores: Floats, gaps: Floats) -> tuple[Floats, Floats]:
-    """Give the array code, which always converges, what the tree left without a certificate."""
+    """Solve with array code, which always converges, what the tree left without a certificate."""
     rest = np.flatnonzero(~(gaps <= problem.tolerance))
     if rest.size:
         gram, xty, yty, radius, _, _, tolerance = problem
@@ -222,7 +215,7 @@ def _scores_by_level(
 
 
 def _solve_level(problem: SubsetProblem, masks: Masks, above: Level | None) -> Level:
-    """Answer one size's models, in increasing order, from the level above where possible; solve the rest in batches."""
+    """Take one size's optima from the level above where possible; solve the other models in batches."""
     signs = np.zeros((len(masks), len(problem.xty)), dtype=np.int8)
     values, gaps = np.zeros(len(masks)), np.full(len(masks), np.inf)
     answered = np.zeros(len(masks), dtype=np.bool_)
@@ -246,8 +239,8 @@ def _share(
         bit = np.uint64(1) << np.uint64(j)
         open_ = np.flatnonzero(~answered & ((masks & bit) == 0))
         place = np.minimum(np.searchsorted(parents, masks[open_] | bit), len(parents) - 1)
-        known = parents[place] == (masks[open_] | bit)
-        open_, place = open_[known], place[known]
+        is_listed = parents[place] == (masks[open_] | bit)
+        open_, place = open_[is_listed], place[is_listed]
         unused = ~parent_signs[place][:, unit].any(axis=1)
         signs[open_] = parent_signs[place]
         shared = open_[unused]

@@ -25,14 +25,14 @@ from discreet.kernels.subsets.subsets_lanes import LANE_UNITS, Lanes, Path, boun
 from discreet.typing import Floats, Integers, Masks
 
 UNSEEN, INSIDE, ABSENT = -1, -2, -3
-"""Owners of a model not yet scored, of one whose unconstrained optimum lies in the ball, and of one not asked for."""
+"""Owners of a model not yet scored, of one whose unconstrained optimum lies in the ball, and of one not in the list."""
 
 # Without reference counts, which cost more than the arithmetic here; so compiled code allocates nothing.
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 class Layout(NamedTuple):
-    """A problem as the tree wants it: y first, then the columns unit by unit, then those of every model.
+    """A problem in the tree's order: y first, then the columns unit by unit, then those of every model.
 
     Parameters
     ----------
@@ -74,20 +74,9 @@ class Layout(NamedTuple):
 
 
 def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
-    """Return the problem in the tree's order, and the original number of each of its units.
+    """Return the problem in the tree's order, and the original number of each unit: bit t is unit order[t].
 
-    Returns (1) what the compiled functions take; (2) bit t of a tree mask is unit order[t].
-
-    Cholesky elimination gives the exact residual sum of squares of moments that differ from the given ones by at most
-    (k + 10) u sqrt(a_ii a_jj) in each entry, whatever the conditioning [H]. It is the minimum over all coefficients, so
-    it exceeds the minimum over the ball by at most `inside_gap`: that error on the ball, and the ridge times radius^2.
-    The coefficients from back substitution attain it with moments that differ by at most (3 k + 10) u sqrt(a_ii a_jj);
-    where they lie in the ball it is below the minimum by no more than rounding. Where `inside_gap` is not within the
-    tolerance, no optimum passes for one inside, and the gap of every model is computed at its point.
-
-    Source: [H] Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorems 10.3 and 10.4.
-
-    Returns shape order (d,).
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorems 10.3 and 10.4.
     """
     gram, xty, yty, radius, units, always, tolerance = problem
     order = np.argsort(units.sum(axis=1), kind="stable")
@@ -98,8 +87,13 @@ def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
     light = min(ridge, 0.2 * tolerance / max(radius * radius, 1e-300))
     system = np.block([[np.full((1, 1), yty), sides[None, :]], [sides[:, None], inner + light * np.eye(len(rows))]])
     size = (np.sqrt(max(yty, 0.0)) + radius * np.sqrt(inner.diagonal().max(initial=0.0))) ** 2
+    # Cholesky elimination gives the exact residual sum of squares of moments that differ from the true ones by at most
+    # (k + 10) u sqrt(a_ii a_jj) in each entry, whatever the conditioning. It is the minimum over all coefficients, so
+    # it exceeds the minimum over the ball by at most this: that error on the ball, and the ridge times radius^2. The
+    # coefficients from back substitution attain it with moments that differ by at most (3 k + 10) u sqrt(a_ii a_jj);
+    # where they lie in the ball it is below the minimum by no more than rounding.
     gap = light * radius * radius + (len(rows) + 10) * 2.0**-53 * size
-    inside = radius if gap <= tolerance else -1.0
+    inside = radius if gap <= tolerance else -1.0  # else no optimum counts as inside: each gap is computed at its point
     floats = (float(yty), float(radius), inside, gap, ridge, float(tolerance))
     bits = np.zeros(len(rows), dtype=np.uint64)
     bits[: start[-1] - 1] = np.uint64(1) << np.repeat(np.arange(len(order), dtype=np.uint64), np.diff(start))
@@ -107,15 +101,12 @@ def layout_of(problem: SubsetProblem) -> tuple[Layout, npt.NDArray[np.intp]]:
 
 
 def n_threads() -> int:
-    """Return the number of threads that compiled code may use.
-
-    One for each core, unless NUMBA_NUM_THREADS says otherwise.
-    """
+    """Return the number of threads for compiled code: one a core, unless NUMBA_NUM_THREADS says otherwise."""
     return int(numba.config.NUMBA_NUM_THREADS)
 
 
-class Found(NamedTuple):
-    """What is known of a block's models: whose optimum is theirs, and the optima."""
+class BlockOptima(NamedTuple):
+    """The optima of a block's models, and for each model the number of the optimum that it shares."""
 
     owner: npt.NDArray[np.int32]
     inside: Floats
@@ -128,8 +119,6 @@ def score_block(layout: Layout, high: int, lows: Masks, n_low: int) -> tuple[Flo
     """Return scores and gaps of the models high | low, for each of `lows`.
 
     The gap is above the tolerance where there is no certificate.
-
-    Returns shape scores, gaps (len(lows).
     """
     p, start = len(layout.xty), layout.start
     n_lane = min(LANE_UNITS, n_low)
@@ -143,22 +132,22 @@ def score_block(layout: Layout, high: int, lows: Masks, n_low: int) -> tuple[Flo
         np.empty((q + 1, q + 1, n)), np.empty((q + 1, q + 1, n)), np.empty((p, n)), np.empty((p, n)), np.empty((p, n)),
         np.empty(n), np.empty(n), np.empty(p, np.int64),
     )  # fmt: skip
-    found = Found(
+    optima = BlockOptima(
         np.full(size, ABSENT, np.int32), np.empty(size), np.empty(size), np.empty(size), np.zeros(1, np.int64),
     )  # fmt: skip
     scores, gaps = np.empty(len(lows)), np.empty(len(lows))
-    work, left = walk_space(p), layout.system.copy()
-    _score_block(layout, left, np.uint64(high), lows, n_low, n_lane, path, lanes, found, work)
-    _collect(layout, lows, found, scores, gaps)
+    work, system = walk_space(p), layout.system.copy()
+    _score_block(layout, system, np.uint64(high), lows, n_low, n_lane, path, lanes, optima, work)
+    _collect(layout, lows, optima, scores, gaps)
     return scores, gaps
 
 
 @_compile
-def _score_block(layout, left, high, lows, n_low, n_lane, path, lanes, found, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    start, owner, last, one = layout.start, found.owner, np.uint64(0), np.uint64(1)
+def _score_block(layout, system, high, lows, n_low, n_lane, path, lanes, optima, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    start, owner, last, bit = layout.start, optima.owner, np.uint64(0), np.uint64(1)
     for i in range(len(lows)):
         owner[lows[i]] = UNSEEN
-    pivots = _fix(layout, left, high, n_low, path)
+    pivots = _fix(layout, system, high, n_low, path)
     for i in range(len(lows)):
         if owner[lows[i]] != UNSEEN:
             continue
@@ -166,25 +155,25 @@ def _score_block(layout, left, high, lows, n_low, n_lane, path, lanes, found, wo
         # Back to the highest unit on which this batch and the last one differ, and down again.
         t = n_low - 1
         if path.before[n_low - 1] >= 0:
-            while t >= n_lane and (top ^ last) >> np.uint64(t) & one == 0:
+            while t >= n_lane and (top ^ last) >> np.uint64(t) & bit == 0:
                 t -= 1
             pivots = path.before[t]
         last = top
         level, pivots = _descend(top, t, n_low, n_lane, start, path, pivots)
         side_by_side(path.levels[level], start, n_lane, path, pivots, lanes)
-        _accept(layout, top, n_low, n_lane, pivots, path, lanes, found, work)
+        _accept(layout, top, n_low, n_lane, pivots, path, lanes, optima, work)
 
 
 @_compile
-def _fix(layout, left, high, n_low, path):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _fix(layout, system, high, n_low, path):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Eliminate the columns of every model and of the block's own units."""
     start, pivots = layout.start, 0
     for t in range(len(start) - 1, n_low - 1, -1):
         every = t == len(start) - 1
         if every or high >> np.uint64(t) & np.uint64(1):
             for c in range((len(layout.system) if every else start[t + 1]) - 1, start[t] - 1, -1):
-                pivots = _eliminate(left, left, c, path.rows, path.at, path.usable, pivots)
-    _copy(left, path.levels[0], start[n_low])
+                pivots = _eliminate(system, system, c, path.rows, path.at, path.usable, pivots)
+    _copy(system, path.levels[0], start[n_low])
     return pivots
 
 
@@ -197,13 +186,13 @@ def _copy(source, target, size):  # type: ignore[no-untyped-def] # pragma: no co
 
 @_compile
 def _descend(top, t, n_low, n_lane, start, path, pivots):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Decide the units from t down to the lanes; return the level that is left and the number of pivots."""
-    level, one = 0, np.uint64(1)
+    """Decide the units from t down to the lanes; return the level reached and the number of pivots."""
+    level, bit = 0, np.uint64(1)
     for above in range(t + 1, n_low):
-        level += 1 if top >> np.uint64(above) & one else 0
+        level += 1 if top >> np.uint64(above) & bit else 0
     while t >= n_lane:
         path.before[t] = pivots
-        included = top >> np.uint64(t) & one != 0
+        included = top >> np.uint64(t) & bit != 0
         for c in range(start[t], start[t + 1]):
             path.usable[c - 1] = False
         if included:
@@ -221,7 +210,7 @@ def _descend(top, t, n_low, n_lane, start, path, pivots):  # type: ignore[no-unt
 
 @_compile
 def _eliminate(source, target, c, rows, at, usable, pivots):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """One step of the Cholesky factorization: column c leaves, its multipliers become row `pivots`."""
+    """Eliminate column c by one step of the Cholesky factorization; its multipliers become row `pivots`."""
     # Without a positive pivot: not a number, and none of these models passes for one inside the ball.
     inverse = 1.0 / source[c, c] if source[c, c] > 0.0 else np.nan
     row = rows[pivots]
@@ -238,10 +227,10 @@ def _eliminate(source, target, c, rows, at, usable, pivots):  # type: ignore[no-
 
 
 @_compile
-def _accept(layout, top, n_low, n_lane, pivots, path, lanes, found, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _accept(layout, top, n_low, n_lane, pivots, path, lanes, optima, work):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Score the batch's models: inside the ball, on the face of their own signs, or by a walk."""
     q, any_left = layout.start[n_lane] - 1, False
-    owner, inside, norms, limit = found.owner, found.inside, lanes.norms, layout.inside
+    owner, inside, norms, limit = optima.owner, optima.inside, lanes.norms, layout.inside
     for lane in range(len(norms)):
         low = top | np.uint64(lane)
         if owner[low] == UNSEEN:
@@ -254,16 +243,16 @@ def _accept(layout, top, n_low, n_lane, pivots, path, lanes, found, work):  # ty
         _accept_bounded(
             layout.gram, layout.xty, layout.radius, layout.ridge, layout.tolerance, layout.bits, top,
             layout.start[n_low] - 1, q, q + pivots, path.usable, lanes.column, lanes.b, lanes.bounded, norms,
-            owner, found.values, found.gaps, found.n_optima, *work,
+            owner, optima.values, optima.gaps, optima.n_optima, *work,
         )  # fmt: skip
 
 
 @_compile
 def _accept_bounded(  # type: ignore[no-untyped-def]
     gram, xty, radius, ridge, tolerance, bits, top, own, q, count, usable, column, free, bounded, norms,
-    owner, values, gaps, found, sign, active, factor, inverse, halves, target, price, point, residual,
+    owner, values, gaps, n_optima, sign, active, factor, inverse, halves, target, step, point, residual,
 ):  # fmt: skip # pragma: no cover - compiled
-    """Score the models that the bound holds back."""
+    """Score the models whose unconstrained optimum lies outside the ball."""
     for lane in range(len(norms)):
         low = top | np.uint64(lane)
         if owner[low] != UNSEEN:
@@ -279,10 +268,23 @@ def _accept_bounded(  # type: ignore[no-untyped-def]
             value, gap, largest = grade(gram, xty, radius, usable, active, n_active, point, residual)
         if not gap <= tolerance:
             value, gap, largest = walk(
-                gram, xty, radius, ridge, usable, sign, active, factor, inverse, halves, target, price, point, residual
+                gram,
+                xty,
+                radius,
+                ridge,
+                usable,
+                sign,
+                active,
+                factor,
+                inverse,
+                halves,
+                target,
+                step,
+                point,
+                residual,
             )
-        new = found[0]
-        values[new], gaps[new], found[0] = value, gap, new + 1
+        new = n_optima[0]
+        values[new], gaps[new], n_optima[0] = value, gap, new + 1
         if gap <= tolerance:
             _share(bits, own, sign, residual, largest, owner, new)
         else:
@@ -293,7 +295,7 @@ def _accept_bounded(  # type: ignore[no-untyped-def]
 def _point_of_lane(  # type: ignore[no-untyped-def]
     right, radius, own, lane, count, usable, column, free, bounded, norms, sign, active, point
 ):  # fmt: skip # pragma: no cover - compiled
-    """Unpack a lane's point if its signs are right; signs to start a walk from if they are not."""
+    """Unpack a lane's point if its signs are right, else signs to start a walk from."""
     for k in range(len(sign)):
         sign[k] = point[k] = 0.0
     scale = radius / norms[lane] if right and norms[lane] > radius else 1.0
@@ -314,23 +316,23 @@ def _point_of_lane(  # type: ignore[no-untyped-def]
 @_compile
 def _share(bits, own, sign, residual, largest, owner, new):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Give an optimum to every model between its support and all columns whose residual product is not larger."""
-    support, busy, known, one = np.uint64(0), np.uint64(0), np.uint64(len(owner) - 1), np.uint64(1)
+    support, busy, all_units, bit = np.uint64(0), np.uint64(0), np.uint64(len(owner) - 1), np.uint64(1)
     for k in range(own):
         support |= bits[k] if sign[k] != 0.0 else np.uint64(0)
         busy |= bits[k] if abs(residual[k]) > largest else np.uint64(0)
-    rest = known & ~(support | busy)
+    rest = all_units & ~(support | busy)
     part = rest
     while True:  # down through the subsets of `rest` to the empty one
         if owner[support | part] == UNSEEN:
             owner[support | part] = new
         if part == 0:
             break
-        part = (part - one) & rest
+        part = (part - bit) & rest
 
 
 @_compile
-def _collect(layout, lows, found, scores, gaps):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _collect(layout, lows, optima, scores, gaps):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for i in range(len(lows)):
-        by = found.owner[lows[i]]
-        scores[i] = max(found.inside[lows[i]] if by < 0 else layout.yty + found.values[by], 0.0)
-        gaps[i] = layout.inside_gap if by < 0 else found.gaps[by]
+        optimum = optima.owner[lows[i]]
+        scores[i] = max(optima.inside[lows[i]] if optimum < 0 else layout.yty + optima.values[optimum], 0.0)
+        gaps[i] = layout.inside_gap if optimum < 0 else optima.gaps[optimum]

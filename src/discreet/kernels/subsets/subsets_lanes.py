@@ -47,8 +47,8 @@ class Lanes(NamedTuple):
 
 
 @_compile
-def side_by_side(left, start, n_lane, path, pivots, lanes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Decide the last units at once: residual sums of squares in schur[-1, -1], coefficients, l1 norms."""
+def side_by_side(system, start, n_lane, path, pivots, lanes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Decide the last units in all lanes at once: residual sums of squares in schur[-1, -1], coefficients, l1 norms."""
     schur, factor, b, norms, column = lanes.schur, lanes.factor, lanes.b, lanes.norms, lanes.column
     rows, at, q = path.rows, path.at, start[n_lane] - 1
     # The first units differ among few lanes: decide them there, and repeat.
@@ -57,7 +57,7 @@ def side_by_side(left, start, n_lane, path, pivots, lanes):  # type: ignore[no-u
     for i in range(q + 1):
         for j in range(i + 1):
             # y is first in the tree and last here, on the side that is still to be eliminated.
-            entry, row = left[i + 1, j + 1] if i < q else (left[j + 1, 0] if j < q else left[0, 0]), schur[i, j]
+            entry, row = system[i + 1, j + 1] if i < q else (system[j + 1, 0] if j < q else system[0, 0]), schur[i, j]
             for lane in range(few):
                 row[lane] = entry
     for t in range(n_lane):
@@ -122,9 +122,9 @@ def _substitute_lanes(factor, solution, norms, c, q):  # type: ignore[no-untyped
 
 
 @_compile
-def _subtract_lanes(multiplier, b, known):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _subtract_lanes(multiplier, b, solved):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for lane in range(len(b)):
-        b[lane] -= multiplier[lane] * known[lane]
+        b[lane] -= multiplier[lane] * solved[lane]
 
 
 @_compile
@@ -148,7 +148,7 @@ def _substitute(rows, a, solution, norms, r, column):  # type: ignore[no-untyped
 
 @_compile
 def bound(radius, n_columns, pivots, path, lanes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Fill `bounded` and its l1 norms: the optimum of each lane over signs'b <= radius, signs those of `b`."""
+    """Fill `bounded` and its l1 norms: each lane's optimum over sign'b <= radius, with the signs of `b`."""
     rows, at, q, n = path.rows, path.at, n_columns, len(lanes.norms)
     factor, free, bounded, weights, norms, slope, column = (
         lanes.factor, lanes.b, lanes.bounded, lanes.weights, lanes.norms, lanes.slope, lanes.column,
@@ -167,7 +167,7 @@ def bound(radius, n_columns, pivots, path, lanes):  # type: ignore[no-untyped-de
             _subtract_lanes(factor[e, c], weights[c], weights[e])
         _add_squares_lanes(slope, weights[c], factor[c, c])
     for lane in range(n):
-        slope[lane] = max(norms[lane] - radius, 0.0) / slope[lane]
+        slope[lane] = max(norms[lane] - radius, 0.0) / slope[lane]  # the multiplier: (s'b - radius) / (s'G^-1 s)
         norms[lane] = 0.0
     for c in range(q - 1, -1, -1):
         _copy_lanes(factor[c, q], bounded[c])

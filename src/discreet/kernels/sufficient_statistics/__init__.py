@@ -1,1 +1,1 @@
-"""What noisy moments tell: a valid Gram matrix, estimates with intervals, the choice of a model."""
+"""Estimation from noisy moments: a valid Gram matrix, coefficients with intervals, the selection of a model."""

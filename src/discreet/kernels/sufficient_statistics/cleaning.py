@@ -1,6 +1,6 @@
-"""Noisy second moments made into a covariance that can be trusted: what is known beats what is noise.
+"""Noisy second moments made into a covariance that some table can have.
 
-Each entry is pulled toward what the others make likely, by as much as its noise says; an entry without noise stays.
+Each entry is shrunk toward a prior fitted to the others, by as much as its noise says; an entry without noise stays.
 """
 
 from typing import NamedTuple
@@ -14,10 +14,10 @@ WIDEST = 1.0 / 3.0
 """Variance of the widest prior of a correlation: that of the uniform law on [-1, 1]."""
 
 EM_STEPS = 40
-"""The weights of the prior are few, and their influence small, long before they settle."""
+"""EM steps for the prior's weights: few are enough, as the weights' influence is small long before they converge."""
 
 NULL_WEIGHT = 4.0
-"""Entries added to those that chance alone explains, before the prior's weights are fitted (Stephens adds 9)."""
+"""Pseudo-count of entries that are zero but for chance, when the prior's weights are fitted (Stephens takes 9)."""
 
 FLOOR = 1e-3
 """Smallest eigenvalue of cleaned moments, as a share of their mean diagonal: they have noise far above it."""
@@ -44,20 +44,10 @@ class CleanGram(NamedTuple):
 def cleaned(
     moments: NoisyGram, constant: int | None = None, dummies: Bools | None = None, constant_value: float = 1.0
 ) -> CleanGram:
-    """Return moments that are possible, by shrinkage that knows the noise.
+    """Return second moments that some table can have, shrunk by as much as their noise asks; public entries stay.
 
-    Entries without noise are those of `moments`; without any noise all are.
-
-    Diagonals have a normal prior with their own mean and spread. Correlations have a mixture of normal priors about
-    zero, from chance (variance 1 / n) to anything (1/3), whose weights are fitted; those with the constant, which are
-    means, have weights of their own. Two levels of a category never meet, and the square of a dummy is the dummy: what
-    stands twice in the moments is averaged. Then eigenvalues are raised to a floor, public entries put back, and the
-    noisy correlations scaled down as far as that needs. Cost: O(p^3).
-
-    Source: Stephens 2017, False discovery rates: a new deal (the mixture of priors); Efron and Morris 1973, Stein's
-    estimation rule and its competitors (the diagonals).
-
-    Shapes: dummies (n_categories, p).
+    Cost: O(p^3). Source: Stephens 2017, False discovery rates: a new deal (the mixture of priors); Efron and Morris
+    1973, Stein's estimation rule and its competitors (the diagonals). Shapes: dummies (n_categories, p).
 
     Examples
     --------
@@ -74,6 +64,9 @@ def cleaned(
         _merge_dummies(gram, variance, constant, dummies, constant_value)
     noisy = variance > 0.0
     error = np.zeros_like(gram)
+    # Diagonals have a normal prior with their own mean and spread. Correlations have a mixture of normal priors about
+    # zero, from chance (variance 1 / n) to anything (1/3), whose weights are fitted; those with the constant, which are
+    # means, have weights of their own.
     _shrink_diagonal(gram, variance, error, n_rows, constant)
     length = np.sqrt(np.maximum(gram.diagonal(), 0.0))
     scale = np.outer(length, length)
@@ -82,6 +75,7 @@ def cleaned(
     for kind in (with_constant, ~with_constant):
         at = kind & noisy[rows, columns] & (scale[rows, columns] > 0.0)
         i, j = rows[at], columns[at]
+        # A correlation's noise has the variance of the entry's over the product of both diagonals.
         mean, spread = _shrunk(gram[i, j] / scale[i, j], variance[i, j] / scale[i, j] ** 2, n_rows)
         gram[i, j] = gram[j, i] = mean * scale[i, j]
         error[i, j] = error[j, i] = spread * scale[i, j] ** 2
@@ -89,13 +83,9 @@ def cleaned(
 
 
 def declared(gram: Floats, n_rows: float) -> CleanGram:
-    """Return moments that the analyst states from outside the table, each uncertain by what n rows leave to chance.
+    """Return moments that the analyst states from outside the table, each with the sampling variance of normal columns.
 
-    With the variances that normal columns would have.
-
-    Source: Isserlis 1918 (fourth moments of normal columns).
-
-    Shapes: gram (p, p).
+    Source: Isserlis 1918 (fourth moments of normal columns). Shapes: gram (p, p).
     """
     square = gram.diagonal()
     return CleanGram(gram, (np.outer(square, square) + gram**2) / n_rows, n_rows)
@@ -105,11 +95,12 @@ def _merge_dummies(gram: Floats, variance: Floats, constant: int | None, dummies
     """Use that x^2 = x for a dummy, and that two levels of a category exclude each other."""
     for category in dummies:
         levels = np.flatnonzero(category)
-        apart = np.ix_(levels, levels)
+        pairs = np.ix_(levels, levels)
         square, noise = gram[levels, levels].copy(), variance[levels, levels].copy()
-        gram[apart] = variance[apart] = 0.0
+        gram[pairs] = variance[pairs] = 0.0  # two levels of a category never meet in a row
         if constant is not None:
             other, other_noise = gram[constant, levels] / value, variance[constant, levels] / value**2
+            # x^2 = x: the sum stands in the constant's row, too; both are averaged by inverse variance.
             total = noise + other_noise
             share = np.divide(noise, total, out=np.zeros_like(total), where=total > 0.0)  # of the other: less noise
             square, noise = square + share * (other - square), noise * (1.0 - share)
@@ -119,7 +110,7 @@ def _merge_dummies(gram: Floats, variance: Floats, constant: int | None, dummies
 
 
 def _shrink_diagonal(gram: Floats, variance: Floats, error: Floats, n_rows: float, constant: int | None) -> None:
-    """Diagonals toward their mean, into (0, n]; the constant's, which is a count, is not like the others."""
+    """Shrink diagonals toward their mean and into (0, n]; the constant's, which is a count, is left out."""
     diagonal, noise = gram.diagonal().copy(), variance.diagonal().copy()
     alike = noise > 0.0
     if constant is not None and alike[constant]:
@@ -127,10 +118,11 @@ def _shrink_diagonal(gram: Floats, variance: Floats, error: Floats, n_rows: floa
         error[constant, constant] = noise[constant]
     if alike.any():
         mean = float(np.average(diagonal[alike], weights=1.0 / noise[alike]))
+        # Method of moments, and no less than the sampling variance of a mean square.
         spread = max(float(np.mean((diagonal[alike] - mean) ** 2 - noise[alike])), mean**2 / n_rows)
-        kept = spread / (spread + noise[alike])
-        diagonal[alike] = mean + kept * (diagonal[alike] - mean)
-        error[alike, alike] = kept * noise[alike]
+        shrinkage = spread / (spread + noise[alike])
+        diagonal[alike] = mean + shrinkage * (diagonal[alike] - mean)
+        error[alike, alike] = shrinkage * noise[alike]
     # A square below its noise is as good as unknown: half a standard deviation keeps correlations finite.
     lowest = np.minimum(np.sqrt(noise) / 2.0, n_rows)
     np.fill_diagonal(gram, np.where(noise > 0.0, np.clip(diagonal, lowest, n_rows), diagonal))
@@ -146,7 +138,7 @@ def _shrunk(values: Floats, noise: Floats, n_rows: float) -> tuple[Floats, Float
     total = priors + noise
     log_density = -0.5 * (np.log(total) + values**2 / total)
     density = np.exp(log_density - log_density.max(axis=0))
-    weights = np.full((len(priors), 1), 1.0 / len(priors))
+    weights = np.full((len(priors), 1), 1.0 / len(priors))  # fitted by EM
     for _ in range(EM_STEPS):
         belongs = weights * density
         belongs /= belongs.sum(axis=0)
@@ -155,9 +147,10 @@ def _shrunk(values: Floats, noise: Floats, n_rows: float) -> tuple[Floats, Float
         weights /= weights.sum()
     belongs = weights * density
     belongs /= belongs.sum(axis=0)
-    kept = priors / total
-    mean: Floats = (belongs * kept).sum(axis=0) * values
-    square = (belongs * (kept * noise + (kept * values) ** 2)).sum(axis=0)
+    shrinkage = priors / total
+    mean: Floats = (belongs * shrinkage).sum(axis=0) * values
+    # E[r^2] over the mixture: of each part its posterior variance plus its squared posterior mean.
+    square = (belongs * (shrinkage * noise + (shrinkage * values) ** 2)).sum(axis=0)
     return mean, square - mean**2
 
 
@@ -170,16 +163,16 @@ def _possible(gram: Floats, noisy: Bools) -> Floats:
     raised = (vectors * np.maximum(values, floor)) @ vectors.T
     raised = (raised + raised.T) / 2.0
     mixed = np.where(noisy, raised, gram)
-    apart = np.where(noisy & ~np.eye(len(gram), dtype=np.bool_), 0.0, mixed)
-    lowest, of_apart = float(np.linalg.eigvalsh(mixed)[0]), float(np.linalg.eigvalsh(apart)[0])
+    plain = np.where(noisy & ~np.eye(len(gram), dtype=np.bool_), 0.0, mixed)
+    lowest, of_plain = float(np.linalg.eigvalsh(mixed)[0]), float(np.linalg.eigvalsh(plain)[0])
     if lowest >= floor / 2.0:
         return mixed
-    if of_apart < floor / 2.0:  # a public column is nothing, or public entries contradict a noisy diagonal
-        return raised if of_apart < 0.0 or noisy.all() else mixed + _share(lowest, of_apart, 0.0) * (apart - mixed)
+    if of_plain < floor / 2.0:  # a public column is nothing, or public entries contradict a noisy diagonal
+        return raised if of_plain < 0.0 or noisy.all() else mixed + _share(lowest, of_plain, 0.0) * (plain - mixed)
     # The smallest eigenvalue is concave: this share of the matrix without noisy correlations is enough.
-    return mixed + _share(lowest, of_apart, floor / 2.0) * (apart - mixed)
+    return mixed + _share(lowest, of_plain, floor / 2.0) * (plain - mixed)
 
 
-def _share(lowest: float, of_apart: float, goal: float) -> float:
-    """How far to go from the one smallest eigenvalue to the other."""
-    return min(max((goal - lowest) / max(of_apart - lowest, 1e-300), 0.0), 1.0)
+def _share(lowest: float, of_plain: float, goal: float) -> float:
+    """How far to go from one matrix to the other for the smallest eigenvalue to reach the goal."""
+    return min(max((goal - lowest) / max(of_plain - lowest, 1e-300), 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Second moments that carry noise of known variance: what every answer from noisy moments starts from."""
+"""Second moments with noise of known variance."""
 
 from typing import NamedTuple
 

@@ -23,7 +23,7 @@ class Coefficients(NamedTuple):
     Parameters
     ----------
     coef : ndarray of float, shape (k,)
-        Estimates, shrunk by what the noise asks for; each lies in its interval.
+        Estimates, shrunk by as much as their noise asks; each lies in its interval.
     covariance_sampling : ndarray of float, shape (k, k)
         Variance of the estimates from the choice of rows.
     covariance_privacy : ndarray of float, shape (k, k)
@@ -56,19 +56,12 @@ def coefficients(
     constant: int | None = None,
     dummies: Bools | None = None,
 ) -> Coefficients:
-    """Return the coefficients of a model, or combinations of them, with intervals.
+    """Return the coefficients of a model, or linear combinations of them, with intervals; finite whatever the noise.
 
-    Finite whatever the noise.
-
-    The intervals invert the score (`noisy_regression_score`), which is centred at the true coefficients whatever
-    noise X'X holds; they are not centred at the shrunken estimates, and are the classical ones where there is no
-    noise. The quantile is Student's with n - p degrees of freedom over the squared share of the variance that has to
-    be estimated. All of it is post-processing of `moments`. Cost: O(k p^3), about 20 ms for k = p = 4.
-
-    Source: Guggenberger, Kleibergen, Mavroeidis and Chen 2012; Satterthwaite 1946 (degrees of freedom); privacy
-    specification 6.1.
-
-    Shapes: box (len(columns), combinations (k, len(columns), offset (k,), dummies (n_categories, p).
+    Post-processing of `moments`. The intervals invert the score (`regression_score`), so they are not centered at the
+    shrunken estimates. Cost: O(k p^3), about 20 ms for k = p = 4.
+    Source: Guggenberger, Kleibergen, Mavroeidis and Chen 2012; privacy specification 6.1.
+    Shapes: box (len(columns),), combinations (k, len(columns)), offset (k,), dummies (n_categories, p).
     """
     part, at, groups = _part(moments, columns, constant, dummies)
     p = len(columns)
@@ -82,12 +75,12 @@ def coefficients(
     quantiles = _quantiles(shrunken, rows, sampling, privacy, max(part.n_rows - p, 1.0), level)
     widest = np.abs(rows) @ limits
     low, high = intervals(score, rows, widest, quantiles**2)
-    back = rows @ shrunken.map
+    linear = rows @ shrunken.map  # coefficients are this times X'y
     shift = np.zeros(len(rows)) if offset is None else np.asarray(offset, dtype=np.float64)
     return Coefficients(
         coef=np.clip(rows @ shrunken.coef, low, high) + shift,
-        covariance_sampling=back @ sampling @ back.T,
-        covariance_privacy=back @ privacy @ back.T,
+        covariance_sampling=linear @ sampling @ linear.T,
+        covariance_privacy=linear @ privacy @ linear.T,
         low=low + shift,
         high=high + shift,
         sigma2=sigma2,
@@ -98,16 +91,10 @@ def coefficients(
 def own_units(
     half_widths: Floats, middles: Floats, y_half_width: float, y_middle: float, constant: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the combinations and the offset that put coefficients into the columns' own units.
+    """Return the combinations and the offset that put coefficients into the columns' own units, for `coefficients`.
 
-    Returns (1) for `coefficients`: row j is the coefficient of column j in units of y per unit of the column; the
-    constant's row is the prediction where all columns are zero, less `y_middle`; (2) `y_middle` for the constant,
-    else zero.
-
-    y = y_middle + y_half_width (b_0 + sum_j b_j (x_j - middle_j) / half_j). The intercept in own units is one
-    combination of all coefficients, so its interval counts how their errors hang together.
-
-    Shapes: half_widths, middles (p,); returns combinations (p, p), offset (p,).
+    The constant's combination is the prediction where all columns are zero, less `y_middle`, its offset.
+    Shapes: half_widths, middles (p,); returns (p, p), (p,).
 
     Examples
     --------
@@ -115,29 +102,30 @@ def own_units(
     >>> matrix @ np.array([0.1, 0.3]) + offset
     array([18. ,  0.6])
     """
+    # y = y_middle + y_half_width (b_0 + sum_j b_j (x_j - middle_j) / half_j). The intercept is one combination of all
+    # coefficients, so that its interval counts how their errors are correlated.
     slopes = y_half_width / np.asarray(half_widths, dtype=np.float64)
     offset = np.zeros(len(slopes))
     if constant is None:
         return np.diag(slopes), offset
     slopes[constant] = y_half_width
-    found: Floats = np.diag(slopes)
+    matrix: Floats = np.diag(slopes)
     beside = np.arange(len(slopes)) != constant
-    found[constant, beside] = -(slopes * middles)[beside]
+    matrix[constant, beside] = -(slopes * middles)[beside]
     offset[constant] = y_middle
-    return found, offset
+    return matrix, offset
 
 
 def coefficient_shares(relation: Relation) -> Shares:
     """Return the shares of a budget that make the intervals of coefficients short.
-
-    An interval cannot lean on what is likely of X'X, so it needs X'X more than a selection does: the score's noise is
-    that of X'y plus b'b times that of X'X, and where the latter hides an eigenvalue of X'X an interval is the box.
 
     Examples
     --------
     >>> coefficient_shares("add_or_remove_one")
     Shares(xty=0.45, gram=0.52, yty=0.03, rows=0.0)
     """
+    # An interval needs X'X more than a selection does: the score's noise is that of X'y plus b'b times that of X'X, and
+    # where the latter hides an eigenvalue of X'X an interval is the box.
     return Shares(0.45, 0.52, 0.03) if relation == "add_or_remove_one" else Shares(0.7, 0.595, 0.2)
 
 
@@ -146,28 +134,26 @@ def _part(
 ) -> tuple[NoisyGram, int | None, Bools | None]:
     """Return the moments of a model's columns, the constant's place among them, and their whole categories."""
     chosen = np.asarray(columns, dtype=np.intp)
-    cut = np.ix_(chosen, chosen)
+    block = np.ix_(chosen, chosen)
     part = moments._replace(
-        gram=(moments.gram[cut] + moments.gram[cut].T) / 2.0,
+        gram=(moments.gram[block] + moments.gram[block].T) / 2.0,
         xty=moments.xty[chosen],
-        gram_variance=moments.gram_variance[cut],
+        gram_variance=moments.gram_variance[block],
         xty_variance=moments.xty_variance[chosen],
         n_rows=max(moments.n_rows, len(chosen) + 1.0),
     )
-    at = int(np.flatnonzero(chosen == constant)[0]) if constant is not None and constant in chosen else None
+    place = int(np.flatnonzero(chosen == constant)[0]) if constant is not None and constant in chosen else None
     if dummies is None:
-        return part, at, None
-    return part, at, dummies[:, chosen] & (dummies[:, chosen].sum(axis=1) == dummies.sum(axis=1))[:, None]
+        return part, place, None
+    return part, place, dummies[:, chosen] & (dummies[:, chosen].sum(axis=1) == dummies.sum(axis=1))[:, None]
 
 
 def _error_variance(part: NoisyGram, shrunken: Shrunken, privacy: Floats) -> float:
-    """Return the residual variance, freed of what the noise in X'y adds to the sum of squares, clipped to [0, 1].
-
-    y'y - 2 c'v + c'Gc with c = H v is quadratic in the noise of v, whose variance P is known: its mean is too large by
-    tr(H'GH P) - 2 tr(H P).
-    """
+    """Return the residual variance, corrected for the noise in X'y and clipped to [0, 1]."""
     coef, linear, gram = shrunken
     plain = part.yty - 2.0 * coef @ part.xty + coef @ gram @ coef
+    # y'y - 2 c'v + c'Gc with c = H v is quadratic in the noise of v, of variance P: its mean is too large by
+    # tr(H'GH P) - 2 tr(H P).
     excess = np.sum((linear.T @ gram @ linear) * privacy) - 2.0 * np.sum(linear * privacy)
     return float(np.clip((plain - excess) / max(part.n_rows - len(coef), 1.0), 0.0, 1.0))
 
@@ -176,9 +162,15 @@ def _quantiles(
     shrunken: Shrunken, rows: Floats, sampling: Floats, privacy: Floats, residual: float, level: float
 ) -> Floats:
     """Return Student's quantile for each combination: only the sampling part's variance is estimated."""
-    back = rows @ shrunken.map
-    estimated = np.sum((back @ sampling) * back, axis=1)
-    known = np.sum((back @ privacy) * back, axis=1)
-    share = np.divide(estimated, estimated + known, out=np.ones(len(rows)), where=estimated + known > 0)
-    found: Floats = stdtrit(residual / np.maximum(share, 1e-3) ** 2, (1.0 + level) / 2.0)
-    return found
+    linear = rows @ shrunken.map
+    sampled = np.sum((linear @ sampling) * linear, axis=1)
+    noise = np.sum((linear @ privacy) * linear, axis=1)
+    share = np.divide(
+        sampled,
+        sampled + noise,
+        out=np.ones(len(rows)),
+        where=sampled + noise > 0,
+    )
+    # Satterthwaite 1946: n - p degrees of freedom over the squared share of the variance that is estimated.
+    quantiles: Floats = stdtrit(residual / np.maximum(share, 1e-3) ** 2, (1.0 + level) / 2.0)
+    return quantiles

@@ -4,8 +4,8 @@ At the true coefficients b the score U(b) = X'y - (X'X) b of noisy moments has m
 known but for the variance of one row's error, however small X'X is beside its noise. So Q(b) = U' S^-1 U tests b, and
 Q minimized over all b with a'b = t tests the single number a'b = t by one degree of freedom. It is the test of Anderson
 and Rubin for a part of the coefficients: its level holds when the rest is poorly known, and where nothing is known it
-rejects nothing. Q has a penalty outside a public box of coefficients. The true ones are inside and pay none, so the
-level holds as before; but noise cannot explain everything by coefficients that nobody believes in.
+rejects nothing. Q has a penalty outside a public box of coefficients. The true ones are inside and have none, so the
+level holds as before; but implausible coefficients cannot explain everything as noise.
 
 References
 ----------
@@ -27,9 +27,9 @@ ROOT_STEPS = 12
 TOLERANCE = 1e-7
 
 MOST_WORK = 2e9
-"""Steps times p^3, a step's cost, for all intervals of a model: they cost p^4 together, and have an end for any p."""
+"""Steps times p^3, a step's cost, for all intervals of a model: a bound of their work for any p."""
 LEAST_STEPS = 12
-"""For each interval, where there is nothing but the center, one step outward and the limits."""
+"""Steps for each interval that are needed at least: the center, one step outward and the limits."""
 
 PENALTY = 100.0
 """Of a coefficient that is twice its limit, in units of Q."""
@@ -60,24 +60,20 @@ class Score:
     limits: Floats
 
     def variance(self, coef: Floats) -> Floats:
-        """Return the score's variance.
-
-        Positive definite.
+        """Return the score's variance S(b), positive definite.
 
         Shapes: coef (batch, p); returns (batch, p, p).
         """
-        found = gram_noise(self.gram_variance, coef) + self.base
+        variance = gram_noise(self.gram_variance, coef) + self.base
         diagonal = np.arange(len(self.xty))
-        largest = found[:, diagonal, diagonal].max(axis=1, keepdims=True)
-        found[:, diagonal, diagonal] += 1e-15 * largest + 1e-24 * (1.0 + np.abs(self.gram).max())
-        return found
+        largest = variance[:, diagonal, diagonal].max(axis=1, keepdims=True)
+        variance[:, diagonal, diagonal] += 1e-15 * largest + 1e-24 * (1.0 + np.abs(self.gram).max())
+        return variance
 
     def at(self, coef: Floats) -> tuple[Floats, Floats, Floats]:
         """Return Q with its penalty, the score's variance S, and S^-1 U.
 
-        Shapes (batch,), (batch, p, p), (batch, p).
-
-        Shapes: coef (batch, p).
+        Shapes: coef (batch, p); returns (batch,), (batch, p, p), (batch, p).
         """
         score, variance = self.xty - coef @ self.gram, self.variance(coef)
         weight: Floats = np.linalg.solve(variance, score[:, :, None])[:, :, 0].astype(np.float64)
@@ -87,13 +83,10 @@ class Score:
     def step(self, coef: Floats, variance: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Return the Gauss-Newton step down from some coefficients, and the inverse of its matrix.
 
-        Shapes (batch, p) and (batch, p, p).
-
-        With D = E[X'X | U], the derivative freed of the score's own noise, half the gradient of Q is minus D' S^-1 U
-        exactly (Kleibergen 2005), and half the second derivative near enough D' S^-1 D.
-
-        Shapes: coef (batch, p).
+        Shapes: coef (batch, p); returns (batch, p), (batch, p, p).
         """
+        # D = E[X'X | U], the derivative made independent of the score: half the gradient of Q is minus D' S^-1 U
+        # exactly (Kleibergen 2005), and half its second derivative near enough D' S^-1 D.
         cross = weight[:, :, None] * coef[:, None, :]
         mirrored = np.swapaxes(cross, 1, 2) * (1.0 - np.eye(len(self.xty)))
         derivative = self.gram + self.gram_variance * (cross + mirrored)
@@ -111,7 +104,7 @@ class Score:
 
 @dataclass
 class Effort:
-    """How many more steps may be taken; once one is refused, all are.
+    """A limit on the number of steps; once a step is refused, all are.
 
     Parameters
     ----------
@@ -123,17 +116,11 @@ class Effort:
     is_spent: bool = False
 
     def affords(self, n_steps: int) -> bool:
-        """Return whether so many steps are left.
-
-        False once steps were refused.
-        """
+        """Tell whether so many steps are left; False once steps were refused."""
         return not self.is_spent and n_steps <= self.left
 
     def take(self, n_steps: int) -> bool:
-        """Take steps, or none where there are fewer left.
-
-        Whether they may be done.
-        """
+        """Count steps, or none where fewer are left; return whether they may be done."""
         self.is_spent = not self.affords(n_steps)
         self.left -= 0 if self.is_spent else n_steps
         return not self.is_spent
@@ -142,14 +129,13 @@ class Effort:
 def gram_noise(gram_variance: Floats, coef: Floats) -> Floats:
     """Return the variance of E b, E the noise in X'X.
 
-    Entry (i, i) is sum_j v_ij b_j^2; entry (i, j) is v_ij b_i b_j, as E_ij meets b_j in row i and b_i in row j.
-
     Shapes: gram_variance (p, p), coef (batch, p); returns (batch, p, p).
     """
-    found = gram_variance * coef[:, :, None] * coef[:, None, :]
+    # (i, j): v_ij b_i b_j, as E_ij meets b_j in row i and b_i in row j; (i, i): sum_j v_ij b_j^2.
+    variance = gram_variance * coef[:, :, None] * coef[:, None, :]
     diagonal = np.arange(coef.shape[1])
-    found[:, diagonal, diagonal] = coef**2 @ gram_variance
-    return found
+    variance[:, diagonal, diagonal] = coef**2 @ gram_variance
+    return variance
 
 
 def profile(
@@ -160,48 +146,45 @@ def profile(
     effort: Effort | None = None,
     enough: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return Q minimized over the coefficients b with a'b = t, for several a and t at once.
+    """Return Q minimized over the coefficients b with a'b = t, and where it is attained, for several a and t at once.
 
-    Q, shape (batch,), and the coefficients where it is attained, shape (batch, p).
-
-    Gauss-Newton: with D = E[X'X | U] in place of X'X, the step is the solution of a linear problem with one
-    constraint; it is shortened until Q falls. Cost: a few p by p factorizations a row of the batch.
-
-    Shapes: directions (batch, p), values (batch,), start (batch, p), enough (batch,).
+    Cost: a few p by p factorizations a row of the batch.
+    Shapes: directions (batch, p), values (batch,), start (batch, p), enough (batch,); returns (batch,), (batch, p).
     """
-    coef, found, going = start.copy(), np.full(len(start), np.inf), np.arange(len(start))
+    coef, least, active = start.copy(), np.full(len(start), np.inf), np.arange(len(start))
     aim = np.full(len(start), -np.inf) if enough is None else enough
     for iteration in range(ITERATIONS):
-        if not len(going) or (effort is not None and not effort.take(len(going))):
+        if not len(active) or (effort is not None and not effort.take(len(active))):
             break
-        at, a = coef[going], directions[going]
-        before, variance, weight = score.at(at)
-        full, inverse = score.step(at, variance, weight)
-        pull = (inverse @ a[:, :, None])[:, :, 0]
-        pull /= np.maximum(np.sum(a * pull, axis=1), 1e-300)[:, None]
+        point, direction = coef[active], directions[active]
+        before, variance, weight = score.at(point)
+        full, inverse = score.step(point, variance, weight)
+        # Least squares with one constraint: the step less its part along C^-1 a / (a'C^-1 a), so that a'b stays t.
+        pull = (inverse @ direction[:, :, None])[:, :, 0]
+        pull /= np.maximum(np.sum(direction * pull, axis=1), 1e-300)[:, None]
         if iteration == 0:  # onto the plane a'b = t first, that Q may be compared from then on
-            coef = at + pull * (values - np.sum(a * at, axis=1))[:, None]
-            found = score.at(coef)[0]
-            going = going[found > aim]
+            coef = point + pull * (values - np.sum(direction * point, axis=1))[:, None]
+            least = score.at(coef)[0]
+            active = active[least > aim]
             continue
-        step = full - pull * np.sum(a * full, axis=1)[:, None]
+        step = full - pull * np.sum(direction * full, axis=1)[:, None]
         longest = np.maximum((np.abs(step) / score.limits).max(axis=1), 1.0)
-        coef[going], after = _descend(score, at, before, step / longest[:, None])
-        found[going] = after
-        going = going[(before - after > TOLERANCE * (1.0 + after)) & (after > aim[going])]
-    return found, coef
+        coef[active], after = _descend(score, point, before, step / longest[:, None])
+        least[active] = after
+        active = active[(before - after > TOLERANCE * (1.0 + after)) & (after > aim[active])]
+    return least, coef
 
 
 def _descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[Floats, Floats]:
-    """Return coefficients and Q after the longest of a few steps that lowers Q, or where they were."""
+    """Return coefficients and Q after the longest of a few steps that lowers Q, or unchanged."""
     coef, value = coef.copy(), value.copy()
     waiting = np.ones(len(coef), dtype=np.bool_)
     for length in STEPS:
-        tried = coef[waiting] + length * step[waiting]
-        found = score.at(tried)[0]
-        lower = found < value[waiting]
+        trial = coef[waiting] + length * step[waiting]
+        trial_value = score.at(trial)[0]
+        lower = trial_value < value[waiting]
         places = np.flatnonzero(waiting)[lower]
-        coef[places], value[places] = tried[lower], found[lower]
+        coef[places], value[places] = trial[lower], trial_value[lower]
         waiting[places] = False
         if not waiting.any():
             break
@@ -211,46 +194,42 @@ def _descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[F
 def intervals(score: Score, combinations: Floats, limits: Floats, critical: Floats) -> tuple[Floats, Floats]:
     """Return the ends of {t in [-limit, limit]: Q(t) <= critical}, filled up to an interval.
 
-    Low and high ends. Where every t within the limits is rejected, data and limits contradict each other: the whole
-    range is returned.
-
-    A limit that is not rejected is an end at once. The other ends of all intervals are sought together: outward by
-    widening steps from the estimate until rejected, then by regula falsi on the square root of Q, which is a straight
-    line where the moments have no noise. Cost: about 15 calls of `profile`, or `MOST_WORK`, after which an end is the
-    last t that was rejected, or the limit: no interval is shorter for want of work.
-
-    Shapes: combinations (k, p), limits (k,), critical (k,); returns (k,).
+    Where every t within the limits is rejected, data and limits contradict each other: the whole range is returned.
+    Cost: about 15 calls of `profile`, or `MOST_WORK`. Shapes: combinations (k, p), limits (k,), critical (k,); returns
+    (k,).
     """
     k, p = combinations.shape
     effort = Effort(MOST_WORK / p**3)
     batch, sign = np.vstack([combinations, combinations]), np.repeat([-1.0, 1.0], k)
     limit, root = np.tile(limits, 2), np.sqrt(np.tile(critical, 2))
-    if not effort.affords(LEAST_STEPS * k):  # nothing could be told
+    if not effort.affords(LEAST_STEPS * k):  # too few steps for any interval shorter than the limits
         return -limits, limits
     start, width = _center(score, batch)
     center = np.clip(np.sum(batch * start, axis=1), -limit, limit)
     value, coef = profile(score, combinations, center[:k], start[:k], effort, critical)
     height, coef = np.tile(np.sqrt(value) - root[:k], 2), np.tile(coef, (2, 1))
-    far, _ = profile(score, batch, sign * limit, coef, effort, root**2)
+    at_limit, _ = profile(score, batch, sign * limit, coef, effort, root**2)
     if effort.is_spent:
         return -limits, limits
-    lost, reached = height > 0, far <= root**2
-    bracket = Bracket(center, height, coef, center.copy(), np.full(2 * k, np.nan), ~lost & ~reached)
+    is_empty, reached = height > 0, at_limit <= root**2
+    # A limit that is not rejected is an end at once. The other ends are sought together: outward by widening steps
+    # until rejected, then by regula falsi on the square root of Q, a straight line where the moments have no noise.
+    bracket = Bracket(center, height, coef, center.copy(), np.full(2 * k, np.nan), ~is_empty & ~reached)
     last = _widen(score, batch, sign, limit, root, width, bracket, effort)
     ends = _roots(score, batch, root, bracket, effort)
     # An end never reached, or a limit that is not rejected (Fieller's sets have holes): the interval goes on to it.
     reached |= bracket.searching
-    rest = np.flatnonzero(~lost & ~reached)
-    far, _ = profile(score, batch[rest], (sign * limit)[rest], last[rest], effort, root[rest] ** 2)
-    reached[rest] = far <= root[rest] ** 2
+    ongoing = np.flatnonzero(~is_empty & ~reached)
+    at_limit, _ = profile(score, batch[ongoing], (sign * limit)[ongoing], last[ongoing], effort, root[ongoing] ** 2)
+    reached[ongoing] = at_limit <= root[ongoing] ** 2
     ends = np.where(reached, sign * limit, ends)
     low, high = np.minimum(ends[:k], ends[k:]), np.maximum(ends[:k], ends[k:])
-    return np.where(lost[:k], -limits, low), np.where(lost[:k], limits, high)
+    return np.where(is_empty[:k], -limits, low), np.where(is_empty[:k], limits, high)
 
 
 @dataclass
 class Bracket:
-    """Of each end: a value that is accepted, one that is rejected, and how far the root of Q is from its own there."""
+    """Of each end: an accepted value, a rejected one, and how far the root of Q is from its critical value at each."""
 
     inside: Floats
     low: Floats
@@ -270,14 +249,14 @@ def _widen(
     bracket: Bracket,
     effort: Effort,
 ) -> Floats:
-    """Step outward until rejected, and return the coefficients of the last step; what is `searching` then was not."""
-    far, above = bracket.coef.copy(), np.zeros(len(batch))
+    """Step outward until rejected, and return the last step's coefficients; other ends are still `searching`."""
+    last_coef, above = bracket.coef.copy(), np.zeros(len(batch))
     t, walking = bracket.inside.copy(), np.flatnonzero(bracket.searching)
     for _ in range(WIDENINGS):
         if not bracket.searching.any():
             break
         t = np.clip(t + sign * width, -limit, limit)
-        value, far[walking] = profile(score, batch[walking], t[walking], far[walking], effort)
+        value, last_coef[walking] = profile(score, batch[walking], t[walking], last_coef[walking], effort)
         if effort.is_spent:
             break
         above[walking] = np.sqrt(value) - root[walking]
@@ -285,23 +264,23 @@ def _widen(
         bracket.inside[accepted], bracket.low[accepted], bracket.coef[accepted] = (
             t[accepted],
             above[accepted],
-            far[accepted],
+            last_coef[accepted],
         )
         bracket.outside[rejected], bracket.high[rejected] = t[rejected], above[rejected]
         bracket.searching[rejected] = False
         bracket.searching &= np.abs(t) < limit
         width = width * 1.6
-    return far
+    return last_coef
 
 
 def _center(score: Score, batch: Floats) -> tuple[Floats, Floats]:
     """Return the coefficients of least Q for each row of the batch, and the standard error of a'b there."""
-    none = np.zeros((1, len(score.xty)))
-    value, variance, weight = score.at(none)
-    start, _ = score.step(none, variance, weight)  # U = 0 there, if there is a solution within reason
+    zeros = np.zeros((1, len(score.xty)))
+    value, variance, weight = score.at(zeros)
+    start, _ = score.step(zeros, variance, weight)  # U = 0 there, if there is a solution within reason
     if value[0] < score.at(start)[0][0]:
         start = np.clip(start, -score.limits, score.limits)
-    _, coef = profile(score, none, np.zeros(1), start)
+    _, coef = profile(score, zeros, np.zeros(1), start)
     _, variance, weight = score.at(coef)
     _, inverse = score.step(coef, variance, weight)
     width = np.sqrt(np.maximum(np.einsum("bi,ij,bj->b", batch, inverse[0], batch), 1e-24))
@@ -311,7 +290,7 @@ def _center(score: Score, batch: Floats) -> tuple[Floats, Floats]:
 def _roots(score: Score, batch: Floats, root: Floats, bracket: Bracket, effort: Effort) -> Floats:
     """Return the t between inside and outside where the square root of Q meets `root`, by the Illinois rule.
 
-    Where there is no effort left, it is the nearest t known to be rejected.
+    Without effort left, the nearest t known to be rejected: no interval is shorter for want of work.
     """
     inside, low, coef = bracket.inside.copy(), bracket.low.copy(), bracket.coef.copy()
     outside, high = bracket.outside.copy(), bracket.high.copy()
@@ -322,17 +301,17 @@ def _roots(score: Score, batch: Floats, root: Floats, bracket: Bracket, effort: 
         if len(places) == 0:
             break
         t = inside[places] - low[places] * (outside - inside)[places] / (high - low)[places]
-        value, found = profile(score, batch[places], t, coef[places], effort)
+        value, trial_coef = profile(score, batch[places], t, coef[places], effort)
         if effort.is_spent:
             return np.where(open_, outside, inside)
         above = np.sqrt(value) - root[places]
-        met = np.abs(above) <= TOLERANCE
-        below = (above <= 0) | met
-        kept, cut = places[below], places[~below]
-        inside[kept], low[kept], coef[kept] = t[below], above[below], found[below]
-        outside[cut], high[cut] = t[~below], above[~below]
-        high[kept] *= np.where(side[kept] == -1, 0.5, 1.0)
-        low[cut] *= np.where(side[cut] == 1, 0.5, 1.0)
-        side[kept], side[cut] = -1, 1
-        open_[places] = ~met
+        is_root = np.abs(above) <= TOLERANCE
+        below = (above <= 0) | is_root
+        accepted, rejected = places[below], places[~below]
+        inside[accepted], low[accepted], coef[accepted] = t[below], above[below], trial_coef[below]
+        outside[rejected], high[rejected] = t[~below], above[~below]
+        high[accepted] *= np.where(side[accepted] == -1, 0.5, 1.0)
+        low[rejected] *= np.where(side[rejected] == 1, 0.5, 1.0)
+        side[accepted], side[rejected] = -1, 1
+        open_[places] = ~is_root
     return inside

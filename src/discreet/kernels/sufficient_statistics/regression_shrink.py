@@ -1,4 +1,4 @@
-"""What noisy moments say once their noise, whose size is known, is taken out by shrinkage."""
+"""Coefficients from noisy moments, shrunk by the known variance of the noise."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ CONSTANT_PRIOR_VARIANCE = 1.0  # the intercept of a response in [-1, 1]
 
 
 class Shrunken(NamedTuple):
-    """A linear estimate of coefficients and what it was made with.
+    """A linear estimate of coefficients, with its matrices.
 
     Parameters
     ----------
@@ -31,24 +31,18 @@ class Shrunken(NamedTuple):
 
 
 def shrunken_coefficients(moments: NoisyGram, constant: int | None = None, dummies: Bools | None = None) -> Shrunken:
-    """Return coefficients shrunk by as much as the noise asks for, and no more.
+    """Return coefficients shrunk by as much as the noise asks for; least squares where the moments have no noise.
 
-    Least squares where the moments have no noise.
-
-    With G the cleaned Gram matrix, coefficients b ~ N(0, T), T = diag(tau^2), and X'y = G b + sampling + noise, the
-    estimate is T G (G T G + N)^-1 X'y. N is the variance of the noise in X'y and of what cleaning left in G b; the
-    sampling part, which least squares bears without shrinkage, is not in it. tau^2 maximizes the likelihood of X'y.
-    Cost: one p by p eigenvalue problem for each of 41 values of tau^2.
-
-    Source: Efron and Morris 1973 (the size of the shrinkage from the data); Bernstein and Sheldon 2019 (noisy
-    moments).
-
-    Shapes: dummies (n_categories, p).
+    Cost: one p by p eigenvalue problem for each of 41 prior variances. Source: Efron and Morris 1973 (the size of the
+    shrinkage from the data); Bernstein and Sheldon 2019 (noisy moments). Shapes: dummies (n_categories, p).
     """
     clean = cleaned(moments, constant, dummies)
     if not (moments.gram_variance.any() or moments.xty_variance.any()):
         inverse = np.linalg.pinv(clean.gram, rcond=1e-13, hermitian=True).astype(np.float64)
         return Shrunken(inverse @ moments.xty, inverse, clean.gram)
+    # With G the cleaned Gram matrix, coefficients b ~ N(0, T), T = diag(tau^2), and X'y = G b + sampling + noise, the
+    # estimate is T G (G T G + N)^-1 X'y. N is the variance of the noise in X'y and of what cleaning left in G b; the
+    # sampling part, which least squares bears without shrinkage, is not in it.
     best = _prior_variance(moments, clean, constant)
     prior, noise = _prior(moments, clean, best, constant)
     inner = (clean.gram * prior) @ clean.gram + noise

@@ -1,4 +1,4 @@
-"""Which model, from noisy moments: the noise counted as what it is, and every question after the first one free.
+"""Model selection from noisy moments, with the noise in the likelihood; all of it is post-processing.
 
 X'y with noise is a regression of its own: its mean is X'X b, its variance known. Weighted by that variance it gives
 moments of the same shape as before, to which the exact search for the best subsets applies.
@@ -29,10 +29,10 @@ ROUNDING = 1e-12
 """Share by which two ways to add up a criterion may differ."""
 
 MODELS_OF_SIZE = (1, 4, 16, 64, 256)
-"""Models wanted of each size, more of them until the best one is proven, where units have different penalties."""
+"""Models listed of each size, more of them until the best one is proven, where units have different penalties."""
 
 MOST_WORK = 5e8
-"""Multiplications after which a search ends, one or two seconds: 40 columns are done by then, 100 seldom."""
+"""Multiplications after which a search ends, one or two seconds: enough for 40 columns, rarely for 100."""
 
 
 class WeightedMoments(NamedTuple):
@@ -89,16 +89,12 @@ class BestModels(NamedTuple):
 
 
 def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
-    """Return the moments on which models are compared.
-
-    Without noise: X'X, X'y and y'y themselves.
-
-    X'y + noise is G b + X'e + noise - (error of G) b. Its variance is V = s^2 G + diag(noise) + that of the last
-    term, for which b is the least squares solution less its own noise. The likelihood of a model is that of weighted
-    least squares. Cost: O(p^3).
+    """Return the moments on which models are compared; without noise, X'X, X'y and y'y themselves. Cost: O(p^3).
 
     Source: Aitken 1935 (weighted least squares); Fuller 1987, Measurement Error Models, section 2.2 (errors in X'X).
     """
+    # X'y + noise = G b + X'e + noise - (error of G) b. Its variance is V = s^2 G + diag(noise) + that of the last term,
+    # for which b is the least squares solution less its own noise. Models are compared by weighted least squares.
     noisy = moments.xty_variance.any() or clean.error.any() or moments.yty_variance > 0.0
     total = _total(moments, clean.n_rows) if noisy else max(moments.yty, 0.0)
     least = LEAST_RESIDUAL * total / clean.n_rows
@@ -116,13 +112,9 @@ def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
 
 
 def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
-    """Return what each unit must gain to enter, in units of chi-squared.
-
-    "auto" is the quantile of chi-squared, with a degree of freedom for each column of the unit, at 1 - .025 / d
-    (Bonferroni), by Wilson and Hilferty's formula, whose error is below 1% there.
+    """Return the model penalty of each unit: what it must gain to enter, in units of chi-squared.
 
     Source: Akaike 1974; Schwarz 1978; Foster and George 1994, The risk inflation criterion; Wilson and Hilferty 1931.
-
     Shapes: units (d, p); returns (d,).
 
     Examples
@@ -132,13 +124,14 @@ def unit_penalties(penalty: Penalty, units: Bools, n_rows: float) -> Floats:
     """
     sizes = units.sum(axis=1).astype(np.float64)
     if penalty == "auto":
+        # The chi-squared quantile at 1 - .025 / d (Bonferroni), by Wilson and Hilferty: an error below 1% there.
         z = NormalDist().inv_cdf(1.0 - FALSE_ENTRY / (2.0 * max(len(units), 1)))
         shape = 2.0 / (9.0 * sizes)
         upper = NormalDist().inv_cdf(1.0 - FALSE_ENTRY / max(len(units), 1))
         return np.where(sizes == 1.0, z**2, sizes * (1.0 - shape + upper * np.sqrt(shape)) ** 3)
     each = {"aic": 2.0, "bic": float(np.log(n_rows))}.get(penalty) if isinstance(penalty, str) else float(penalty)
-    found: Floats = sizes * each
-    return found
+    penalties: Floats = sizes * each
+    return penalties
 
 
 def best_models(
@@ -149,16 +142,10 @@ def best_models(
     max_size: int | None = None,
     most_work: float = MOST_WORK,
 ) -> BestModels:
-    """Return the best model under a penalty, and the best of each size: exactly, or the best that the work finds.
+    """Return the best model under a penalty, and the best of each size: exactly, or the best within the work allowed.
 
-    A function of the arguments alone. Ties go to any of them.
-
-    With equal penalties one search finds all. Otherwise more and more models of each size are asked for, until the
-    last of a size, with the smallest penalties of that many units, cannot win, or the search has come to its end.
-
-    Source: Furnival and Wilson 1974, Regressions by leaps and bounds.
-
-    Shapes: units (d, p), always (p,), penalties (d,).
+    A function of the arguments alone. Ties go to any of them. Source: Furnival and Wilson 1974, Regressions by leaps
+    and bounds. Shapes: units (d, p), always (p,), penalties (d,).
     """
     d = len(units)
     size = d if max_size is None else min(max_size, d)
@@ -169,6 +156,8 @@ def best_models(
     cheapest = np.cumsum(np.sort(penalties))[:size]
     best, chosen = empty, np.zeros(d, dtype=np.bool_)
     first, criteria, is_proven = np.zeros((size, d), np.bool_), np.zeros(size), np.zeros(size, np.bool_)
+    # With equal penalties one search finds all. Otherwise more and more models of each size are listed, until the last
+    # of a size, with the smallest penalties of that many units, cannot win, or the search has ended.
     for n_best in MODELS_OF_SIZE:
         search = search_subsets(gram, xty, yty, units, always, size, n_best, most_work)
         values = search.rss / s2 + search.models @ penalties
@@ -193,45 +182,36 @@ def best_models(
 
 
 def lasso_path(moments: WeightedMoments, always: Bools) -> tuple[Floats, Floats]:
-    """Return the lasso's coefficients at every penalty where a column enters or leaves.
+    """Return the decreasing penalties where a column enters or leaves the lasso, and its coefficients there.
 
-    Returns (1) decreasing, of 1/2 RSS + penalty sum |b|; (2) straight between knots.
-
-    Source: Efron, Hastie, Johnstone and Tibshirani 2004, Least angle regression.
-
-    Shapes: always (p,); returns penalties (n_knots,), coefficients (n_knots, p).
+    Of 1/2 RSS + penalty sum |b|, linear in between. Source: Efron, Hastie, Johnstone and Tibshirani 2004, Least angle
+    regression. Shapes: always (p,); returns (n_knots,), (n_knots, p).
     """
     gram, xty = moments.gram, moments.xty
-    kept = np.flatnonzero(always)
+    forced = np.flatnonzero(always)
     free = np.flatnonzero(~always)
     free = free[gram.diagonal()[free] > 0.0]
-    inverse = np.linalg.pinv(gram[np.ix_(kept, kept)], hermitian=True)
-    link = inverse @ gram[np.ix_(kept, free)]
-    left = gram[np.ix_(free, free)] - gram[np.ix_(free, kept)] @ link
-    target = xty[free] - link.T @ xty[kept]
+    inverse = np.linalg.pinv(gram[np.ix_(forced, forced)], hermitian=True)
+    link = inverse @ gram[np.ix_(forced, free)]
+    partial = gram[np.ix_(free, free)] - gram[np.ix_(free, forced)] @ link
+    target = xty[free] - link.T @ xty[forced]
     knots, path = np.zeros(1), np.zeros((len(free), 1))
     if np.abs(target).max(initial=0.0) > 0.0:
         solver = importlib.import_module("sklearn.linear_model").lars_path_gram  # loading it takes a second
-        knots, _, path = solver(target, (left + left.T) / 2.0, n_samples=1, method="lasso", copy_Gram=True)
+        knots, _, path = solver(target, (partial + partial.T) / 2.0, n_samples=1, method="lasso", copy_Gram=True)
     coefficients = np.zeros((len(knots), len(xty)))
     coefficients[:, free] = path.T
-    coefficients[:, kept] = (inverse @ xty[kept])[None, :] - path.T @ link.T
+    coefficients[:, forced] = (inverse @ xty[forced])[None, :] - path.T @ link.T
     return knots, coefficients
 
 
 def r_squared(
     moments: NoisyGram, clean: CleanGram, weights: WeightedMoments, models: Sequence[Bools], always: Bools
 ) -> tuple[Floats, Floats]:
-    """Return the share of y'y that models explain beyond the columns of every model, and its standard error.
+    """Return each model's R squared beyond the columns of every model, corrected for the noise, and its standard error.
 
-    Returns (1) R^2 less what noise alone adds to it, in [0, 1]; (2) standard errors from the noise alone.
-
-    Noise of variance W in X'y adds trace(G^-1 W) to b'X'y. By the delta method its variance is 4 b'Wb, to which that
-    of y'y comes. A model that was chosen as the best of many is flattered by what neither says.
-
-    Source: Fuller 1987, Measurement Error Models, section 2.2.
-
-    Shapes: models (p,), always (p,); returns values (n_models,), errors (n_models,).
+    The error is from the noise alone, and neither knows that a model was chosen as the best of many. Source: Fuller
+    1987, Measurement Error Models, section 2.2. Shapes: models (p,), always (p,); returns (n_models,), (n_models,).
     """
     total = _total(moments, clean.n_rows) if weights.variance.any() or moments.yty_variance > 0.0 else moments.yty
     base, base_slope = _unbiased_gain(moments.xty, clean.gram, weights.variance, always)
@@ -242,7 +222,7 @@ def r_squared(
     for k, model in enumerate(models):
         gain, slope = _unbiased_gain(moments.xty, clean.gram, weights.variance, model | always)
         values[k] = min(max((gain - base) / spread, 0.0), 1.0)
-        # R^2 = (gain - base) / (total - base)
+        # R^2 = (gain - base) / (total - base); the delta method, with 2 b the gradient of b'X'y by X'y.
         direction = 2.0 * (slope - (1.0 - values[k]) * base_slope)
         noise = float(direction @ weights.variance @ direction) + values[k] ** 2 * moments.yty_variance
         errors[k] = min(max(noise, 0.0) ** 0.5 / spread, 1.0)
@@ -255,25 +235,25 @@ def _total(moments: NoisyGram, n_rows: float) -> float:
 
 
 def _gain(gram: Floats, xty: Floats, columns: Bools) -> float:
-    """What columns explain of y'y."""
+    """Return how much of y'y the columns explain."""
     side = xty[columns]
     return float(side @ np.linalg.pinv(gram[np.ix_(columns, columns)], hermitian=True) @ side)
 
 
 def _unbiased_gain(xty: Floats, gram: Floats, variance: Floats, columns: Bools) -> tuple[float, Floats]:
-    """What columns explain of y'y, less the share of noise, and their coefficients."""
+    """Return how much of y'y the columns explain, corrected for the noise, and their coefficients."""
     at = np.ix_(columns, columns)
     inverse = np.linalg.pinv(gram[at], hermitian=True)
     b = np.zeros(len(xty))
     b[columns] = inverse @ xty[columns]
-    return float(b @ xty - (inverse * variance[at]).sum()), b
+    return float(b @ xty - (inverse * variance[at]).sum()), b  # noise of variance W adds tr(G^-1 W)
 
 
 def _explained(xty: Floats, gram: Floats, variance: Floats, s2: float) -> tuple[float, float]:
-    """What all columns explain of y'y, and their degrees of freedom, by principal direction; noise itself left out."""
+    """Return how much of y'y all columns explain, and their degrees of freedom, the noise left out."""
     values, vectors = np.linalg.eigh(gram)
-    there = values > 1e-12 * max(float(values[-1]), 0.0)
-    values, vectors = values[there], vectors[:, there]
+    is_regular = values > 1e-12 * max(float(values[-1]), 0.0)
+    values, vectors = values[is_regular], vectors[:, is_regular]
     noise = np.einsum("ik,ij,jk->k", vectors, variance, vectors)
     reliable = s2 * values / (s2 * values + noise) if s2 > 0.0 else np.where(noise > 0.0, 0.0, 1.0)
     square = np.maximum((vectors.T @ xty) ** 2 - noise, 0.0)
@@ -294,5 +274,5 @@ def _noise_variance(moments: NoisyGram, clean: CleanGram, total: float) -> Float
     # Entry i is the sum over j of e_ij b_j, and e_ij = e_ji is in entry j too, with b_i.
     shared = clean.error * np.outer(b, b)
     np.fill_diagonal(shared, 0.0)
-    found: Floats = noise + np.diag(clean.error @ square) + shared
-    return found
+    variance: Floats = noise + np.diag(clean.error @ square) + shared
+    return variance

@@ -1,4 +1,4 @@
-"""Which columns the lasso names on one block of rows: a function of the rows as a set, whatever their order."""
+"""The columns that the lasso selects on one block of rows: a function of the rows as a set, whatever their order."""
 
 import importlib
 
@@ -10,30 +10,23 @@ from discreet.typing import Cells
 Places = npt.NDArray[np.int64]
 
 MAX_STEPS = 1000
-"""Passes of coordinate descent; a block that needs more is taken as it then is, and nothing is said of it."""
+"""Passes of coordinate descent; a block that needs more stops there without a warning, which would depend on rows."""
 
 GAP = 1e-4
 """Duality gap at which the descent ends, as a share of the target's sum of squares."""
 
 
 def named_by_lasso(cells: Cells, k: int, alpha: float) -> Places:
-    """Return the columns with the largest coefficients of a lasso on standardized columns.
+    """Return the places of the k columns with the largest coefficients of a lasso on standardized columns, increasing.
 
-    Places of the columns, increasing; none where the rows do not allow a fit.
-
-    Columns and target are centered and divided by their standard deviations on these rows; a constant is never named,
-    and of equal coefficients the first. Rows are put into one order first, so that equal rows give equal bits. Cost:
-    O(n d) a pass.
-
+    None where the rows do not allow a fit; never a constant, and of equal coefficients the first. Cost: O(n d) a pass.
     Source: Friedman, Hastie, Tibshirani 2010, Regularization paths for generalized linear models via coordinate
-    descent; Kifer, Smith, Thakurta 2012, section 3; Swope et al. 2024, section 4.
-
-    Shapes: cells (n_rows, d + 1).
+    descent; Kifer, Smith, Thakurta 2012, section 3; Swope et al. 2024, section 4. Shapes: cells (n_rows, d + 1).
     """
     nothing = np.empty(0, dtype=np.int64)
     if len(cells) < 2:
         return nothing
-    values = _sorted_rows(cells).astype(np.float64)
+    values = _sorted_rows(cells).astype(np.float64)  # one order of equal rows, so that equal rows give equal bits
     values -= values.mean(axis=0)
     spread = np.sqrt(np.einsum("ij,ij->j", values, values) / len(values))
     if spread[-1] == 0.0:
@@ -50,8 +43,8 @@ def named_by_lasso(cells: Cells, k: int, alpha: float) -> Places:
 
 
 def _sorted_rows(cells: Cells) -> Cells:
-    """Rows in the order of their bytes."""
+    """Return the rows in the order of their bytes."""
     rows = np.ascontiguousarray(cells)
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    found: Cells = rows[np.argsort(keys, kind="stable")]
-    return found
+    ordered: Cells = rows[np.argsort(keys, kind="stable")]
+    return ordered

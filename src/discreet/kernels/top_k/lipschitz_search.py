@@ -1,4 +1,4 @@
-"""The classes of the canonical Lipschitz mechanism in float64: a search that says when floats do not decide."""
+"""The race of the canonical Lipschitz mechanism's classes in float64; its result shows where floats do not decide."""
 
 import importlib
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from discreet.typing import Floats, Integers, Words
 
 @dataclass(frozen=True)
 class Course:
-    """How far a search came.
+    """The state in which a search ended.
 
     Parameters
     ----------
@@ -35,42 +35,29 @@ class Course:
 
 
 def middle(start: int, stop: int, k: int) -> int:
-    """Split a range of tails where the distance from rank k has its geometric mean.
-
-    Between start + 1 and stop - 1.
-    """
+    """Split a range of tails where the distance from rank k has its geometric mean; within start + 1 .. stop - 1."""
     return min(max(k + int(((start - k) * (stop - k)) ** 0.5), start + 1), stop - 1)
 
 
 def log_counts(n: int, k: int) -> Floats:
-    """Return the log of the number of k-sets that hold the best h of n, and not the next one.
-
-    Log of C(n - h - 1, k - h) for h = 0 .. k - 1; off by at most `count_error`.
-
-    Returns shape (k,).
-    """
+    """Return, for h = 0 .. k - 1, the log of the number of k-sets that hold the best h of n and not the next one."""
     head = np.arange(k)
+    # C(n - h - 1, k - h) is the product of (n - g - 1) / (k - g) over g = h .. k - 1, with C(n - k - 1, 0) = 1.
     steps = np.log((n - head - 1.0) / (k - head)).astype(np.longdouble)
-    found: Floats = np.cumsum(steps[::-1])[::-1].astype(np.float64)
-    return found
+    logs: Floats = np.cumsum(steps[::-1])[::-1].astype(np.float64)
+    return logs
 
 
 def count_error(n: int, k: int) -> float:
-    """Bound the error of a log count, of a block or of a part of one.
-
-    A sum of k logs of at most log n, and some sixty splits whose shares have k factors each.
-    """
+    """Bound the error of a log count, of a block or of a part of one."""
+    # A sum of k logs of at most log n, and some sixty splits whose shares have k factors each.
     return float((k + 64.0) * (k + 64.0) * (1.0 + np.log(n)) * 2.0**-52 + (k + 64.0) * 64.0 * 2.0**-50)
 
 
 def search(ascending: Any, k: int, slope: float, gamma: float, gumbel: bool, words: Words) -> Course | None:
-    """Draw the class that wins, opening a block of classes only while it can.
+    """Draw the class that wins, opening a block of classes only while it can; None when there were too few words.
 
-    None when there were too few words: the same with more of them takes the same course.
-
-    Cost: O((k + m) log m) for m splits, some hundred for most scores.
-
-    Shapes: ascending (d,).
+    With more words the search takes the same course. Cost: O((k + m) log m) for m splits, some hundred for most scores.
     """
     compiled = importlib.import_module("discreet.kernels.top_k.lipschitz_search_compiled")
     nodes = np.empty(len(words) + 2, dtype=compiled.NODE)
@@ -81,20 +68,16 @@ def search(ascending: Any, k: int, slope: float, gamma: float, gumbel: bool, wor
     )
     if status == compiled.SHORT:
         return None
-    found = winner if status == compiled.FOUND else None
+    decided = winner if status == compiled.FOUND else None
     pending = (winner, cut, used) if status == compiled.CLOSE and winner >= 0 else None
-    return Course(found, nodes, heap[:size], pending, used)
+    return Course(decided, nodes, heap[:size], pending, used)
 
 
 def places(scores: Any, values: Any, starts: Integers, ties: Integers) -> Integers:
-    """Find scores by value and by their place among equal ones.
+    """Return the indices of scores given by value and by place among equal ones. Cost: one comparison a score.
 
-    Indices into `scores`.
-
-    Cost: one look at each score.
-
-    Shapes: scores (d,), values (m,), starts (m + 1,); returns (len(ties).
+    Shapes: scores (d,), values (m,), starts (m + 1,); returns (len(ties),).
     """
     compiled = importlib.import_module("discreet.kernels.top_k.lipschitz_search_compiled")
-    found: Integers = compiled.places(scores, scores.view(np.uint64), values, values.view(np.uint64), starts, ties)
-    return found
+    indices: Integers = compiled.places(scores, scores.view(np.uint64), values, values.view(np.uint64), starts, ties)
+    return indices

@@ -31,24 +31,19 @@ RELATIVE = 2.0**-48
 
 @_compile
 def shrinkage(n, less, size):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Compare two binomial coefficients, C(n - less, size) and C(n, size).
-
-    Returns (1) 1 less their ratio, accurate relative to itself; (2) log of their ratio.
-
-    The ratio is a product of min(less, size) factors 1 - x; s <- s + x (1 - s) adds positive terms only.
-    """
+    """Return 1 less the ratio of C(n - less, size) to C(n, size), relatively accurate, and that ratio's log."""
     short, long = min(less, size), max(less, size)
-    gone, product, log_ratio = 0.0, 1.0, 0.0
+    drop, product, log_ratio = 0.0, 1.0, 0.0
     for i in range(short):
         x = long / (n - i)
         if x >= 1.0:
             return 1.0, -np.inf
-        gone += x * (1.0 - gone)
+        drop += x * (1.0 - drop)  # 1 - prod (1 - x) by positive terms only: nothing cancels
         product *= 1.0 - x
         if product < 1e-200:
             log_ratio += math.log(product)
             product = 1.0
-    return gone, log_ratio + (math.log1p(-gone) if gone < 0.5 and log_ratio == 0.0 else math.log(product))
+    return drop, log_ratio + (math.log1p(-drop) if drop < 0.5 and log_ratio == 0.0 else math.log(product))
 
 
 @_compile
@@ -125,13 +120,8 @@ def _set(nodes, at, ascending, k, slope, gamma, gumbel):  # type: ignore[no-unty
 def search(ascending, k, slope, gamma, gumbel, log_counts, words, nodes, heap, count_error):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Draw the class that wins, opening a block of classes only while it can.
 
-    Returns (1) FOUND, CLOSE or SHORT; (2) the node that wins, when found; else the node whose split is open, or -1;
-    (3) number of blocks in the heap; (4) where the open split cuts; (5) number of words used.
-
-    A block's smallest energy is exponential of rate its number of sets. It lies in a part with probability that part's
-    share; the other part's exceeds it by an exponential of its own rate.
-
-    Shapes: ascending (d,), log_counts (k,).
+    Returns FOUND, CLOSE or SHORT; the winning node, or the one whose split is undecided, or -1; the number of blocks in
+    the heap; where the undecided split cuts; and the number of words used. Shapes: ascending (d,), log_counts (k,).
     """
     used, n_nodes, size = 0, 0, 0
     for head in range(-1, k):
@@ -164,6 +154,8 @@ def search(ascending, k, slope, gamma, gumbel, log_counts, words, nodes, heap, c
         whole, _ = shrinkage(positions, node.stop - node.start, members)
         upper, log_cut = shrinkage(positions, node.stop - cut, members)
         lower, _ = shrinkage(cut - node.head - 2, cut - node.start, members)
+        # The block's smallest energy lies in a part with probability that part's share; the other part's exceeds it by
+        # an exponential number of its own rate.
         share = upper / whole
         chance = (np.float64(words[used]) + 0.5) * 2.0**-64
         if abs(chance - share) <= 2.0**-52 + 4.0 * (k + 16) * 2.0**-52 * min(share, 1.0):
@@ -197,21 +189,19 @@ def _hash(bits):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
 
 @_compile
 def places(scores, bits, values, value_bits, starts, ties):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Find scores by value and by their place among equal ones.
+    """Return the indices of scores given by value and by place among equal ones.
 
-    Indices into `scores`.
-
-    Shapes: scores (d,), bits (d,), values (m,), value_bits (m,), starts (m + 1,); returns (len(ties).
+    Shapes: scores (d,), bits (d,), values (m,), value_bits (m,), starts (m + 1,); returns (len(ties),).
     """
-    found = np.empty(len(ties), np.int64)
-    seen, ahead = np.zeros(len(values), np.int64), starts[:-1].copy()
+    indices = np.empty(len(ties), np.int64)
+    n_before, ahead = np.zeros(len(values), np.int64), starts[:-1].copy()
     # Most scores are ruled out by a table of hashes of the wanted ones.
-    wanted = np.zeros(2**14, np.bool_)
+    is_possible = np.zeros(2**14, np.bool_)
     for j in range(len(values)):
-        wanted[_hash(value_bits[j])] = True
+        is_possible[_hash(value_bits[j])] = True
     for i in range(len(scores)):
         score = scores[i]
-        if not wanted[_hash(bits[i])] and score != 0:
+        if not is_possible[_hash(bits[i])] and score != 0:
             continue
         low, high = 0, len(values)
         while high - low > 1:
@@ -221,8 +211,8 @@ def places(scores, bits, values, value_bits, starts, ties):  # type: ignore[no-u
             else:
                 high = half
         if values[low] == score:
-            if ahead[low] < starts[low + 1] and ties[ahead[low]] == seen[low]:
-                found[ahead[low]] = i
+            if ahead[low] < starts[low + 1] and ties[ahead[low]] == n_before[low]:
+                indices[ahead[low]] = i
                 ahead[low] += 1
-            seen[low] += 1
-    return found
+            n_before[low] += 1
+    return indices

@@ -1,4 +1,4 @@
-"""How good a chosen set of k columns is, where the true order is known: for studies, not for private tables."""
+"""Metrics of a chosen set of k columns where the true order is known: for studies, not for private tables."""
 
 from typing import NamedTuple
 
