@@ -18,8 +18,8 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 
 help:
 	@echo "make demo   the main job on a real table"
-	@echo "make check  style, types, layers, docstrings and the fast tests: two minutes"
-	@echo "make test   all tests, against the built wheel: ten minutes"
+	@echo "make check  style, types, layers, docstrings and the fast tests"
+	@echo "make test   all tests, against the built wheel"
 	@echo "make programs   installs what some tests need: chromium, postgresql, Java"
 	@echo "make test-long   the same with all draws, examples and cases, an hour or more"
 	@echo "make lint   style, types, layers, docstrings"
