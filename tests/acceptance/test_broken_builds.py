@@ -20,7 +20,7 @@ pytestmark = pytest.mark.processes
 NAMES = (
     "half the noise: selections",
     "rows per unit ignored: moments",
-    "a replaced row priced as an added one: correlations",
+    "a replaced row charged as an added one: correlations",
 )
 BREAKS = [fault for fault in FAULTS if fault.name in NAMES]
 
@@ -45,7 +45,7 @@ def copy(tmp_path_factory):
 def checked(copy, fault):
     words = [sys.executable, "-W", "ignore", "-c", RUN, fault.check, fault.relation, str(fault.epsilon)]
     environment = {"PYTHONPATH": str(copy.parent), "PATH": "", "OMP_NUM_THREADS": "1"}
-    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300, check=False, cwd=copy)
+    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300, check=False, cwd=copy.parent)
 
 
 @pytest.mark.parametrize("fault", either(BREAKS[:1], BREAKS), ids=lambda fault: fault.name)
