@@ -55,8 +55,8 @@ ONE_BY_ONE = {
     "kernels/public_records/m_estimates.py": "_called array2string expected shape: a contrast's own name, shapes, "
     "and parameters at "
     "which somebody's own function failed; with private rows open, the constant text stands in its place",
-    "mechanisms/additive.py": "scale wanted what: the scale, and the name of a parameter",
-    "mechanisms/quantile.py": "wanted: which quantile",
+    "mechanisms/additive.py": "exact_scale purpose scale: the scale, and the name of a parameter",
+    "mechanisms/quantile.py": "quantile: which quantile",
     "mechanisms/top_k.py": "size value: the number of scores, and the sensitivity",
     "methods/base/method.py": "message parameter_names value: parameters, as they were given and as they must be",
     "methods/public_records/hybrid_published.py": "m: number of public points",

@@ -38,7 +38,7 @@ _GUIDE = """\
 # What is public about the table. Written from its header alone: no row was read.
 #
 # Fill in the blanks from a code book, a questionnaire, a law or subject knowledge, never from the rows:
-#   lower: 0, upper: 30       the least and the greatest value that could occur; values beyond are clipped to them
+#   lower: 0, upper: 30       least and greatest value that could occur; values beyond are clipped to them
 #   levels: ["no", "yes"]     every value that could occur, written as in the table
 #   source: "code book, p. 3" where that is written
 # A number that is only a code, such as a region's, is a category: write `type: category, levels: [...]`.
