@@ -45,7 +45,9 @@ def copy(tmp_path_factory):
 def checked(copy, fault):
     words = [sys.executable, "-W", "ignore", "-c", RUN, fault.check, fault.relation, str(fault.epsilon)]
     environment = {"PYTHONPATH": str(copy.parent), "PATH": "", "OMP_NUM_THREADS": "1"}
-    return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300, check=False, cwd=copy.parent)
+    return subprocess.run(
+        words, env=environment, capture_output=True, text=True, timeout=300, check=False, cwd=copy.parent
+    )
 
 
 @pytest.mark.parametrize("fault", either(BREAKS[:1], BREAKS), ids=lambda fault: fault.name)

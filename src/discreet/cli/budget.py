@@ -170,8 +170,8 @@ def verify(
       discreet budget verify --witness ledger.witness
     """
     with _existing(ledger, witness) as book:
-        found = workflow.verify(book, releases or [])
-        fits = found.ledger
+        verified = workflow.verify(book, releases or [])
+        fits = verified.ledger
         concentrated = [account for account in book.accounts() if account.accounting == ZCDP]
     if json_:
         as_json(
@@ -180,11 +180,11 @@ def verify(
             accounts=fits.n_accounts,
             releases=fits.n_releases,
             head=fits.head,
-            derived=[{"file": path, "entry": entry} for path, entry in found.derived.items()],
+            derived=[{"file": path, "entry": entry} for path, entry in verified.derived.items()],
         )
     else:
         result(f"The ledger fits: {fits.n_entries} entries, {fits.n_releases} releases, head {fits.head[:16]}.")
-        for path, entry in found.derived.items():
+        for path, entry in verified.derived.items():
             result(f"{path}: computed from the release of entry {entry}, which is in the ledger; it spent nothing.")
         for account in concentrated:
             spent = f"rho {number(account.rho_spent)} of {number(account.rho_cap)} is spent"
@@ -208,15 +208,15 @@ def reconcile(
     with _existing(ledger, witness, is_restored=True) as book:
         if book.witness is None and not release:
             raise InvalidParameterError("There is nothing to reconcile from. Give --witness or --release.")
-        made = book.reconcile(book.witness, releases=[Release.read(path) for path in release or []])
+        entries = book.reconcile(book.witness, releases=[Release.read(path) for path in release or []])
     if json_:
-        as_json("discreet/reconciliation@1", entries=[entry_record(entry) for entry in made])
+        as_json("discreet/reconciliation@1", entries=[entry_record(entry) for entry in entries])
         return
-    for entry in made:
+    for entry in entries:
         result(entry_line(entry))
-    for dataset in sorted({entry.dataset for entry in made if _lost_caps(entry)}):
+    for dataset in sorted({entry.dataset for entry in entries if _lost_caps(entry)}):
         say(f"{dataset}: its cap or an allotment was set since. It is as in the backup; set it again.")
-    if not made:
+    if not entries:
         say("Nothing was lost: the ledger holds all of it.")
 
 

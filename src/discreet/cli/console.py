@@ -43,8 +43,8 @@ def spare(out: Path, *read: str | Path | None) -> None:
 
 def differ(*paths: Path | None) -> None:
     """Refuse to write two outputs to one file."""
-    given = [path.resolve() for path in paths if path is not None]
-    if len(set(given)) < len(given):
+    resolved = [path.resolve() for path in paths if path is not None]
+    if len(set(resolved)) < len(resolved):
         raise InvalidParameterError("Each output must have a file of its own, but two are one. Choose another path.")
 
 

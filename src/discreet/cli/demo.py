@@ -39,7 +39,7 @@ def demo(
         f"   coefficients of the one selected; epsilon {number(plan.epsilon)}, delta {number(plan.delta)} for both.",
         quiet,
     )
-    with workflow.Ledger(dir_ / "ledger.sqlite") as ledger, progress(quiet) as told:
+    with workflow.Ledger(dir_ / "ledger.sqlite") as ledger, progress(quiet) as show_progress:
         if not ledger.accounts():
             ledger.grant(
                 metadata.dataset,
@@ -53,7 +53,7 @@ def demo(
             quiet,
         )
         table = workflow.open_table(data, metadata)
-        answer = workflow.answer(method, table, plan.target, ledger=ledger, progress=told)
+        answer = workflow.answer(method, table, plan.target, ledger=ledger, progress=show_progress)
     release = answer.release
     stored = " (answered before: the stored release, nothing charged)" if answer.stored else ""
     say(f"3. Select and fit{stored}:\n", quiet)

@@ -16,11 +16,15 @@ def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRec
         errors = {"expected_errors": [error.model_dump(mode="json") for error in expected]} if expected else {}
         as_json(**{**record, **errors})
         return
-    noise, parameters, among = NoiseRecord.model_validate(record["noise"]), record["parameters"], record["candidates"]
+    noise, parameters, candidates = (
+        NoiseRecord.model_validate(record["noise"]),
+        record["parameters"],
+        record["candidates"],
+    )
     number_of_models = n_models(noise)
     kind = "estimates" if "measure" in parameters else "models"
     models = f", {count(number_of_models)} {kind}" if number_of_models else ""
-    n_candidates = among["count"] if isinstance(among, Mapping) else len(among)
+    n_candidates = candidates["count"] if isinstance(candidates, Mapping) else len(candidates)
     lines = [
         f"Plan for {record['target']} on {count(n_candidates)} candidates{models}",
         f"  cost         {cost(record)}",

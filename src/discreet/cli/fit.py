@@ -54,20 +54,20 @@ class FitAsked:
     family: str
     parameters: dict[str, Any]
 
-    def free(self, context: typer.Context, *known: str) -> Release | None:
+    def free(self, context: typer.Context, *free_options: str) -> Release | None:
         """Return what the noisy moments of the earlier release answer, or None when the fit must be bought."""
         if self.earlier is None or self.earlier.moments is None or self.family != "linear":
             return None
-        _check_free(context, self.earlier, self.earlier.moments, known)
+        _check_free(context, self.earlier, self.earlier.moments, free_options)
         return workflow.fit_from(self.earlier, self.columns, self.parameters["confidence"])
 
     def asked(self) -> Asked:
         """Return what is asked of the rows."""
-        among = self.columns or (workflow.selection_of(self.earlier)[1] if self.earlier is not None else None)
-        if among is None or not self.target:
+        columns = self.columns or (workflow.selection_of(self.earlier)[1] if self.earlier is not None else None)
+        if columns is None or not self.target:
             raise InvalidParameterError("A model is needed: give --target and --columns COL,COL, or --from RELEASE.")
         reads = () if self.read is None else (self.read,)
-        return Asked(self.family, self.target, among, self.parameters, reads=reads)
+        return Asked(self.family, self.target, columns, self.parameters, reads=reads)
 
 
 def question(
@@ -137,23 +137,25 @@ def fit(
     if derived is not None:
         deliver(derived, how)
         return
-    asked = fitted.asked()
-    if metadata is None or asked.parameters["epsilon"] is None:
+    options = fitted.asked()
+    if metadata is None or options.parameters["epsilon"] is None:
         raise InvalidParameterError("A fit spends budget: give --epsilon and --metadata. Only noisy moments are free.")
-    spend(asked.chosen(), metadata, asked.target, asked.candidates, how, *asked.reads)
+    spend(options.chosen(), metadata, options.target, options.candidates, how, *options.reads)
 
 
-def _check_free(context: typer.Context, release: Release, moments: MomentsRecord, known: tuple[str, ...]) -> None:
+def _check_free(
+    context: typer.Context, release: Release, moments: MomentsRecord, free_options: tuple[str, ...]
+) -> None:
     """Refuse options that ask noisy moments for something else than was bought."""
     bought = {"target": release.request.get("target"), "intercept": None in moments.owners}
-    asked = [
+    options = [
         written
         for name, value, written in given_options(context)
-        if name not in (*FREE, *known) and not (name in bought and bought[name] == value)
+        if name not in (*FREE, *free_options) and not (name in bought and bought[name] == value)
     ]
-    if asked:
+    if options:
         raise InvalidParameterError(
             "A fit from noisy moments costs nothing and reads no data: target, bounds, intercept and noise are those "
-            f"that were bought, so it cannot have {', '.join(asked)}. Leave that out. For a fit that spends budget of "
+            f"of the release, so it cannot have {', '.join(options)}. Leave that out. For a fit that spends budget of "
             "its own, leave out --from, and give --target and --columns."
         )

@@ -53,13 +53,13 @@ class HybridAsked:
         """Return what is asked of the rows."""
         if self.target is None or self.parameters.get("epsilon") is None:
             raise InvalidParameterError("An estimate spends budget: give --target and --epsilon, or --from RELEASE.")
-        given = self.parameters
-        _check_options(self.method, given.get("contrast"), self.quantile, given.get("ridge"))
+        parameters = self.parameters
+        _check_options(self.method, parameters.get("contrast"), self.quantile, parameters.get("ridge"))
         twins = self.twins
         if twins is None and self.method != "histogram":
-            twins = 0 if given.get("as_published") else TWINS
+            twins = 0 if parameters.get("as_published") else TWINS
         simulated = {} if twins is None else {"twins": twins}
-        return Asked(self.method, self.target, self.candidates, {**given, **simulated})
+        return Asked(self.method, self.target, self.candidates, {**parameters, **simulated})
 
 
 def question(
@@ -151,8 +151,8 @@ def question(
         "n0": n0,
         "as_published": as_published or None,
     }
-    given = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
-    return HybridAsked(method, target, names(candidates), given, quantile, twins)
+    parameters = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
+    return HybridAsked(method, target, names(candidates), parameters, quantile, twins)
 
 
 @sharing(question)
@@ -193,22 +193,22 @@ def hybrid(
         opened = workflow.open_public(str(public), declared, public_table)
         _write(weighted_out, Release.read(from_), declared, opened, quiet)
         return
-    asked, records = estimate.asked(), None
-    if asked.method == "histogram":
+    options, records = estimate.asked(), None
+    if options.method == "histogram":
         _check_alone(public, public_table, weighted_out)
     else:
-        if asked.parameters.get("as_published") and weighted_out is not None:
+        if options.parameters.get("as_published") and weighted_out is not None:
             raise InvalidParameterError(
                 "Weighted public records must come with a guarantee, but --as-published gives none. Leave one out."
             )
         records = _opened(public, declared, public_table, data)
-        asked = replace(asked, parameters={**asked.parameters, "public": records})
-    chosen = asked.chosen()
+        options = replace(options, parameters={**options.parameters, "public": records})
+    chosen = options.chosen()
     if records is not None:
         # What is wrong with them is told before the ledger is opened.
-        records.points(declared, asked.target, asked.candidates)
+        records.points(declared, options.target, options.candidates)
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, weighted=weighted_out, witness=witness)
-    release = spend(chosen, metadata, asked.target, asked.candidates, how, public)
+    release = spend(chosen, metadata, options.target, options.candidates, how, public)
     if release is not None and records is not None:
         _write(weighted_out, release, declared, records, quiet)
 
@@ -253,11 +253,11 @@ def _check_alone(*of_public: Any) -> None:
 
 def _check_free(context: typer.Context, public: str | None, weighted_out: Path | None) -> None:
     """Refuse options that ask a release for something else than its weighted records."""
-    asked = [written for name, _, written in given_options(context) if name not in FREE]
-    if asked:
+    options = [written for name, _, written in given_options(context) if name not in FREE]
+    if options:
         raise InvalidParameterError(
             "Weighted public records of a release cost nothing and read no private data, so they cannot have "
-            f"{', '.join(asked)}. Leave that out. For an estimate that spends budget, leave out --from."
+            f"{', '.join(options)}. Leave that out. For an estimate that spends budget, leave out --from."
         )
     if public is None or weighted_out is None:
         raise InvalidParameterError(
@@ -278,7 +278,7 @@ def _numbers(text: str | None, form: str, kind: type) -> tuple[Any, ...] | None:
     if text is None:
         return None
     try:
-        return tuple(kind(one) for one in text.split(","))
+        return tuple(kind(word) for word in text.split(","))
     except ValueError:
         raise InvalidParameterError(f"An option of several numbers must have the form {form}.") from None
 

@@ -88,10 +88,10 @@ def question(
     seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
 ) -> PlanAsked:
     """What a plan asks."""
-    asked = _asked(goal)
-    if compare and asked:
+    measure_and_least = _asked(goal)
+    if compare and measure_and_least:
         raise InvalidParameterError("--compare rates methods at an epsilon that --goal is to find. Leave one out.")
-    if draws != 1 and asked:
+    if draws != 1 and measure_and_least:
         raise InvalidParameterError("A goal takes each table once. Leave out --draws, or give more --tables.")
     epsilons = numbers_of(epsilon, "--epsilon E,E", "0.1,1,10") or ()
     fields = {
@@ -103,7 +103,7 @@ def question(
         "supposed": supposed(effect, n_true, r_squared, noise_sd, correlation, times, like),
         "methods": tuple(method or ()),
         "parameters": other_parameters(set_),
-        "goal": asked,
+        "goal": measure_and_least,
         "n_tables": tables,
         "n_draws": draws,
         "seed": seed,
@@ -113,7 +113,7 @@ def question(
 
 @sharing(question)
 def plan(
-    asked: PlanAsked,
+    options: PlanAsked,
     metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
     out: Annotated[
         Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
@@ -122,8 +122,8 @@ def plan(
     quiet: Quiet = False,
 ) -> None:
     """Tell how well each selection can be expected to do, by simulation. No data are opened and nothing is spent."""
-    check_out(out, metadata, asked.fields["supposed"].get("like"))
-    expect(asked, workflow.Metadata.read(metadata), out, json_, quiet)
+    check_out(out, metadata, options.fields["supposed"].get("like"))
+    expect(options, workflow.Metadata.read(metadata), out, json_, quiet)
 
 
 def check_out(out: Path | None, *read: Path | None) -> None:
@@ -138,17 +138,17 @@ def check_out(out: Path | None, *read: Path | None) -> None:
     spare(out, *read)
 
 
-def expect(asked: PlanAsked, public: workflow.Metadata, out: Path | None, json_: bool, quiet: bool) -> None:
+def expect(options: PlanAsked, public: workflow.Metadata, out: Path | None, json_: bool, quiet: bool) -> None:
     """Simulate, print, and write where it was asked for."""
-    whole = asked.of(public)
-    with progress(quiet) as told:
-        found = workflow.expect(whole, PROCESSES, told)
+    whole = options.of(public)
+    with progress(quiet) as show_progress:
+        expectation = workflow.expect(whole, PROCESSES, show_progress)
     if out is not None:
-        write_whole(out, _csv(found) if out.suffix.lower() == ".csv" else page(whole, found))
+        write_whole(out, _csv(expectation) if out.suffix.lower() == ".csv" else page(whole, expectation))
     if json_:
-        as_json(**found.record(whole))
+        as_json(**expectation.record(whole))
     else:
-        result("\n".join(shown(whole, found, asked.compare)))
+        result("\n".join(shown(whole, expectation, options.compare)))
     if out is not None:
         say(f"Figures written to {out}.", quiet)
 
@@ -171,22 +171,22 @@ def _counts(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     try:
-        found = tuple(dict.fromkeys(int(one) for one in text.replace("_", "").split(",")))
+        expectation = tuple(dict.fromkeys(int(word) for word in text.replace("_", "").split(",")))
     except ValueError:
         raise InvalidParameterError(
             f"--n-rows must be whole numbers: N,N, such as 500,2000, not {text[:40]!r}."
         ) from None
-    return found
+    return expectation
 
 
 # ---- what is handed over
 
 
-def _csv(found: workflow.Expectation) -> str:
+def _csv(expectation: workflow.Expectation) -> str:
     """A row a selection, epsilon and scenario; then the fits, whose error is another than that of a chance."""
     renamed = {"error": "coefficient_error"}
-    fits = [{"rival": FIT, **{renamed.get(key, key): value for key, value in row.items()}} for row in found.fits]
-    rows = [*found.rows, *fits]
+    fits = [{"rival": FIT, **{renamed.get(key, key): value for key, value in row.items()}} for row in expectation.fits]
+    rows = [*expectation.rows, *fits]
     fields = list(dict.fromkeys(field for row in rows for field in row)) or ["rival"]
     text = StringIO()
     writer = csv.DictWriter(text, fields, lineterminator="\n")

@@ -34,11 +34,11 @@ def scenario_table(supposed: dict[str, Any]) -> list[str]:
     has_correlation = "like" not in supposed
     head = ["  scenario", "times", *(["correlation"] if has_correlation else []), "R²", "noise sd"]
     rows = [[*head, f"effects on {visible(supposed['target'])}"]]
-    for one in supposed["scenarios"]:
-        told = ", ".join(f"{visible(name)} {size:.3g}" for name, size in one["effects"].items() if size)
-        related = [number(one["correlation"])] if has_correlation else []
-        figures = [number(one["times"]), *related, f"{one['r_squared']:.2f}", f"{one['noise_sd']:.3g}"]
-        rows.append([f"  {one['scenario']}", *figures, told or "none"])
+    for scenario in supposed["scenarios"]:
+        label = ", ".join(f"{visible(name)} {size:.3g}" for name, size in scenario["effects"].items() if size)
+        related = [number(scenario["correlation"])] if has_correlation else []
+        figures = [number(scenario["times"]), *related, f"{scenario['r_squared']:.2f}", f"{scenario['noise_sd']:.3g}"]
+        rows.append([f"  {scenario['scenario']}", *figures, label or "none"])
     widths = [max(cells(row[at]) for row in rows) for at in range(len(head))]
     lines = []
     for row in rows:
@@ -54,70 +54,90 @@ def curve(epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
 
     Chances of the right columns; of several scenarios their mean, and the worst in brackets.
     """
-    known: dict[str, dict[float, Rows]] = {}
+    rows_by_name: dict[str, dict[float, Rows]] = {}
     for row in rows:
-        known.setdefault(row["rival"], {}).setdefault(row["epsilon"], []).append(row)
+        rows_by_name.setdefault(row["rival"], {}).setdefault(row["epsilon"], []).append(row)
     several = len({row["scenario"] for row in rows}) > 1
     merit = {
-        name: sum(_mean(own, "right") + 0.1 * _mean(own, "overlap") for own in known[name].values()) for name in known
+        name: sum(_mean(own, "right") + 0.1 * _mean(own, "overlap") for own in rows_by_name[name].values())
+        for name in rows_by_name
     }
     heading = "Right columns: mean chance (worst)" if several else "Chance of the right columns"
     table = [[heading, *(f"eps {number(epsilon)}" for epsilon in epsilons)]]
-    for name in sorted(known, key=lambda name: -merit[name]):
+    for name in sorted(rows_by_name, key=lambda name: -merit[name]):
         figures = []
         for epsilon in epsilons:
-            own = known[name].get(epsilon)
+            own = rows_by_name[name].get(epsilon)
             worst = f" ({_worst(own, 'right'):.2f})" if own and several else ""
             figures.append(f"{_mean(own, 'right'):.2f}{worst}" if own else "-")
         table.append([name, *figures])
     return aligned(table, title)
 
 
-def comparison(found: workflow.Expectation, rows: Rows, epsilon: float, title: str, full: bool) -> list[list[str]]:
+def comparison(
+    expectation: workflow.Expectation, rows: Rows, epsilon: float, title: str, full: bool
+) -> list[list[str]]:
     """Return the comparison of the methods at one epsilon, the best mean overlap first.
 
     A table for one scenario; for several, one for each measure.
     """
     names = list(dict.fromkeys(row["scenario"] for row in rows))
     if len(names) < 2:
-        return [_one_comparison(found, rows, epsilon, title)]
-    known: dict[str, Rows] = {}
+        return [_one_comparison(expectation, rows, epsilon, title)]
+    rows_by_name: dict[str, Rows] = {}
     for row in rows:
-        known.setdefault(row["rival"], []).append(row)
-    best = sorted(known, key=lambda name: (-_mean(known[name], "overlap"), -_mean(known[name], "right")))
+        rows_by_name.setdefault(row["rival"], []).append(row)
+    best = sorted(
+        rows_by_name, key=lambda name: (-_mean(rows_by_name[name], "overlap"), -_mean(rows_by_name[name], "right"))
+    )
     shown = names if len(names) <= MOST_SHOWN else []
     tables = []
-    for measure, told in list(MEASURES.items())[: 3 if full else 2]:
-        table = [[f"{told} at epsilon {number(epsilon)}", *shown, "worst", "mean"]]
+    for measure, label in list(MEASURES.items())[: 3 if full else 2]:
+        table = [[f"{label} at epsilon {number(epsilon)}", *shown, "worst", "mean"]]
         for name in best:
-            own = {row["scenario"]: row for row in known[name]}
-            figures = [f"{own[one][measure]:.2f}" if one in own else "-" for one in shown]
-            table.append([name, *figures, f"{_worst(known[name], measure):.2f}", f"{_mean(known[name], measure):.2f}"])
+            own = {row["scenario"]: row for row in rows_by_name[name]}
+            figures = [f"{own[name_][measure]:.2f}" if name_ in own else "-" for name_ in shown]
+            table.append(
+                [
+                    name,
+                    *figures,
+                    f"{_worst(rows_by_name[name], measure):.2f}",
+                    f"{_mean(rows_by_name[name], measure):.2f}",
+                ]
+            )
         tables.append(aligned(table, title))
     return tables
 
 
-def _one_comparison(found: workflow.Expectation, rows: Rows, epsilon: float, title: str) -> list[str]:
-    choices = {one.name: one for one in found.choices}
+def _one_comparison(expectation: workflow.Expectation, rows: Rows, epsilon: float, title: str) -> list[str]:
+    choices = {choice.name: choice for choice in expectation.choices}
     table = [[f"At epsilon {number(epsilon)}", "overlap", "right", "error", "explained", "delta", "models"]]
     for row in sorted(rows, key=lambda row: (-row["overlap"], -row["right"])):
-        one = choices[row["rival"]]
+        choice = choices[row["rival"]]
         figures = [f"{row['overlap']:.2f}", f"{row['right']:.2f}", f"{row['error']:.2f}", f"{row['explained']:.2f}"]
-        models = "-" if one.n_models is None else f"{one.n_models:,}" if one.n_models < 10**6 else f"{one.n_models:.1g}"
-        table.append([row["rival"], *figures, f"{one.delta:.0g}" if one.delta else "0", models])
+        models = (
+            "-"
+            if choice.n_models is None
+            else f"{choice.n_models:,}"
+            if choice.n_models < 10**6
+            else f"{choice.n_models:.1g}"
+        )
+        table.append([row["rival"], *figures, f"{choice.delta:.0g}" if choice.delta else "0", models])
     return aligned(table, title)
 
 
-def needed(goal: tuple[str, float], found: workflow.Expectation, rows: Rows, title: str) -> list[str]:
+def needed(goal: tuple[str, float], expectation: workflow.Expectation, rows: Rows, title: str) -> list[str]:
     """Return the epsilon that each method needs, least first."""
-    measure, wanted = goal
-    names = [one["scenario"] for one in found.supposed["scenarios"]]
+    measure, least = goal
+    names = [one["scenario"] for one in expectation.supposed["scenarios"]]
     if len(names) > 1:
-        return _needed_of_all(names, goal, found, rows, title)
-    known = {row["rival"]: row for row in rows}
-    table = [[f"For {measure} >= {number(wanted)}", "epsilon", measure, *(["error"] if measure == "right" else [])]]
-    for name in sorted((one.name for one in found.choices), key=lambda name: known.get(name, {}).get("epsilon", 1e9)):
-        row = known.get(name)
+        return _needed_of_all(names, goal, expectation, rows, title)
+    rows_by_name = {row["rival"]: row for row in rows}
+    table = [[f"For {measure} >= {number(least)}", "epsilon", measure, *(["error"] if measure == "right" else [])]]
+    for name in sorted(
+        (one.name for one in expectation.choices), key=lambda name: rows_by_name.get(name, {}).get("epsilon", 1e9)
+    ):
+        row = rows_by_name.get(name)
         error = [] if measure != "right" else [f"{row['error']:.2f}" if row else "-"]
         table.append(
             [name, f"{row['epsilon']:.2g}" if row else "not reached", f"{row[measure]:.2f}" if row else "-", *error]
@@ -126,16 +146,16 @@ def needed(goal: tuple[str, float], found: workflow.Expectation, rows: Rows, tit
 
 
 def _needed_of_all(
-    names: list[str], goal: tuple[str, float], found: workflow.Expectation, rows: Rows, title: str
+    names: list[str], goal: tuple[str, float], expectation: workflow.Expectation, rows: Rows, title: str
 ) -> list[str]:
-    known: dict[str, dict[str, float]] = {one.name: {} for one in found.choices}
+    rows_by_name: dict[str, dict[str, float]] = {one.name: {} for one in expectation.choices}
     for row in rows:
-        known[row["rival"]][row["scenario"]] = row["epsilon"]
-    most = {name: max(own.values()) if len(own) == len(names) else 1e9 for name, own in known.items()}
+        rows_by_name[row["rival"]][row["scenario"]] = row["epsilon"]
+    most = {name: max(own.values()) if len(own) == len(names) else 1e9 for name, own in rows_by_name.items()}
     shown = names if len(names) <= MOST_SHOWN else []
     table = [[f"Epsilon for {goal[0]} >= {number(goal[1])}", *shown, "in all"]]
-    for name in sorted(known, key=lambda name: (most[name], -len(known[name]))):
-        own = [f"{known[name][one]:.2g}" if one in known[name] else "-" for one in shown]
+    for name in sorted(rows_by_name, key=lambda name: (most[name], -len(rows_by_name[name]))):
+        own = [f"{rows_by_name[name][one]:.2g}" if one in rows_by_name[name] else "-" for one in shown]
         table.append([name, *own, f"{most[name]:.2g}" if most[name] < 1e9 else "not reached"])
     return aligned(table, title)
 

@@ -17,43 +17,43 @@ WORDS = {
 SIGNS = {">=": "at least", "<=": "at most"}
 
 
-def shown(question: workflow.Question, found: workflow.Expectation, compare: bool) -> list[str]:
+def shown(question: workflow.Question, expectation: workflow.Expectation, compare: bool) -> list[str]:
     """Return the lines of a plan.
 
     At most 100 columns wide.
     """
-    lines = scenario_lines(found.supposed)
-    for n_rows in found.supposed["n_rows"]:
-        rows = [row for row in found.rows if row["n_rows"] == n_rows]
-        title = f" with {count(n_rows)} rows" if len(found.supposed["n_rows"]) > 1 else ""
+    lines = scenario_lines(expectation.supposed)
+    for n_rows in expectation.supposed["n_rows"]:
+        rows = [row for row in expectation.rows if row["n_rows"] == n_rows]
+        title = f" with {count(n_rows)} rows" if len(expectation.supposed["n_rows"]) > 1 else ""
         if question.goal is not None:
-            lines += ["", *needed(question.goal, found, rows, title)]
+            lines += ["", *needed(question.goal, expectation, rows, title)]
             continue
         if not compare and len(question.epsilons) > 1:
             lines += ["", *curve(question.epsilons, rows, title)]
         at = question.middle
         own = [row for row in rows if row["epsilon"] == at]
-        for table in comparison(found, own, at, title, compare):
+        for table in comparison(expectation, own, at, title, compare):
             lines += ["", *table]
-        fitted = fits(question.epsilons, [row for row in found.fits if row["n_rows"] == n_rows], title)
+        fitted = fits(question.epsilons, [row for row in expectation.fits if row["n_rows"] == n_rows], title)
         lines += ["", *fitted] if fitted else []
-    notes = [line for note in note_lines(question, found) for line in wrap(note, WIDTH, subsequent_indent="  ")]
-    opened = "No private data were opened" if "like" in found.supposed else "No data were opened"
+    notes = [line for note in note_lines(question, expectation) for line in wrap(note, WIDTH, subsequent_indent="  ")]
+    opened = "No private data were opened" if "like" in expectation.supposed else "No data were opened"
     return [*lines, "", *notes, f"{opened} and nothing was spent."]
 
 
-def page(question: workflow.Question, found: workflow.Expectation) -> str:
+def page(question: workflow.Question, expectation: workflow.Expectation) -> str:
     """Return a plan as a page with pictures.
 
     HTML that needs nothing else.
     """
-    lines = scenario_lines(found.supposed)
-    several = len(found.supposed["scenarios"]) > 1  # then a table of its own has the rest
+    lines = scenario_lines(expectation.supposed)
+    several = len(expectation.supposed["scenarios"]) > 1  # then a table of its own has the rest
     first = " ".join(line for line in lines if not line.startswith("  "))
     rest = [] if several else [" ".join(line.split()) for line in lines if line.startswith("  ")]
-    told = " ".join([first, *(f"{line[0].upper()}{line[1:]}." for line in rest)])
-    notes = [" ".join(note.split()) for note in note_lines(question, found)]
-    return workflow.expectation_page(question, found, (told,), notes)
+    sentence = " ".join([first, *(f"{line[0].upper()}{line[1:]}." for line in rest)])
+    notes = [" ".join(note.split()) for note in note_lines(question, expectation)]
+    return workflow.expectation_page(question, expectation, (sentence,), notes)
 
 
 def scenario_lines(supposed: dict[str, Any]) -> list[str]:
@@ -78,24 +78,24 @@ def scenario_lines(supposed: dict[str, Any]) -> list[str]:
         return [*lines, *scenario_table(supposed)]
     sizes = [f"{visible(name)} {number(round(size, 4))}" for name, size in supposed["effects"].items() if size]
     others = len(supposed["candidates"]) - len(sizes)
-    told = ", ".join(sizes[:6]) + (f" and {len(sizes) - 6} more" if len(sizes) > 6 else "")
+    sentence = ", ".join(sizes[:6]) + (f" and {len(sizes) - 6} more" if len(sizes) > 6 else "")
     none = f"; the other {count(others)} of {count(len(supposed['candidates']))} columns none" if others else ""
     return [
         *lines,
-        f"  effects on {visible(supposed['target'])}  {told or 'none'}{none}",
+        f"  effects on {visible(supposed['target'])}  {sentence or 'none'}{none}",
         f"  normal noise of standard deviation {supposed['noise_sd']:.3g}: the columns explain "
         f"{supposed['r_squared']:.2f} of its variance",
     ]
 
 
-def note_lines(question: workflow.Question, found: workflow.Expectation) -> list[str]:
+def note_lines(question: workflow.Question, expectation: workflow.Expectation) -> list[str]:
     """Return what the figures mean, and what theory says.
 
     A note each, however long.
     """
     notes = []
     if question.goal is None:
-        largest = max((row["error"] for row in found.rows), default=0.0)
+        largest = max((row["error"] for row in expectation.rows), default=0.0)
         notes += [
             f"right: {WORDS['right']}; its standard error is at most {largest:.2f} (--tables: finer).",
             f"overlap: {WORDS['overlap']}.",
@@ -103,23 +103,23 @@ def note_lines(question: workflow.Question, found: workflow.Expectation) -> list
         ]
     else:
         notes.append(f"{question.goal[0]}: {WORDS[question.goal[0]]}.")
-    scenarios = len(found.supposed["scenarios"])
+    scenarios = len(expectation.supposed["scenarios"])
     if scenarios > 1:
         notes.append(f"A to {scenario_names(scenarios)[-1]}: the scenarios; mean and worst are those over them.")
     if scenarios > MOST_SHOWN:
         notes.append("The figures of each scenario are in --json and --out.")
-    if any(one.method in ("sis", "two-stage") for one in found.choices):
+    if any(choice.method in ("sis", "two-stage") for choice in expectation.choices):
         notes.append("sis and two-stage select as many columns as they are told: right only where that is known.")
-    notes += _fit_notes(question, found)
-    for theorem in found.theory:
+    notes += _fit_notes(question, expectation)
+    for theorem in expectation.theory:
         notes += _theorem(theorem, scenarios > 1)
-    notes += [f"Left out: {visible(name)}. {visible(reason)}" for name, reason in found.refused.items()]
+    notes += [f"Left out: {visible(name)}. {visible(reason)}" for name, reason in expectation.refused.items()]
     return notes
 
 
-def _fit_notes(question: workflow.Question, found: workflow.Expectation) -> list[str]:
+def _fit_notes(question: workflow.Question, expectation: workflow.Expectation) -> list[str]:
     notes = []
-    if found.fits:
+    if expectation.fits:
         noise = f"delta {question.delta:.0g}" if question.delta else "no delta"
         notes.append(
             f"A linear fit of the right columns: what `discreet fit` tells of them at this epsilon for itself, with "
@@ -127,7 +127,7 @@ def _fit_notes(question: workflow.Question, found: workflow.Expectation) -> list
             "target's unit per half range of a column; coverage: part of the intervals that hold the effect; vacuous: "
             "part that are all that is allowed."
         )
-    reasons = dict.fromkeys(found.fits_refused.values())
+    reasons = dict.fromkeys(expectation.fits_refused.values())
     notes += [f"Left out: a fit of the right columns. {visible(reason)}" for reason in reasons]
     return notes
 
@@ -135,23 +135,23 @@ def _fit_notes(question: workflow.Question, found: workflow.Expectation) -> list
 def _theorem(theorem: dict[str, Any], several: bool) -> list[str]:
     """Whether a theorem on the right model in growing tables applies, and for lack of what it does not."""
     conditions = theorem["conditions"]
-    failing = sum(not one["holds"] for one in conditions)
+    failing = sum(not condition["holds"] for condition in conditions)
     where = f"{theorem['rival']}, epsilon {number(theorem['epsilon'])}{', scenario A' if several else ''}"
-    told = (
+    sentence = (
         "all of its conditions hold; it tells what happens as the table grows, not how often a table of this size is "
         "right."
         if not failing
         else f"its conditions do not all hold ({failing} of {len(conditions)} {'fails' if failing == 1 else 'fail'}), "
         "so it tells nothing."
     )
-    return [f"Lei et al., theorem {theorem['theorem']} ({where}): {told}", *map(_condition, conditions)]
+    return [f"Lei et al., theorem {theorem['theorem']} ({where}): {sentence}", *map(_condition, conditions)]
 
 
-def _condition(one: dict[str, Any]) -> str:
-    quantity, sign = one["quantity"], SIGNS[one["relation"]]
-    needed = "more than can be had" if one["needed"] is None else f"{sign} {_plain(one['needed'])}"
-    verdict = "holds" if one["holds"] else "fails"
-    return f"  {verdict}  {quantity} {_plain(one['found'])}, {needed} needed so that {one['purpose']}"
+def _condition(condition: dict[str, Any]) -> str:
+    quantity, sign = condition["quantity"], SIGNS[condition["relation"]]
+    needed = "more than can be had" if condition["needed"] is None else f"{sign} {_plain(condition['needed'])}"
+    verdict = "holds" if condition["holds"] else "fails"
+    return f"  {verdict}  {quantity} {_plain(condition['found'])}, {needed} needed so that {condition['purpose']}"
 
 
 def _plain(value: float) -> str:

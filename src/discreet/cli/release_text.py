@@ -18,8 +18,10 @@ def summary(release: Release) -> str:
     if release.fit is None or release.method == "run":
         chosen = ", ".join(release.selected) or "no column"
         lines.append(f"Selected for {release.request['target']}: {chosen}")
-        among, models = count(reports.n_candidates(release)), n_models(release.noise)
-        lines.append(f"  one of {count(models)} models of {among} candidates" if models else f"  of {among} candidates")
+        places, models = count(reports.n_candidates(release)), n_models(release.noise)
+        lines.append(
+            f"  one of {count(models)} models of {places} candidates" if models else f"  of {places} candidates"
+        )
     if release.hybrid is not None:
         lines += estimated(release)
     if release.fit is not None:
@@ -49,17 +51,17 @@ def estimated(release: Release) -> list[str]:
     Before its coefficients.
     """
     request, hybrid, fit = release.request, release.hybrid, release.fit
-    what = f"Estimate for {request['target']}, {fit.family} contrast" if fit is not None else "Estimate"
+    title = f"Estimate for {request['target']}, {fit.family} contrast" if fit is not None else "Estimate"
     if hybrid is None or hybrid.points is None:
         cells = request["parameters"].get("n_cells")
-        return [what, f"  from noisy counts of {count(int(cells))} cells" if cells else "  from noisy counts of cells"]
-    points, lines = hybrid.points, [what]
+        return [title, f"  from noisy counts of {count(int(cells))} cells" if cells else "  from noisy counts of cells"]
+    points, lines = hybrid.points, [title]
     chosen = [candidate.name for candidate in hybrid.candidates if candidate.chosen]
     if chosen:
         lines.append(f"  chosen: {chosen[0]}, one of {count(len(hybrid.candidates))} estimates")
     weighted = sum(weight > 0 for weight in points.weights)
-    among = f"{count(points.n_points)} distinct public points ({count(points.n_records)} records)"
-    lines.append(f"  {count(weighted)} of {among} carry weights" if weighted else f"  no weights on the {among}")
+    places = f"{count(points.n_points)} distinct public points ({count(points.n_records)} records)"
+    lines.append(f"  {count(weighted)} of {places} carry weights" if weighted else f"  no weights on the {places}")
     return lines
 
 

@@ -47,7 +47,7 @@ Example:
 
 @sharing(planning.question)
 def plan(
-    asked: planning.PlanAsked,
+    options: planning.PlanAsked,
     dataset: DatasetName,
     out: Annotated[
         Path | None, typer.Option(help="Write the figures here: .csv, or .html for a page with pictures.")
@@ -56,22 +56,22 @@ def plan(
     quiet: Quiet = False,
 ) -> None:
     """Tell how well selections can be expected to do: simulated here, from the service's metadata alone."""
-    planning.check_out(out, asked.fields["supposed"].get("like"))
+    planning.check_out(out, options.fields["supposed"].get("like"))
     with service() as remote:
         public = remote.metadata(dataset)
-    planning.expect(asked, public, out, json_, quiet)
+    planning.expect(options, public, out, json_, quiet)
 
 
 @sharing(selecting.question, sending)
-def select(asked: Asked, sent: Sending, dataset: DatasetName) -> None:
+def select(options: Asked, sent: Sending, dataset: DatasetName) -> None:
     """Ask which variables belong in the regression of TARGET."""
     with service() as remote:
         facts = None
-        if asked.method == "auto":
-            chosen, facts = selecting.auto_of(asked, remote.metadata(dataset), sent.how.quiet)
-            given = chosen.model_dump(mode="json", by_alias=True, exclude_unset=True)
-            asked = replace(asked, method=chosen.name, parameters=given)
-        send(remote, dataset, asked, sent, facts)
+        if options.method == "auto":
+            chosen, facts = selecting.auto_of(options, remote.metadata(dataset), sent.how.quiet)
+            parameters = chosen.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            options = replace(options, method=chosen.name, parameters=parameters)
+        send(remote, dataset, options, sent, facts)
 
 
 @sharing(fitting.question, sending)
@@ -88,20 +88,20 @@ def fit(
     if derived is not None:
         deliver(derived, sent.how)
         return
-    asked, earlier = fitted.asked(), fitted.earlier
+    options, earlier = fitted.asked(), fitted.earlier
     name = dataset or (earlier.provenance.dataset if earlier is not None else None)
-    if name is None or asked.parameters["epsilon"] is None:
+    if name is None or options.parameters["epsilon"] is None:
         raise InvalidParameterError("A fit spends budget: give a data set and --epsilon. Only noisy moments are free.")
     with service() as remote:
-        send(remote, name, asked, sent)
+        send(remote, name, options, sent)
 
 
 @sharing(weighting.question, sending)
 def hybrid(estimate: weighting.HybridAsked, sent: Sending, dataset: DatasetName) -> None:
     """Ask for an estimate on the data set's public records that the private rows weight."""
-    asked = estimate.asked()
+    options = estimate.asked()
     with service() as remote:
-        send(remote, dataset, asked, sent)
+        send(remote, dataset, options, sent)
 
 
 @sharing(sending)

@@ -78,15 +78,15 @@ def register(
         --data tables/rand_hie.parquet
     """
     with service() as remote:
-        made = remote.register(
+        registered = remote.register(
             metadata, data, table=table, targets=targets, public=public, slot_s=slot, version_of=version_of
         )
     if json_:
-        as_json("discreet/dataset@1", **made)
+        as_json("discreet/dataset@1", **registered)
         return
-    result(f"{made['name']} is registered as version {made['version']}.")
-    if made["version"] == 1:
-        say(f"It can be asked once it has a cap: discreet remote grant {made['name']} --epsilon E")
+    result(f"{registered['name']} is registered as version {registered['version']}.")
+    if registered["version"] == 1:
+        say(f"It can be asked once it has a cap: discreet remote grant {registered['name']} --epsilon E")
 
 
 def grant(
@@ -141,8 +141,8 @@ def members(
     with service() as remote:
         if project is not None and set_:
             remote.members(project, names(set_) or ())
-        found = remote.projects()
-    shown = {name: people for name, people in found.items() if project in (None, name)}
+        members_by_project = remote.projects()
+    shown = {name: people for name, people in members_by_project.items() if project in (None, name)}
     if json_:
         as_json("discreet/projects@1", projects=shown)
         return

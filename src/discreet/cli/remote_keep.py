@@ -23,12 +23,12 @@ def list_users(json_: Json = False) -> None:
       discreet remote users list
     """
     with service() as remote:
-        found = remote.users()
+        answer = remote.users()
     if json_:
-        as_json("discreet/users@1", users=found)
+        as_json("discreet/users@1", users=answer)
         return
-    for one in found:
-        result(f"{one['name']:<24} {one['role']:<8} {'disabled' if one['disabled'] else '':<8} {one['shown']}")
+    for entry in answer:
+        result(f"{entry['name']:<24} {entry['role']:<8} {'disabled' if entry['disabled'] else '':<8} {entry['shown']}")
 
 
 @users.command("add")
@@ -48,9 +48,9 @@ def add_user(
       discreet remote users add ada --role analyst --shown "Ada L."
     """
     with service() as remote:
-        made = remote.add_user(name, role, shown=shown, subject=subject)
-    _account(made, json_)
-    if made.get("password") and not json_:
+        created = remote.add_user(name, role, shown=shown, subject=subject)
+    _account(created, json_)
+    if created.get("password") and not json_:
         say("Hand the password over in person; it is not shown again.")
 
 
@@ -82,13 +82,13 @@ def list_keys(json_: Json = False) -> None:
       discreet remote keys list
     """
     with service() as remote:
-        found = remote.keys()
+        answer = remote.keys()
     if json_:
-        as_json("discreet/keys@1", keys=found)
+        as_json("discreet/keys@1", keys=answer)
         return
-    for one in found:
-        until = f"revoked {one['revoked'][:10]}" if one["revoked"] else f"until {one['expires'][:10]}"
-        result(f"{one['id']:<10} {one['user']:<20} {until:<20} {one['label']}")
+    for entry in answer:
+        until = f"revoked {entry['revoked'][:10]}" if entry["revoked"] else f"until {entry['expires'][:10]}"
+        result(f"{entry['id']:<10} {entry['user']:<20} {until:<20} {entry['label']}")
 
 
 @keys.command("make")
@@ -104,12 +104,12 @@ def make_key(
       discreet remote keys make "the notebook of May" --days 30
     """
     with service() as remote:
-        made = remote.make_key(label, days)
+        created = remote.make_key(label, days)
     if json_:
-        as_json("discreet/key@1", **made)
+        as_json("discreet/key@1", **created)
         return
-    result(str(made["key"]))
-    say(f"Key {made['id']} is valid until {made['expires'][:10]}; it is not shown again.")
+    result(str(created["key"]))
+    say(f"Key {created['id']} is valid until {created['expires'][:10]}; it is not shown again.")
 
 
 @keys.command("revoke")
@@ -135,12 +135,12 @@ def audit(
       discreet remote audit --limit 100 --json
     """
     with service() as remote:
-        found = remote.audit(limit)
+        answer = remote.audit(limit)
     if json_:
-        as_json("discreet/audit@1", deeds=found)
+        as_json("discreet/audit@1", deeds=answer)
         return
-    for one in found:
-        result(f"{one['seq']:>6}  {one['time'][:19]}  {one['actor']:<20} {one['action']:<16} {one['object']}")
+    for entry in answer:
+        result(f"{entry['seq']:>6}  {entry['time'][:19]}  {entry['actor']:<20} {entry['action']:<16} {entry['object']}")
 
 
 def verify(json_: Json = False) -> None:
@@ -151,11 +151,13 @@ def verify(json_: Json = False) -> None:
       discreet remote verify
     """
     with service() as remote:
-        found = remote.verify()
+        answer = remote.verify()
     if json_:
-        as_json("discreet/remote-verification@1", **found)
+        as_json("discreet/remote-verification@1", **answer)
         return
-    result(f"The ledger fits: {found['n_entries']} entries, {found['n_releases']} releases, head {found['head'][:16]}.")
+    result(
+        f"The ledger fits: {answer['n_entries']} entries, {answer['n_releases']} releases, head {answer['head'][:16]}."
+    )
 
 
 def _account(account: dict[str, Any], json_: bool) -> None:

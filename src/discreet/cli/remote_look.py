@@ -25,16 +25,19 @@ def datasets(json_: Json = False) -> None:
       discreet remote datasets
     """
     with service() as remote:
-        found = remote.datasets()
+        declared = remote.datasets()
     if json_:
-        as_json("discreet/datasets@1", datasets=found)
+        as_json("discreet/datasets@1", datasets=declared)
         return
-    if not found:
+    if not declared:
         say("No data set is open to you. Ask a curator for an allotment to a project of yours.")
-    for one in found:
-        columns = len(one["metadata"].get("columns") or ())
-        unit = one["metadata"].get("unit", "")
-        result(f"{one['name']:<24} version {one['version']}, {columns} columns, per {unit}, slots of {one['slot_s']} s")
+    for record in declared:
+        columns = len(record["metadata"].get("columns") or ())
+        unit = record["metadata"].get("unit", "")
+        result(
+            f"{record['name']:<24} version {record['version']}, {columns} columns, per {unit}, "
+            f"slots of {record['slot_s']} s"
+        )
 
 
 def metadata(
@@ -48,11 +51,11 @@ def metadata(
       discreet remote metadata rand-hie --out rand_hie.yaml
     """
     with service() as remote:
-        found = remote.metadata(dataset)
+        answer = remote.metadata(dataset)
     if out is None:
-        result(found.to_yaml())
+        result(answer.to_yaml())
         return
-    write_whole(out, found.to_yaml())
+    write_whole(out, answer.to_yaml())
     say(f"Metadata written to {out}. Plan with it: discreet plan --metadata {out}")
 
 
@@ -67,16 +70,18 @@ def budget(dataset: DatasetName, json_: Json = False) -> None:
         show_budget(remote.budget(dataset), json_)
 
 
-def show_budget(found: dict[str, Any], json_: bool) -> None:
+def show_budget(account: dict[str, Any], json_: bool) -> None:
     """Print a budget and its allotments."""
     if json_:
-        as_json("discreet/budget@1", **found)
+        as_json("discreet/budget@1", **account)
         return
-    is_basic = found["accounting"] == "basic"
-    sums = (found["epsilon_spent"], found["epsilon_cap"]) if is_basic else (found["rho_spent"], found["rho_cap"])
-    result(_bar(found["dataset"], *sums, "" if is_basic else "rho ") + f", {found['n_releases']} releases")
-    for one in found["allotments"]:
-        result(_bar(f"  {one['project']}", one["epsilon_spent"], one["epsilon_cap"], ""))
+    is_basic = account["accounting"] == "basic"
+    sums = (
+        (account["epsilon_spent"], account["epsilon_cap"]) if is_basic else (account["rho_spent"], account["rho_cap"])
+    )
+    result(_bar(account["dataset"], *sums, "" if is_basic else "rho ") + f", {account['n_releases']} releases")
+    for allotment in account["allotments"]:
+        result(_bar(f"  {allotment['project']}", allotment["epsilon_spent"], allotment["epsilon_cap"], ""))
 
 
 def requests(
@@ -95,14 +100,17 @@ def requests(
       discreet remote requests --state waiting
     """
     with service() as remote:
-        found = remote.requests(dataset=dataset, state=state, limit=limit)
+        page = remote.requests(dataset=dataset, state=state, limit=limit)
     if json_:
-        as_json("discreet/requests@1", requests=[one.model_dump(mode="json") for one in found])
+        as_json("discreet/requests@1", requests=[request.model_dump(mode="json") for request in page])
         return
-    for one in found:
-        what = f"{one.content.get('method', '')} {one.content.get('target', '')}"
-        cost = "free" if one.is_free else f"epsilon {number(one.epsilon)}"
-        result(f"{one.id}  {one.created[:19]}  {one.state:<9} {one.by:<12} {one.dataset:<16} {what:<20} {cost}")
+    for request in page:
+        subject = f"{request.content.get('method', '')} {request.content.get('target', '')}"
+        cost = "free" if request.is_free else f"epsilon {number(request.epsilon)}"
+        result(
+            f"{request.id}  {request.created[:19]}  {request.state:<9} {request.by:<12} {request.dataset:<16} "
+            f"{subject:<20} {cost}"
+        )
 
 
 def show(id_: Id, json_: Json = False) -> None:
@@ -113,11 +121,11 @@ def show(id_: Id, json_: Json = False) -> None:
       discreet remote show jedgs42ckgossynx
     """
     with service() as remote:
-        found = remote.request(id_)
+        answer = remote.request(id_)
     if json_:
-        as_json("discreet/request@1", **found.model_dump(mode="json"))
+        as_json("discreet/request@1", **answer.model_dump(mode="json"))
     else:
-        result(in_words(found))
+        result(in_words(answer))
 
 
 def in_words(request: "RemoteRequest") -> str:
@@ -191,7 +199,7 @@ def report(
     say(f"Report written to {out}.")
 
 
-def _bar(name: str, spent: float, cap: float, what: str) -> str:
+def _bar(name: str, spent: float, cap: float, currency: str) -> str:
     filled = round(30 * spent / cap) if cap else 0
     bar = "#" * filled + "." * (30 - filled)
-    return f"{name:<20} [{bar}] {what}{number(spent)} of {number(cap)} spent, {number(max(0.0, cap - spent))} left"
+    return f"{name:<20} [{bar}] {currency}{number(spent)} of {number(cap)} spent, {number(max(0.0, cap - spent))} left"

@@ -64,13 +64,13 @@ def service() -> Iterator["Remote"]:
         yield remote
 
 
-def send(remote: "Remote", dataset: str, asked: Asked, sent: Sending, chosen: dict[str, Any] | None = None) -> None:
+def send(remote: "Remote", dataset: str, options: Asked, sent: Sending, chosen: dict[str, Any] | None = None) -> None:
     """Show what a request would cost, or make it and wait for its release."""
     question: dict[str, Any] = {
-        **asked.parameters,
-        "target": asked.target,
-        "method": asked.method,
-        "candidates": asked.candidates,
+        **options.parameters,
+        "target": options.target,
+        "method": options.method,
+        "candidates": options.candidates,
     }
     if sent.how.dry_run:
         show_plan(remote.plan(dataset, **question), sent.how.json)
@@ -78,24 +78,24 @@ def send(remote: "Remote", dataset: str, asked: Asked, sent: Sending, chosen: di
     if interactive() and not sent.how.yes:
         _ask(remote, dataset, remote.plan(dataset, **question), sent.project)
     try:
-        made = remote.ask(dataset, project=sent.project, purpose=sent.purpose, chosen=chosen, **question)
+        request = remote.ask(dataset, project=sent.project, purpose=sent.purpose, chosen=chosen, **question)
     except KeyboardInterrupt:
         say("Interrupted while it was sent: `discreet remote requests` tells whether it was made. Nothing is charged.")
         raise typer.Exit(WAITING) from None
-    if made.is_free:
+    if request.is_free:
         say(
             "The same question had been answered before: this is that release, and nothing was charged.", sent.how.quiet
         )
     else:
-        say(f"Request {made.id} for epsilon {number(made.epsilon)} of {dataset} is made.", sent.how.quiet)
-    hand_over(remote, made, sent.how, wait=not sent.no_wait)
+        say(f"Request {request.id} for epsilon {number(request.epsilon)} of {dataset} is made.", sent.how.quiet)
+    hand_over(remote, request, sent.how, wait=not sent.no_wait)
 
 
 def hand_over(remote: "Remote", request: "RemoteRequest", how: How, *, wait: bool) -> None:
     """Wait for a request's outcome, and print and write its release; without one, say how to go on."""
     try:
-        with _looking(how.quiet) as told:
-            release = remote.wait(request.id, None if wait else 0.0, progress=told)
+        with _looking(how.quiet) as show_progress:
+            release = remote.wait(request.id, None if wait else 0.0, progress=show_progress)
     except (KeyboardInterrupt, WaitingError):
         _go_on(remote, request.id, how)
         raise typer.Exit(WAITING) from None
@@ -106,7 +106,7 @@ def hand_over(remote: "Remote", request: "RemoteRequest", how: How, *, wait: boo
 
 def _ask(remote: "Remote", dataset: str, record: dict[str, Any], project: str | None) -> None:
     budget = remote.budget(dataset)
-    parts = [one for one in budget["allotments"] if project is None or one["project"] == project]
+    parts = [allotment for allotment in budget["allotments"] if project is None or allotment["project"] == project]
     part = parts[0] if len(parts) == 1 else None
     left = f"the {number(budget['epsilon_left'])} left for {dataset}"
     if budget["accounting"] != "basic":
@@ -119,13 +119,13 @@ def _ask(remote: "Remote", dataset: str, record: dict[str, Any], project: str | 
 
 def _go_on(remote: "Remote", id_: str, how: How) -> None:
     """Nothing is lost: the request stands at the service."""
-    found = remote.request(id_)
+    request = remote.request(id_)
     out = f" --out {how.out}" if how.out is not None else ""
     if how.json:
-        as_json("discreet/request@1", **found.model_dump(mode="json"))
+        as_json("discreet/request@1", **request.model_dump(mode="json"))
     else:
         result(id_)
-    say(f"{state_in_words(found)} Nothing is lost; go on with: discreet remote release {id_}{out}", how.quiet)
+    say(f"{state_in_words(request)} Nothing is lost; go on with: discreet remote release {id_}{out}", how.quiet)
 
 
 def state_in_words(request: "RemoteRequest") -> str:

@@ -38,34 +38,34 @@ def reproduce(
 ) -> None:
     """Show published tables and figures beside what can honestly be had at the same epsilon. No ledger is charged."""
     if not names:
-        known = workflow.studies()
+        available = workflow.studies()
         if json_:
-            as_json("discreet/studies@1", studies=[_listed(one) for one in known])
+            as_json("discreet/studies@1", studies=[_listed(study) for study in available])
         else:
-            result("\n".join(_lines(known)))
+            result("\n".join(_lines(available)))
         return
     if data is not None and not data.is_dir():
         raise InvalidParameterError(f"--data must be a folder with the public tables, but {data} is none.")
     try:
-        with progress(quiet) as told:
-            found = workflow.reproduce(names, data, out, repeats, processes, told)
+        with progress(quiet) as show_progress:
+            findings = workflow.reproduce(names, data, out, repeats, processes, show_progress)
     except KeyboardInterrupt:
         say(f"Parts that are done are kept in {out}: the same command goes on from there.")
         raise
     if json_:
-        as_json("discreet/reproduction@1", out=str(out), studies=[_figures(one) for one in found])
-    elif len(found) == 1:
-        result(study_markdown(found[0]))
+        as_json("discreet/reproduction@1", out=str(out), studies=[_figures(study) for study in findings])
+    elif len(findings) == 1:
+        result(study_markdown(findings[0]))
     else:
-        result("\n".join(_summary(one) for one in found))
-    page = "index.html" if len(found) > 1 else f"{found[0].study.name}.html"
+        result("\n".join(_summary(study) for study in findings))
+    page = "index.html" if len(findings) > 1 else f"{findings[0].study.name}.html"
     say(f"Tables, pictures and the page written: {out / page}", quiet)
 
 
-def _lines(known: list[Study]) -> list[str]:
-    width = max(len(one.name) for one in known)
+def _lines(available: list[Study]) -> list[str]:
+    width = max(len(study.name) for study in available)
     return [
-        *(f"{one.name:<{width}}  {one.source}: {one.title}" for one in known),
+        *(f"{study.name:<{width}}  {study.source}: {study.title}" for study in available),
         "",
         "Also: lei, swope, wang, all. Those of public tables need --data FOLDER.",
     ]
@@ -81,18 +81,19 @@ def _listed(study: Study) -> dict[str, object]:
     }
 
 
-def _figures(one: Findings) -> dict[str, object]:
+def _figures(findings: Findings) -> dict[str, object]:
     return {
-        **_listed(one.study),
-        "repeats": one.repeats,
-        "ways": [{"name": way.name, "is_private": way.is_private, "told": way.told} for way in one.study.columns],
+        **_listed(findings.study),
+        "repeats": findings.repeats,
+        "ways": [{"name": way.name, "is_private": way.is_private, "told": way.told} for way in findings.study.columns],
         "figures": [
-            {"way": row.column, **row.settings, "value": row.value, "standard_error": row.error} for row in one.rows
+            {"way": row.column, **row.settings, "value": row.value, "standard_error": row.error}
+            for row in findings.rows
         ],
-        "missing": [*one.study.missing, *one.absent],
-        "doubts": list(one.doubts),
+        "missing": [*findings.study.missing, *findings.absent],
+        "doubts": list(findings.doubts),
     }
 
 
-def _summary(one: Findings) -> str:
-    return f"{one.study.name}: {one.absent[0] if one.absent else f'{len(one.rows)} figures'}"
+def _summary(findings: Findings) -> str:
+    return f"{findings.study.name}: {findings.absent[0] if findings.absent else f'{len(findings.rows)} figures'}"

@@ -53,11 +53,11 @@ def sharing(*groups: Callable[..., Any]) -> Callable[[Command], Command]:
         shared = [inspect.signature(group, eval_str=True).parameters for group in groups]
         own = list(inspect.signature(command, eval_str=True).parameters.values())[len(groups) :]
 
-        def called(**given: Any) -> None:
+        def called(**values: Any) -> None:
             made = [
-                group(**{name: given.pop(name) for name in names}) for group, names in zip(groups, shared, strict=True)
+                group(**{name: values.pop(name) for name in names}) for group, names in zip(groups, shared, strict=True)
             ]
-            command(*made, **given)
+            command(*made, **values)
 
         needed = [option for option in own if option.default is option.empty]
         every = [*needed, *(option for options in shared for option in options.values())]

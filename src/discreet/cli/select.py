@@ -132,7 +132,7 @@ def question(
         "model_penalty": number_or_word(model_penalty),
         "max_size": max_size,
         "forced": names(forced),
-        "groups": tuple(names([one]) or () for one in group) if group else None,
+        "groups": tuple(names([text]) or () for text in group) if group else None,
         "models": _models(models),
         "y_bound": number_or_word(y_bound),
         "y_center": number_or_word(y_center),
@@ -143,22 +143,22 @@ def question(
         "fit_intercept": intercept,
         "as_published": as_published or None,
     }
-    given = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
+    parameters = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
     stated = supposed(effect, n_true, r_squared, noise_sd, correlation, times, like)
     if method == "auto":
-        _check_auto(given)
+        _check_auto(parameters)
     elif stated:
         raise InvalidParameterError(
             f"What is supposed of the table is for the method auto, but {next(iter(stated))} is given with {method}. "
             "Leave that out, or ask `discreet plan`."
         )
     reads = tuple(path for path in (models, like) if path is not None)
-    return Asked(method, target, names(candidates), given, stated, reads)
+    return Asked(method, target, names(candidates), parameters, stated, reads)
 
 
 @sharing(question)
 def select(
-    asked: Asked,
+    options: Asked,
     metadata: Annotated[Path, typer.Option(help="What is public about the table (YAML or JSON).")],
     data: Data = None,
     targets: Targets = None,
@@ -174,29 +174,29 @@ def select(
 ) -> None:
     """Spend budget to learn which variables belong in the regression of TARGET."""
     how = How(data, table, ledger, out, fresh, dry_run, json_, yes, quiet, targets, witness=witness)
-    if asked.method != "auto":
-        spend(asked.chosen(), metadata, asked.target, asked.candidates, how, *asked.reads)
+    if options.method != "auto":
+        spend(options.chosen(), metadata, options.target, options.candidates, how, *options.reads)
         return
     public, private = workflow.Metadata.read(metadata), None
-    if asked.supposed.get("like") is not None and data is not None:
+    if options.supposed.get("like") is not None and data is not None:
         private = workflow.open_table(data, public, table, targets)
-    chosen, facts = auto_of(asked, public, quiet, private)
-    spend(chosen, metadata, asked.target, asked.candidates, how, *asked.reads, chosen=facts)
+    chosen, facts = auto_of(options, public, quiet, private)
+    spend(chosen, metadata, options.target, options.candidates, how, *options.reads, chosen=facts)
 
 
-def auto_of(asked: Asked, public: workflow.Metadata, quiet: bool, private: Any = None) -> tuple[Any, dict[str, Any]]:
+def auto_of(options: Asked, public: workflow.Metadata, quiet: bool, private: Any = None) -> tuple[Any, dict[str, Any]]:
     """Let a plan choose the method, from public facts alone, and say what it chose."""
-    given = asked.parameters
-    with progress(quiet) as told:
+    parameters = options.parameters
+    with progress(quiet) as show_progress:
         chosen, facts = workflow.auto_method(
             public,
-            asked.target,
-            asked.candidates,
-            given["epsilon"],
-            given.get("delta") or 0.0,
-            given.get("n0"),
-            progress=told,
-            supposed=asked.supposed,
+            options.target,
+            options.candidates,
+            parameters["epsilon"],
+            parameters.get("delta") or 0.0,
+            parameters.get("n0"),
+            progress=show_progress,
+            supposed=options.supposed,
             private=private,
         )
     say(
@@ -207,34 +207,34 @@ def auto_of(asked: Asked, public: workflow.Metadata, quiet: bool, private: Any =
     return chosen, facts
 
 
-def _check_auto(given: dict[str, Any]) -> None:
-    extra = sorted(given.keys() - {"epsilon", "delta", "n0"})
+def _check_auto(parameters: dict[str, Any]) -> None:
+    extra = sorted(parameters.keys() - {"epsilon", "delta", "n0"})
     if extra:
         raise InvalidParameterError(
             f"The method auto chooses its tuning itself, but {extra[0]} is given. Leave that out, or name a method."
         )
 
 
-def named_numbers(given: list[str] | None, form: str) -> dict[str, float] | None:
+def named_numbers(parameters: list[str] | None, form: str) -> dict[str, float] | None:
     """Numbers by name: parts of epsilon by step, or codes by level."""
-    if not given:
+    if not parameters:
         return None
-    return {name: number_or_word(value) for name, value in _pairs(given, form)}
+    return {name: number_or_word(value) for name, value in _pairs(parameters, form)}
 
 
-def other_parameters(given: list[str] | None) -> dict[str, Any]:
+def other_parameters(parameters: list[str] | None) -> dict[str, Any]:
     """Parameters by name: JSON where it is JSON, else text."""
-    found: dict[str, Any] = {}
-    for name, value in _pairs(given or [], "--set NAME=VALUE, such as y_quantile=0.9"):
+    named: dict[str, Any] = {}
+    for name, value in _pairs(parameters or [], "--set NAME=VALUE, such as y_quantile=0.9"):
         try:
-            found[name] = json.loads(value)
+            named[name] = json.loads(value)
         except ValueError:
-            found[name] = value
-    return found
+            named[name] = value
+    return named
 
 
-def _pairs(given: list[str], form: str) -> list[tuple[str, str]]:
-    pairs = [one.partition("=") for one in given]
+def _pairs(parameters: list[str], form: str) -> list[tuple[str, str]]:
+    pairs = [text.partition("=") for text in parameters]
     if not all(name and sign for name, sign, _ in pairs):
         raise InvalidParameterError(f"An option of several must have the form {form}.")
     return [(name.strip(), value.strip()) for name, _, value in pairs]

@@ -37,15 +37,15 @@ def selftest(
             f"--only must be one of {', '.join(suite.NAMES)}, but it is {unknown[0][:40]!r}. Name one of them."
         )
     work = suite.tasks(only or (), suite.LONG if long else 1)
-    with progress(quiet) as told:
-        bar = None if told is None else lambda count: told("Checks", count, len(work))
-        found = list(suite.run(work, processes, bar))
+    with progress(quiet) as show_progress:
+        bar = None if show_progress is None else lambda count: show_progress("Checks", count, len(work))
+        evidence = list(suite.run(work, processes, bar))
     words = _part("report")
     if json_:
-        as_json("discreet/selftest@1", **suite.machine(), findings=words.values(found))
+        as_json("discreet/selftest@1", **suite.machine(), findings=words.values(evidence))
     else:
-        result(words.report(found, suite.machine()))
-    if not all(one.is_as_expected for one in found):
+        result(words.report(evidence, suite.machine()))
+    if not all(check.is_as_expected for check in evidence):
         say("")
         raise VerificationError(
             "Every check must come out as claimed and every control be flagged, but some did not: see the lines above. "

@@ -90,24 +90,24 @@ def _signals() -> Iterator[list[int]]:
 
 def _init(folder: Path, database: str | None) -> None:
     setup = _service("setup")
-    made = setup.set_up(folder, database=database or setup.DATABASE)
+    created = setup.set_up(folder, database=database or setup.DATABASE)
     say(
-        f"Service file: {made.file}. Read it before you start.\n"
-        f"Account admin, password {made.passwords['admin']} (shown this once).\n"
-        f"Next: discreet serve --config {made.file}, and beside it discreet worker --config {made.file}."
+        f"Service file: {created.file}. Read it before you start.\n"
+        f"Account admin, password {created.passwords['admin']} (shown this once).\n"
+        f"Next: discreet serve --config {created.file}, and beside it discreet worker --config {created.file}."
     )
 
 
 def _demo(folder: Path, host: str, port: int, listener: socket.socket) -> None:
-    made = _service("setup").set_up_demo(folder)
+    created = _service("setup").set_up_demo(folder)
     say(f"Accounts of this demonstration, to sign in with on http://{host}:{port}:")
-    for name, password in sorted(made.passwords.items()):
+    for name, password in sorted(created.passwords.items()):
         say(f"  {name:<8} {password}")
     say(f"Its files are in {folder}.")
-    command = [sys.executable, "-m", "discreet", "worker", "--with-parent", "--config", str(made.file)]
+    command = [sys.executable, "-m", "discreet", "worker", "--with-parent", "--config", str(created.file)]
     with listener, subprocess.Popen(command, stderr=subprocess.DEVNULL) as beside:  # noqa: S603 - ours
         try:
-            _serve(made.file, listener, f"http://{host}:{port}")
+            _serve(created.file, listener, f"http://{host}:{port}")
         finally:
             say("Stopped; a request under way comes to its end first.")
             beside.send_signal(signal.SIGTERM)
@@ -116,9 +116,9 @@ def _demo(folder: Path, host: str, port: int, listener: socket.socket) -> None:
 def _listen(host: str, port: int) -> socket.socket:
     """Take the port before anything else is done."""
     try:
-        made = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        created = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         # asyncio switches Nagle's delay off only where it is told that the protocol is TCP, and 0 does not say so.
-        return socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
+        return socket.socket(created.family, created.type, socket.IPPROTO_TCP, fileno=created.detach())
     except OSError as error:
         reason = os.strerror(error.errno or 0).lower()
         raise InvalidParameterError(

@@ -55,7 +55,7 @@ def supposed(
     effects = _effects(effect)
     if effects is not None and n_true is not None:
         raise InvalidParameterError("--effect says which columns matter. Leave out --n-true.")
-    given = {
+    facts = {
         "effects": effects,
         "n_true": n_true,
         "r_squared": numbers_of(r_squared, "--r-squared", "0.2,0.5"),
@@ -64,7 +64,7 @@ def supposed(
         "times": numbers_of(times, "--times", "0.5,1,2"),
         "like": like,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def numbers_of(text: str | None, option: str, example: str) -> tuple[float, ...] | None:
@@ -75,21 +75,21 @@ def numbers_of(text: str | None, option: str, example: str) -> tuple[float, ...]
     if text is None:
         return None
     try:
-        return tuple(dict.fromkeys(float(one) for one in text.split(",")))
+        return tuple(dict.fromkeys(float(word) for word in text.split(",")))
     except ValueError:
         raise InvalidParameterError(f"{option} must be numbers, such as {example}, not {text[:40]!r}.") from None
 
 
-def _effects(given: list[str] | None) -> dict[str, float] | None:
-    if not given:
+def _effects(facts: list[str] | None) -> dict[str, float] | None:
+    if not facts:
         return None
-    form, found = "--effect COL=SIZE, such as age=2.5", dict[str, float]()
-    for one in given:
-        name, sign, size = (part.strip() for part in one.partition("="))
+    form, effects = "--effect COL=SIZE, such as age=2.5", dict[str, float]()
+    for effect in facts:
+        name, sign, size = (part.strip() for part in effect.partition("="))
         if not name or not sign:
             raise InvalidParameterError(f"An option of several must have the form {form}.")
         try:
-            found[name] = float(size)
+            effects[name] = float(size)
         except ValueError:
             raise InvalidParameterError(f"An effect must be a number, in the form {form}.") from None
-    return found
+    return effects

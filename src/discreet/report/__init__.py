@@ -1,8 +1,8 @@
 """A release in words and pictures; knows no method and no data."""
 
-from discreet.report.asked import n_candidates
 from discreet.report.pdf import render_pdf
 from discreet.report.render import FORMATS, render
+from discreet.report.request_facts import n_candidates
 from discreet.report.standalone import Picture, pictures_of
 from discreet.report.table import coefficient_table
 

@@ -59,11 +59,11 @@ def accuracy_chart(ratings: Sequence[Rated]) -> str:
         scale=alt.Scale(type="log", domain=[epsilons[0], epsilons[-1]], nice=False),
         axis=alt.Axis(title="Epsilon (nats)", values=epsilons, labelExpr="format(datum.value, '~g')"),
     )
-    found: dict[str, Any] = {
+    encoding: dict[str, Any] = {
         "scale": alt.Scale(domain=[0, 1], nice=False),
         "axis": shares("Best columns found", [0, 0.25, 0.5, 0.75, 1]),
     }
-    y, low = alt.Y("overlap:Q", **found), alt.Y("low:Q", **found)
+    y, low = alt.Y("overlap:Q", **encoding), alt.Y("low:Q", **encoding)
     styles = STYLES[: len(names)]
     scale = alt.Scale(domain=names, range=[style[0] for style in styles])
     legend = alt.Legend(title=None, orient="right", symbolType="stroke", symbolStrokeWidth=3, symbolSize=600)
@@ -77,9 +77,11 @@ def accuracy_chart(ratings: Sequence[Rated]) -> str:
     )
     bands, dots = [], []
     for name, (color, _) in zip(names, styles, strict=False):
-        one = alt.Chart(alt.InlineData(values=[row for row in rows if row["mechanism"] == name]))
-        bands.append(one.mark_area(opacity=0.1, color=color).encode(x=x, y=low, y2="high:Q"))
-        dots.append(one.mark_point(filled=True, size=40, opacity=1, color=color).encode(x=x, y=y))
+        chart = alt.Chart(alt.InlineData(values=[row for row in rows if row["mechanism"] == name]))
+        bands.append(chart.mark_area(opacity=0.1, color=color).encode(x=x, y=low, y2="high:Q"))
+        dots.append(chart.mark_point(filled=True, size=40, opacity=1, color=color).encode(x=x, y=y))
     last = [rating for rating in ratings if rating.epsilon == epsilons[-1]]
-    told = "; ".join(f"{rating.mechanism}: {percent(rating.overlap)}" for rating in last)
-    return svg("accuracy", [*bands, curves, *dots], f"At epsilon {number(epsilons[-1])}: {told}", width=430, height=280)
+    description = "; ".join(f"{rating.mechanism}: {percent(rating.overlap)}" for rating in last)
+    return svg(
+        "accuracy", [*bands, curves, *dots], f"At epsilon {number(epsilons[-1])}: {description}", width=430, height=280
+    )

@@ -75,16 +75,20 @@ def dot(row: dict[str, float]) -> alt.Chart:
     return chart
 
 
-def text(row: dict[str, float], told: str, color: str, **style: Any) -> alt.Chart:
+def text(row: dict[str, float], description: str, color: str, **style: Any) -> alt.Chart:
     """Return a text at a place.
 
     Without channels.
     """
-    chart: alt.Chart = alt.Chart(alt.InlineData(values=[row])).mark_text(text=told, color=color, fontSize=13, **style)
+    chart: alt.Chart = alt.Chart(alt.InlineData(values=[row])).mark_text(
+        text=description, color=color, fontSize=13, **style
+    )
     return chart
 
 
-def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, width: int = WIDTH, left: int = 4) -> str:
+def svg(
+    name: str, layers: list[alt.Chart], description: str, height: int = HEIGHT, width: int = WIDTH, left: int = 4
+) -> str:
     """Return layers drawn as an element of a page.
 
     An SVG element.
@@ -92,26 +96,26 @@ def svg(name: str, layers: list[alt.Chart], told: str, height: int = HEIGHT, wid
     chart = alt.layer(*layers).properties(
         width=width, height=height, padding={"left": left, "right": 8, "top": 4, "bottom": 4}
     )
-    return element(name, chart, told)
+    return element(name, chart, description)
 
 
-def element(name: str, chart: alt.TopLevelMixin, told: str) -> str:
+def element(name: str, chart: alt.TopLevelMixin, description: str) -> str:
     """Return a chart drawn as an element of a page.
 
     An SVG element.
     """
-    asked = _drawable(chart.to_dict(validate=False)) | {"config": _STYLE}
-    drawn = vl_convert.vegalite_to_svg(asked, allowed_base_urls=[])
+    specification = _drawable(chart.to_dict(validate=False)) | {"config": _STYLE}
+    drawn = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     drawn = re.sub(r"<[^>]*>", lambda tag: _tidy(tag[0], name), drawn)
-    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(visible(told))}" ', 1)
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(visible(description))}" ', 1)
 
 
 def _drawable(value: Any) -> Any:
     """The renderer ends the whole process at a character that XML cannot hold."""
     if isinstance(value, dict):
-        return {name: _drawable(one) for name, one in value.items()}
+        return {name: _drawable(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_drawable(one) for one in value]
+        return [_drawable(item) for item in value]
     return visible(value) if isinstance(value, str) else value
 
 

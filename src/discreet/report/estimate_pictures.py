@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from discreet.release import CoefficientRecord, FitRecord, Release
-from discreet.report import asked, estimates, noise_box
+from discreet.report import estimates, noise_box, request_facts
 from discreet.report import sizes as by_size
 from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, svg
 from discreet.report.hybrids import ALONE
@@ -46,12 +46,12 @@ def coefficients(release: Release, fitted: FitRecord) -> str:
     bars = _bars(release, fitted)
     start, end = _domain([bar for bar in bars if not math.isnan(bar.estimate)])
     x = alt.X("x:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=_effects(release, fitted, start, end))
-    told = [bar for bar in bars if not math.isnan(bar.estimate)]
+    description = [bar for bar in bars if not math.isnan(bar.estimate)]
     layers = [_dots(bars)]
-    if any(not math.isnan(bar.public) for bar in told):
+    if any(not math.isnan(bar.public) for bar in description):
         layers = _pairs(bars)
     if fitted.has_intervals:
-        layers = [_intervals(told, bars, start, end), _arrows(bars, start, end), *layers]
+        layers = [_intervals(description, bars, start, end), _arrows(bars, start, end), *layers]
     return svg(
         "coefficients",
         [
@@ -59,25 +59,25 @@ def coefficients(release: Release, fitted: FitRecord) -> str:
             *_placed(layers, x, len(bars)),
             _labels([(bar.label, INK, math.isnan(bar.estimate)) for bar in bars]),
         ],
-        _spoken(told, fitted),
+        _spoken(description, fitted),
         height=_ROW * len(bars),
         width=_WIDTH,
         left=_room([bar.label for bar in bars]),
     )
 
 
-def _spoken(told: list[Bar], fitted: FitRecord) -> str:
-    beside = [bar for bar in told if not math.isnan(bar.public)]
+def _spoken(drawn_bars: list[Bar], fitted: FitRecord) -> str:
+    beside = [bar for bar in drawn_bars if not math.isnan(bar.public)]
     if beside:
         turned = sum(bar.estimate * bar.public < 0 for bar in beside)
         return (
-            f"Estimates of {len(told)} coefficients as dots, without intervals, each beside that of the {ALONE}; "
+            f"Estimates of {len(drawn_bars)} coefficients as dots, without intervals, each beside that of the {ALONE}; "
             f"{turned} of them have another sign there."
         )
     if not fitted.has_intervals:
-        return f"Estimates of {len(told)} coefficients as dots, without intervals."
-    crossing = sum(bar.low <= 0 <= bar.high for bar in told)
-    return f"Intervals of {len(told)} coefficients, {crossing} of them on both sides of no difference."
+        return f"Estimates of {len(drawn_bars)} coefficients as dots, without intervals."
+    crossing = sum(bar.low <= 0 <= bar.high for bar in drawn_bars)
+    return f"Intervals of {len(drawn_bars)} coefficients, {crossing} of them on both sides of no difference."
 
 
 def sizes(release: Release) -> str:
@@ -86,13 +86,13 @@ def sizes(release: Release) -> str:
     An SVG element.
     """
     records = by_size.drawn_sizes(release)
-    told = {size.size: size for size in by_size.sizes(release)}
+    description = {size.size: size for size in by_size.sizes(release)}
     rows: list[dict[str, Any]] = []
     labels = []
     for at, record in enumerate(records):
-        chosen = told[str(record.size)].is_chosen
+        chosen = description[str(record.size)].is_chosen
         mark = "\u2713 " if chosen else ""
-        labels.append((f"{mark}{told[str(record.size)].change}", ACCENT if chosen else INK, chosen))
+        labels.append((f"{mark}{description[str(record.size)].change}", ACCENT if chosen else INK, chosen))
         ends = (record.r_squared_low, record.r_squared_high, record.r_squared)
         low, high, middle = (min(max(end, -0.25), 1.05) for end in ends)
         rows.append({"y": at, "x": low, "x2": high, "middle": middle, "color": ACCENT if chosen else PAPER})
@@ -106,7 +106,7 @@ def sizes(release: Release) -> str:
     dots = _marks(middles, lambda chart: chart.mark_point(size=70, opacity=1, stroke=INK, strokeWidth=1.5)).encode(
         fill=alt.Fill("color:N", scale=None)
     )
-    best = [record for record in records if told[str(record.size)].is_chosen]
+    best = [record for record in records if description[str(record.size)].is_chosen]
     numbers = [(str(at.size), color, bold) for at, (_, color, bold) in zip(records, labels, strict=True)]
     chosen_text = f"; {best[0].size} columns were selected, {best[0].r_squared:.3f}" if best else ""
     return svg(
@@ -115,7 +115,7 @@ def sizes(release: Release) -> str:
         f"R squared of the best models of {len(records)} sizes{chosen_text}.",
         height=_ROW * len(rows),
         width=_WIDTH,
-        left=_room([told for told, _, _ in labels]),
+        left=_room([description for description, _, _ in labels]),
     )
 
 
@@ -126,22 +126,24 @@ def steps(release: Release) -> str | None:
     """
     amounts = noise_box.amounts(release)
     total = sum(amounts)
-    if not total > 0 or not math.isclose(total, asked.epsilon(release), rel_tol=1e-3):
+    if not total > 0 or not math.isclose(total, request_facts.epsilon(release), rel_tol=1e-3):
         return None
     rows = [{"x": 0.0, "x2": amount, "y": at} for at, amount in enumerate(amounts)]
     prices = [{"x": amount, "y": at, "t": _told(release, at)} for at, amount in enumerate(amounts)]
     x = alt.X("x:Q", scale=alt.Scale(domain=[0, max(amounts) * 1.45], nice=False), axis=None)
     bars = _marks(rows, lambda chart: chart.mark_rule(color=ACCENT, strokeWidth=13)).encode(x2="x2:Q")
-    told = _marks(prices, lambda chart: chart.mark_text(align="left", dx=8, fontSize=13, color=INK)).encode(text="t:N")
+    description = _marks(prices, lambda chart: chart.mark_text(align="left", dx=8, fontSize=13, color=INK)).encode(
+        text="t:N"
+    )
     names = [(noise_box.purpose(step.name), INK, False) for step in release.steps]
     spoken = "; ".join(f"{visible(name)} {row['t']}" for (name, _, _), row in zip(names, prices, strict=True))
     return svg(
         "steps",
-        [*_placed([bars, told], x, len(rows)), _labels(names)],
+        [*_placed([bars, description], x, len(rows)), _labels(names)],
         f"Bars of the steps' prices: {shortened(spoken, 400)}.",
         height=_ROW * len(rows),
         width=_WIDTH,
-        left=_room([told for told, _, _ in names]),
+        left=_room([description for description, _, _ in names]),
     )
 
 
@@ -170,7 +172,7 @@ def _bars(release: Release, fitted: FitRecord) -> list[Bar]:
 
 
 def _bar(name: str, record: CoefficientRecord, fitted: FitRecord, release: Release) -> Bar:
-    width = estimates.crossing(record, asked.declared(release, record.column))
+    width = estimates.crossing(record, request_facts.declared(release, record.column))
     if not fitted.has_intervals:
         middle, public = record.estimate * width, estimates.public_alone(release, record)
         beside = middle if public is None else public * width
@@ -184,9 +186,9 @@ def _bar(name: str, record: CoefficientRecord, fitted: FitRecord, release: Relea
 
 def _domain(bars: list[Bar]) -> tuple[float, float]:
     """From the lowest to the highest end of an interval, the longest ones cut."""
-    told = [bar for bar in bars if not bar.is_empty]
-    ends = sorted(max(abs(bar.low), abs(bar.high)) for bar in told) or [1.0]
-    most = max([_FAR * ends[len(ends) // 2], *(1.1 * abs(bar.estimate) for bar in told)])
+    description = [bar for bar in bars if not bar.is_empty]
+    ends = sorted(max(abs(bar.low), abs(bar.high)) for bar in description) or [1.0]
+    most = max([_FAR * ends[len(ends) // 2], *(1.1 * abs(bar.estimate) for bar in description)])
     low = min([0.0, *(max(bar.low, -most) for bar in bars)])
     high = max([0.0, *(min(bar.high, most) for bar in bars)])
     room = 0.04 * (high - low) or 1.0
@@ -195,17 +197,17 @@ def _domain(bars: list[Bar]) -> tuple[float, float]:
 
 def _effects(release: Release, fitted: FitRecord, start: float, end: float) -> alt.Axis:
     """Units of the target, or ratios on a logarithmic axis."""
-    target = cut(visible(asked.target(release)), 28)
+    target = cut(visible(request_facts.target(release)), 28)
     if fitted.family in IN_TARGETS_UNIT:
         title = [f"Difference in {target}", "from one end of a column's range to the other"]
         return alt.Axis(title=title, format="~g", tickCount=6, labelFlush=False, grid=True)
-    what = "Odds ratio" if fitted.family == "logistic" else "Rate ratio"
+    ratio_name = "Odds ratio" if fitted.family == "logistic" else "Rate ratio"
     ticks = _ratios(start, end)
     labels = ", ".join(f"'{number(ratio, 3)}'" for ratio in ticks)
     places = [math.log(ratio) for ratio in ticks]
-    told = f"[{labels}][indexof({places}, datum.value)]"
-    title = [f"{what} for {target}", "from one end of a column's range to the other"]
-    return alt.Axis(title=title, values=places, labelExpr=told, labelFlush=False, grid=True)
+    description = f"[{labels}][indexof({places}, datum.value)]"
+    title = [f"{ratio_name} for {target}", "from one end of a column's range to the other"]
+    return alt.Axis(title=title, values=places, labelExpr=description, labelFlush=False, grid=True)
 
 
 def _ratios(start: float, end: float) -> list[float]:
@@ -213,20 +215,20 @@ def _ratios(start: float, end: float) -> list[float]:
     low, high = (max(min(value, 690.0), -690.0) for value in (start, end))
     powers = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
     for digits in ((1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 7.0, 9.0), (1.0, 1.5, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0,)):
-        found = [digit * 10.0**power for power in powers for digit in digits]
-        found = [ratio for ratio in found if low <= math.log(ratio) <= high]
-        gaps = (math.log(right / left) for left, right in itertools.pairwise(found))
-        if len(found) <= 9 and all(gap >= (high - low) / 16 for gap in gaps):
-            return found or [1.0]
-    return found[:: math.ceil(len(found) / 9)]
+        ticks = [digit * 10.0**power for power in powers for digit in digits]
+        ticks = [ratio for ratio in ticks if low <= math.log(ratio) <= high]
+        gaps = (math.log(right / left) for left, right in itertools.pairwise(ticks))
+        if len(ticks) <= 9 and all(gap >= (high - low) / 16 for gap in gaps):
+            return ticks or [1.0]
+    return ticks[:: math.ceil(len(ticks) / 9)]
 
 
-def _intervals(told: list[Bar], bars: list[Bar], start: float, end: float) -> alt.Chart:
+def _intervals(drawn_bars: list[Bar], bars: list[Bar], start: float, end: float) -> alt.Chart:
     rows: list[dict[str, Any]] = []
     place = {id(bar): at for at, bar in enumerate(bars)}
-    for bar in told:
+    for bar in drawn_bars:
         rows.append({"part": _BOTH, "x": max(bar.low, start), "x2": min(bar.high, end), "y": place[id(bar)]})
-    for bar in told:
+    for bar in drawn_bars:
         low, high = max(bar.estimate - bar.reach, bar.low, start), min(bar.estimate + bar.reach, bar.high, end)
         if not bar.is_empty and low < high:
             rows.append({"part": _ALONE, "x": low, "x2": high, "y": place[id(bar)]})
@@ -246,9 +248,9 @@ def _dots(bars: list[Bar]) -> alt.Chart:
 
 def _pairs(bars: list[Bar]) -> list[alt.Chart]:
     """What public records alone tell beside what the private rows make of it, with a line between."""
-    told = [(at, bar) for at, bar in enumerate(bars) if not math.isnan(bar.public)]
-    lines = [{"x": bar.public, "x2": bar.estimate, "y": at} for at, bar in told]
-    rows: list[dict[str, Any]] = [{"x": bar.public, "y": at, "part": ALONE} for at, bar in told]
+    description = [(at, bar) for at, bar in enumerate(bars) if not math.isnan(bar.public)]
+    lines = [{"x": bar.public, "x2": bar.estimate, "y": at} for at, bar in description]
+    rows: list[dict[str, Any]] = [{"x": bar.public, "y": at, "part": ALONE} for at, bar in description]
     rows += [{"x": bar.estimate, "y": at, "part": _WITH} for at, bar in enumerate(bars) if not math.isnan(bar.estimate)]
     colors = alt.Scale(domain=[_WITH, ALONE], range=[ACCENT, PALE])
     legend = alt.Legend(orient="top", title=None, direction="horizontal", symbolType="circle", columnPadding=28)
@@ -273,8 +275,8 @@ def _arrows(bars: list[Bar], start: float, end: float) -> alt.Chart:
 
 def _labels(labels: list[tuple[str, str, bool]], shift: int = -12) -> alt.Chart:
     rows = [
-        {"y": at, "t": squeezed(visible(told), _LONGEST), "color": color, "weight": "bold" if bold else "normal"}
-        for at, (told, color, bold) in enumerate(labels)
+        {"y": at, "t": squeezed(visible(description), _LONGEST), "color": color, "weight": "bold" if bold else "normal"}
+        for at, (description, color, bold) in enumerate(labels)
     ]
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))

@@ -6,7 +6,7 @@ from functools import partial
 from statistics import NormalDist
 
 from discreet.release import CoefficientRecord, FitRecord, PublicColumn, Release
-from discreet.report import asked
+from discreet.report import request_facts
 from discreet.report.vocabulary import FAMILIES, IN_TARGETS_UNIT, LOCATIONS
 from discreet.report.words import alike, number, part
 
@@ -84,10 +84,10 @@ def fit(release: Release) -> Fit | None:
     record = release.fit
     if record is None:
         return None
-    shares = [share(one) for one in record.coefficients]
+    shares = [share(coefficient) for coefficient in record.coefficients]
     tell = _line if record.has_intervals else partial(_bare_line, release)
-    lines = tuple(tell(one, record) for one in record.coefficients)
-    response = asked.declared(release, asked.target(release))
+    lines = tuple(tell(coefficient, record) for coefficient in record.coefficients)
+    response = request_facts.declared(release, request_facts.target(release))
     told = words(release, record)
     return Fit(
         family=record.family,
@@ -98,7 +98,7 @@ def fit(release: Release) -> Fit | None:
         has_public=bool(lines) and all(line.public for line in lines),
         confidence=f"{number(100 * record.confidence)}%",
         coefficients=lines,
-        n_columns=len({one.column for one in record.coefficients if one.column is not None}),
+        n_columns=len({coefficient.column for coefficient in record.coefficients if coefficient.column is not None}),
         references=tuple(_references(record, release)),
         has_intervals=record.has_intervals,
         ratio=RATIOS.get(record.family),
@@ -106,8 +106,8 @@ def fit(release: Release) -> Fit | None:
         residual_sd=None if record.residual_sd is None else number(record.residual_sd, 4),
         r_squared=None if record.r_squared is None else number(record.r_squared, 3),
         n_empty=sum(line.is_empty for line in lines),
-        n_undrawn=sum(one.column is not None for one in record.coefficients) - len(drawn(record)),
-        largest_share=part(max((one for one in shares if not math.isnan(one)), default=0.0)),
+        n_undrawn=sum(coefficient.column is not None for coefficient in record.coefficients) - len(drawn(record)),
+        largest_share=part(max((value for value in shares if not math.isnan(value)), default=0.0)),
     )
 
 
@@ -116,11 +116,11 @@ def words(release: Release, record: FitRecord) -> str:
 
     Such as ``logistic regression``, ``0.9 quantile`` or ``minimum of the contrast NAME``.
     """
-    given = asked.parameters(release)
-    if record.family == "quantile" and isinstance(given.get("quantile"), float):
-        return f"{number(given['quantile'])} quantile"
-    if record.family == "own" and given.get("contrast"):
-        return f"minimum of the contrast {given['contrast']}"
+    parameters = request_facts.parameters(release)
+    if record.family == "quantile" and isinstance(parameters.get("quantile"), float):
+        return f"{number(parameters['quantile'])} quantile"
+    if record.family == "own" and parameters.get("contrast"):
+        return f"minimum of the contrast {parameters['contrast']}"
     return FAMILIES[record.family]
 
 
@@ -129,9 +129,13 @@ def drawn(record: FitRecord) -> list[CoefficientRecord]:
 
     Without the constant term; where they are too many, those that stand out most from their intervals.
     """
-    shown = [one for one in record.coefficients if one.column is not None and math.isfinite(one.estimate)]
-    kept = sorted(range(len(shown)), key=lambda at: -_clearness(shown[at]))[:MOST_DRAWN]
-    return [shown[at] for at in sorted(kept)]
+    shown = [
+        coefficient
+        for coefficient in record.coefficients
+        if coefficient.column is not None and math.isfinite(coefficient.estimate)
+    ]
+    clearest = sorted(range(len(shown)), key=lambda at: -_clearness(shown[at]))[:MOST_DRAWN]
+    return [shown[at] for at in sorted(clearest)]
 
 
 def _clearness(record: CoefficientRecord) -> float:
@@ -202,7 +206,7 @@ def _bare_line(release: Release, record: CoefficientRecord, fitted: FitRecord) -
         name, told, spread = record.name, [number(value, 5) for value in values], math.nan
     else:
         constant = words(release, fitted) if fitted.family in LOCATIONS else CONSTANT
-        spread = FINENESS * _unit(release, fitted) / crossing(record, asked.declared(release, record.column))
+        spread = FINENESS * _unit(release, fitted) / crossing(record, request_facts.declared(release, record.column))
         name, told = label(record, constant), alike(values, spread)
     ratio = ""
     if fitted.family in RATIOS and record.column is not None:
@@ -217,13 +221,15 @@ def public_alone(release: Release, record: CoefficientRecord) -> float | None:
     None when the release tells no such estimate.
     """
     fitted = release.hybrid.public_only if release.hybrid is not None else None
-    beside = {one.name: one.estimate for one in fitted.coefficients} if fitted is not None else {}
+    beside = (
+        {coefficient.name: coefficient.estimate for coefficient in fitted.coefficients} if fitted is not None else {}
+    )
     return beside.get(record.name)
 
 
 def _unit(release: Release, fitted: FitRecord) -> float:
     """Half the target's range, where weighted points tell estimates in its unit."""
-    column = asked.declared(release, asked.target(release))
+    column = request_facts.declared(release, request_facts.target(release))
     if release.hybrid is None or fitted.family not in IN_TARGETS_UNIT or column is None:
         return 1.0
     half = (column.upper - column.lower) / 2 if column.lower is not None and column.upper is not None else 1.0
@@ -253,12 +259,12 @@ def _ratio(value: float, decimals: int) -> str:
 def _references(record: FitRecord, release: Release) -> list[tuple[str, str]]:
     """Each category with the level that its others are compared with: the first one without a coefficient."""
     levels: dict[str, set[str]] = {}
-    for one in record.coefficients:
-        if one.column is not None and one.level is not None:
-            levels.setdefault(one.column, set()).add(one.level)
-    found = []
+    for coefficient in record.coefficients:
+        if coefficient.column is not None and coefficient.level is not None:
+            levels.setdefault(coefficient.column, set()).add(coefficient.level)
+    references = []
     for name, present in levels.items():
-        column = asked.declared(release, name)
+        column = request_facts.declared(release, name)
         absent = [level for level in (column.levels or () if column else ()) if level not in present]
-        found.append((name, absent[0] if len(absent) == 1 else ""))
-    return [(name, level) for name, level in found if level]
+        references.append((name, absent[0] if len(absent) == 1 else ""))
+    return [(name, level) for name, level in references if level]

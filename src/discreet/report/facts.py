@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.release import STATED, UNSTATED, LedgerRecord, PublicColumn, Release
-from discreet.report import asked, estimates, hybrids, noise_box
+from discreet.report import estimates, hybrids, noise_box, request_facts
 from discreet.report.account import standing
 from discreet.report.estimates import Fit
 from discreet.report.hybrids import Hybrid
@@ -68,7 +68,7 @@ class Facts:
     """Everything that a report says."""
 
     audience: Audience
-    kind: asked.Kind
+    kind: request_facts.Kind
     is_of_selection: bool
     is_private: bool
     is_seeded: bool
@@ -121,9 +121,9 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
     """
     guarantee = promise(release)
     columns = tuple(_column(column) for column in _public(release))
-    kind, target = asked.kind(release), asked.target(release)
+    kind, target = request_facts.kind(release), request_facts.target(release)
     used, chosen = _used(release, kind)
-    n_candidates = len(used) or (max(len(chosen), asked.n_candidates(release)) if kind != "fit" else 0)
+    n_candidates = len(used) or (max(len(chosen), request_facts.n_candidates(release)) if kind != "fit" else 0)
     whole = audience == "analyst" or kind == "fit" or n_candidates <= MOST_NAMED
     named = tuple((name, name in chosen) for name in (used if whole and used else chosen))
     provenance = release.provenance
@@ -131,7 +131,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
     return Facts(
         audience=audience,
         kind=kind,
-        is_of_selection=asked.is_of_selection(release),
+        is_of_selection=request_facts.is_of_selection(release),
         is_private=guarantee is not None,
         is_seeded=provenance.randomness == "seeded",
         is_stated=guarantee is not None and provenance.rows_origin == STATED,
@@ -147,13 +147,14 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         candidates=named,
         n_candidates=n_candidates,
         n_unnamed=n_candidates - len(named),
-        is_screening=asked.is_screening(release),
+        is_screening=request_facts.is_screening(release),
         screened=next((step.columns for step in release.steps if step.columns is not None), ()),
         chosen=chosen,
         headline=_headline(used if kind == "fit" else chosen),
-        forced=asked.forced(release),
+        forced=request_facts.forced(release),
         settings=tuple(
-            (name, _setting(value, release), _meaning(name, release)) for name, value in asked.settings(release).items()
+            (name, _setting(value, release), _meaning(name, release))
+            for name, value in request_facts.settings(release).items()
         ),
         promise=guarantee,
         noise=noise_box.box(release.noise, target, _epsilon(release), among),
@@ -179,14 +180,14 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
     )
 
 
-def _used(release: Release, kind: asked.Kind) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _used(release: Release, kind: request_facts.Kind) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns that the question is about, those that always take part left aside; and those chosen of them."""
     if kind == "fit" and release.fit is not None:
-        owned = (one.column for one in release.fit.coefficients)
+        owned = (coefficient.column for coefficient in release.fit.coefficients)
         used = tuple(dict.fromkeys(name for name in owned if name is not None))
-        return used or (asked.candidates(release) if release.hybrid is not None else ()), ()
-    forced = asked.forced(release)
-    used = tuple(name for name in asked.candidates(release) if name not in forced)
+        return used or (request_facts.candidates(release) if release.hybrid is not None else ()), ()
+    forced = request_facts.forced(release)
+    used = tuple(name for name in request_facts.candidates(release) if name not in forced)
     return used, tuple(name for name in release.selected if name not in forced)
 
 
@@ -199,13 +200,13 @@ def _boxed(release: Release) -> int:
 def _epsilon(release: Release) -> float:
     """What the noise box of the release cost: all of it, or its step."""
     if not release.steps:
-        return asked.epsilon(release)
+        return request_facts.epsilon(release)
     return price(release.steps[_boxed(release)].event).epsilon or math.nan
 
 
 def _working(release: Release) -> str | None:
     """The published algorithm on public points works otherwise than the one that is private."""
-    if release.hybrid is not None and asked.parameters(release).get("as_published"):
+    if release.hybrid is not None and request_facts.parameters(release).get("as_published"):
         return PUBLISHED
     return WORKINGS.get(release.method.casefold())
 
@@ -213,7 +214,7 @@ def _working(release: Release) -> str | None:
 def _setting(value: Any, release: Release) -> str:
     """A long list of numbers is told by its ends."""
     if release.hybrid is not None and isinstance(value, list | tuple) and len(value) > MOST_SHOWN:
-        start, end = (", ".join(setting(one) for one in part) for part in (value[:3], value[-1:]))
+        start, end = (", ".join(setting(item) for item in part) for part in (value[:3], value[-1:]))
         return f"{start} ... {end} ({len(value)} of them)"
     return setting(value)
 

@@ -26,7 +26,7 @@ def draw(record: HybridRecord) -> dict[str, str]:
     pictures = {}
     if record.points is not None and hybrids.basis(record) == "weights" and math.fsum(record.points.weights) > 0:
         pictures["weights"] = weights(record.points)
-    if any(one.error > 0 for one in record.twins):
+    if any(twin.error > 0 for twin in record.twins):
         pictures["twins"] = sizes(record) if hybrids.has_sizes(record) else rivals(record.twins)
     return pictures
 
@@ -54,8 +54,8 @@ def weights(points: PointsRecord) -> str:
     x = axis(alt.X, "points", shares(f"Share of {count(n)} public points, the heaviest first", ticks))
     y = axis(alt.Y, "share", shares("Share of the weight", ticks))
     zero = f"; {count(n - n_weighted)} have none" if n_weighted < n else ""
-    told = f"half of it lies on {percent(half / n)} of {count(n)} points{zero}"
-    return svg("weights", [layer.encode(x=x, y=y) for layer in layers], f"Curve of the weight's share: {told}.")
+    description = f"half of it lies on {percent(half / n)} of {count(n)} points{zero}"
+    return svg("weights", [layer.encode(x=x, y=y) for layer in layers], f"Curve of the weight's share: {description}.")
 
 
 def sizes(record: HybridRecord) -> str:
@@ -63,17 +63,22 @@ def sizes(record: HybridRecord) -> str:
 
     An SVG element.
     """
-    tried = sorted((one for one in record.twins if one.n_points), key=lambda one: one.n_points or 0)
-    alone = [one for one in record.twins if not one.n_points]
+    tried = sorted((twin for twin in record.twins if twin.n_points), key=lambda twin: twin.n_points or 0)
+    alone = [twin for twin in record.twins if not twin.n_points]
     mark = hybrids.marked(record)
-    places = [one.n_points or 1 for one in tried] + ([mark] if mark else [])
+    places = [twin.n_points or 1 for twin in tried] + ([mark] if mark else [])
     start, end = min(places) / 1.15, max(places) * 1.15
     floor, low, high = _span(record.twins)
     rows = [
-        {"n": one.n_points, "error": max(one.error, floor), "low": max(one.low, floor), "high": max(one.high, floor)}
-        for one in tried
+        {
+            "n": twin.n_points,
+            "error": max(twin.error, floor),
+            "low": max(twin.low, floor),
+            "high": max(twin.high, floor),
+        }
+        for twin in tried
     ]
-    x = alt.X("n:Q", scale=_log(start, end), axis=_whole([one.n_points or 1 for one in tried]))
+    x = alt.X("n:Q", scale=_log(start, end), axis=_whole([twin.n_points or 1 for twin in tried]))
     y = {name: alt.Y(f"{name}:Q", scale=_log(low, high), axis=_percents(low, high)) for name in ("error", "low")}
     band = alt.Chart(alt.InlineData(values=rows)).mark_area(color=PALE, opacity=0.4)
     dots = alt.Chart(alt.InlineData(values=rows)).mark_point(size=60, opacity=1, filled=True, color=ACCENT)
@@ -81,8 +86,8 @@ def sizes(record: HybridRecord) -> str:
     if mark:
         ends = [{"n": mark, "error": value} for value in (low, high)]
         layers.append(line(ends, ACCENT, strokeDash=[2, 3], strokeWidth=1.5).encode(x=x, y=y["error"]))
-    for one in alone[:1]:
-        error = max(one.error, floor)
+    for twin in alone[:1]:
+        error = max(twin.error, floor)
         ends = [{"n": place, "error": error} for place in (start, end)]
         layers.append(line(ends, MUTED, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x, y=y["error"]))
         beside = text({"n": start, "error": error}, hybrids.ALONE, MUTED, align="left", dx=4, dy=-8)
@@ -90,12 +95,12 @@ def sizes(record: HybridRecord) -> str:
     layers += [line(rows, ACCENT).encode(x=x, y=y["error"]), dots.encode(x=x, y=y["error"])]
     if mark:
         is_right = mark > math.sqrt(start * end)
-        told = text(
+        description = text(
             {"n": mark, "error": low}, f"{count(mark)} used", ACCENT, align="right" if is_right else "left",
             dx=-6 if is_right else 6, dy=-8,
         )  # fmt: skip
-        layers.append(told.encode(x=x, y=y["error"]))
-    spoken = "; ".join(f"{count(one.n_points or 0)} points {_percent(one.error)}" for one in tried)
+        layers.append(description.encode(x=x, y=y["error"]))
+    spoken = "; ".join(f"{count(twin.n_points or 0)} points {_percent(twin.error)}" for twin in tried)
     beside_told = f"; {hybrids.ALONE} {_percent(alone[0].error)}" if alone else ""
     marked = f"; {count(mark)} points were used" if mark else ""
     return svg("twins", layers, f"Curve of the simulated error: {spoken}{beside_told}{marked}.")
@@ -108,11 +113,11 @@ def rivals(twins: tuple[TwinRecord, ...]) -> str:
     """
     floor, low, high = _span(twins)
     rows: list[dict[str, Any]] = []
-    for at, one in enumerate(twins):
-        color = MUTED if one.name == hybrids.ALONE else ACCENT
-        ends = {"low": max(one.low, floor), "high": max(one.high, floor)}
-        name = "with private margins" if one.name == "margins" else one.name
-        rows.append({"y": at, "error": max(one.error, floor), "t": name, "color": color, **ends})
+    for at, twin in enumerate(twins):
+        color = MUTED if twin.name == hybrids.ALONE else ACCENT
+        ends = {"low": max(twin.low, floor), "high": max(twin.high, floor)}
+        name = "with private margins" if twin.name == "margins" else twin.name
+        rows.append({"y": at, "error": max(twin.error, floor), "t": name, "color": color, **ends})
     y = alt.Y("y:Q", scale=alt.Scale(domain=[len(rows) - 0.5, -0.5], nice=False), axis=None)
     x = alt.X("error:Q", scale=_log(low, high), axis=_percents(low, high))
     start = alt.X("low:Q", scale=_log(low, high), axis=_percents(low, high))
@@ -123,8 +128,8 @@ def rivals(twins: tuple[TwinRecord, ...]) -> str:
         base.mark_point(size=80, opacity=1, fill=PAPER, stroke=INK, strokeWidth=1.5).encode(x=x, y=y),
         base.mark_text(align="right", dx=-12, fontSize=13).encode(x=alt.value(0), y=y, text="t:N", color=ink),
     ]
-    told = "; ".join(f"{row['t']} {_percent(one.error)}" for row, one in zip(rows, twins, strict=True))
-    return svg("twins", layers, f"Dots of the simulated errors: {told}.", height=_ROW * len(rows), left=40)
+    description = "; ".join(f"{row['t']} {_percent(twin.error)}" for row, twin in zip(rows, twins, strict=True))
+    return svg("twins", layers, f"Dots of the simulated errors: {description}.", height=_ROW * len(rows), left=40)
 
 
 def _knots(n: int, n_weighted: int) -> list[int]:
@@ -135,9 +140,9 @@ def _knots(n: int, n_weighted: int) -> list[int]:
 
 def _span(twins: tuple[TwinRecord, ...]) -> tuple[float, float, float]:
     """The least error drawn, and the ends of the axis."""
-    high = max(max(one.high, one.error) for one in twins)
+    high = max(max(twin.high, twin.error) for twin in twins)
     floor = high * _FLOOR
-    low = max(min(min(one.low, one.error) for one in twins), floor)
+    low = max(min(min(twin.low, twin.error) for twin in twins), floor)
     return floor, low / 1.6, high * 1.5
 
 
@@ -148,22 +153,24 @@ def _log(start: float, end: float) -> alt.Scale:
 def _whole(values: list[int]) -> alt.Axis:
     """The numbers that were tried, as far as they have room."""
     labels = ", ".join(f"'{count(value)}'" for value in values)
-    told = f"[{labels}][indexof({values}, datum.value)]"
+    description = f"[{labels}][indexof({values}, datum.value)]"
     title = "Public points counted beside, on a logarithmic scale"
-    return alt.Axis(title=title, values=values, labelExpr=told, labelOverlap=True, labelFlush=False, grid=False)
+    return alt.Axis(title=title, values=values, labelExpr=description, labelOverlap=True, labelFlush=False, grid=False)
 
 
 def _percents(low: float, high: float) -> alt.Axis:
     """Round percentages between two errors, at most seven."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
-        found = [digit * 10.0**power for power in powers for digit in digits]
-        found = [value for value in found if low <= value <= high]
-        if len(found) <= 7:
+        ticks = [digit * 10.0**power for power in powers for digit in digits]
+        ticks = [value for value in ticks if low <= value <= high]
+        if len(ticks) <= 7:
             break
-    labels = ", ".join(f"'{_percent(value)}'" for value in found)
-    told = f"[{labels}][indexof({found}, datum.value)]"
-    return alt.Axis(title="Part of the target's range", values=found, labelExpr=told, labelFlush=False, grid=True)
+    labels = ", ".join(f"'{_percent(value)}'" for value in ticks)
+    description = f"[{labels}][indexof({ticks}, datum.value)]"
+    return alt.Axis(
+        title="Part of the target's range", values=ticks, labelExpr=description, labelFlush=False, grid=True
+    )
 
 
 def _percent(value: float) -> str:

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Literal
 
 from discreet.release import CandidateRecord, HybridRecord, PointsRecord, Release, TwinRecord
-from discreet.report import asked
+from discreet.report import request_facts
 from discreet.report.words import count, number, percent
 
 ALONE = "public records alone"
@@ -84,7 +84,7 @@ def hybrid(release: Release) -> Hybrid | None:
     record = release.hybrid
     if record is None:
         return None
-    n_cells = asked.parameters(release).get("n_cells")
+    n_cells = request_facts.parameters(release).get("n_cells")
     listed = _listed(record.candidates)
     best = chosen(record)
     return Hybrid(
@@ -92,11 +92,11 @@ def hybrid(release: Release) -> Hybrid | None:
         points=None if record.points is None else _points(record.points),
         n_cells=count(n_cells) if isinstance(n_cells, int) else None,
         chosen=None if best is None else best.name,
-        is_published=bool(asked.parameters(release).get("as_published")),
-        rivals=tuple(_rival(one) for one in listed),
+        is_published=bool(request_facts.parameters(release).get("as_published")),
+        rivals=tuple(_rival(candidate) for candidate in listed),
         n_rivals=len(record.candidates),
         n_unlisted=len(record.candidates) - len(listed),
-        twins=tuple(_twin(one) for one in record.twins),
+        twins=tuple(_twin(twin) for twin in record.twins),
         has_sizes=has_sizes(record),
     )
 
@@ -106,7 +106,7 @@ def chosen(record: HybridRecord) -> CandidateRecord | None:
 
     None when nothing was chosen.
     """
-    return next((one for one in record.candidates if one.chosen), None)
+    return next((candidate for candidate in record.candidates if candidate.chosen), None)
 
 
 def basis(record: HybridRecord) -> Basis:
@@ -134,7 +134,7 @@ def has_sizes(record: HybridRecord) -> bool:
 
     False for margins, where all points are used.
     """
-    return sum(one.n_points is not None for one in record.twins) > 1
+    return sum(twin.n_points is not None for twin in record.twins) > 1
 
 
 def effective(weights: tuple[float, ...]) -> float:
@@ -157,8 +157,8 @@ def shares(weights: tuple[float, ...]) -> list[float]:
     total = math.fsum(weights)
     if not total > 0:
         return []
-    found = accumulate(sorted(weights, reverse=True), initial=0.0)
-    return [min(part / total, 1.0) for part in found]
+    cumulative = accumulate(sorted(weights, reverse=True), initial=0.0)
+    return [min(part / total, 1.0) for part in cumulative]
 
 
 def half_at(weights: tuple[float, ...]) -> int:
@@ -193,7 +193,7 @@ def _points(record: PointsRecord) -> Points:
 
 
 def _listed(candidates: tuple[CandidateRecord, ...]) -> tuple[CandidateRecord, ...]:
-    place = next((at for at, one in enumerate(candidates) if one.chosen), 0)
+    place = next((at for at, candidate in enumerate(candidates) if candidate.chosen), 0)
     start = min(max(place - MOST_LISTED // 2, 0), max(len(candidates) - MOST_LISTED, 0))
     return candidates[start : start + MOST_LISTED]
 

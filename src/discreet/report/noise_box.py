@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from discreet.release import NoiseRecord, Release, StepRecord
-from discreet.report import asked
+from discreet.report import request_facts
 from discreet.report.chances import seldom_gap
 from discreet.report.price import price
 from discreet.report.vocabulary import CHOSEN_AMONG, MECHANISMS, NUMERICS, STEPS
@@ -51,19 +51,23 @@ class Step:
     amount: float
 
 
-def box(record: NoiseRecord, target: str, epsilon: float, what: str = "models") -> Noise:
+def box(record: NoiseRecord, target: str, epsilon: float, what_is_chosen: str = "models") -> Noise:
     """Return a noise box in short texts.
 
     Short texts, not yet escaped.
     """
     n = record.n_candidates
     gap = seldom_gap(record.noise) if n is not None else None
-    what = CHOSEN_AMONG.get(record.mechanism, what)
-    lead = seldom_gap(record.noise, n - 1) if n is not None and n > 2 and what in ("models", "estimates") else None
+    what_is_chosen = CHOSEN_AMONG.get(record.mechanism, what_is_chosen)
+    lead = (
+        seldom_gap(record.noise, n - 1)
+        if n is not None and n > 2 and what_is_chosen in ("models", "estimates")
+        else None
+    )
     return Noise(
-        drawn=_drawn(record, what),
+        drawn=_drawn(record, what_is_chosen),
         is_choice=n is not None,
-        among=what,
+        among=what_is_chosen,
         sensitivity=number(record.sensitivity),
         inflation=number(record.inflation, 3),
         scale=number(record.scale),
@@ -103,10 +107,10 @@ def steps(release: Release) -> Iterator[Step]:
     sizes = amounts(release)
     for step, amount in zip(release.steps, sizes, strict=True):
         cost = price(step.event)
-        what = CHOICES.get(step.name, "values")
+        what_is_chosen = CHOICES.get(step.name, "values")
         yield Step(
             purpose=purpose(step.name),
-            noise=box(step.noise, asked.target(release), cost.epsilon or math.nan, what),
+            noise=box(step.noise, request_facts.target(release), cost.epsilon or math.nan, what_is_chosen),
             price=str(cost),
             value=_released(step),
             amount=amount,
@@ -126,7 +130,7 @@ def amounts(release: Release) -> list[float]:
     """
     costs = [price(step.event) for step in release.steps]
     pure, rho = sum(cost.epsilon for cost in costs), sum(cost.rho for cost in costs)
-    total = asked.epsilon(release)
+    total = request_facts.epsilon(release)
     rest = total - pure
     if not math.isfinite(rest) or rest < -1e-6 * total or (rho > 0 and rest <= 0):
         return [0.0] * len(costs)
@@ -144,10 +148,10 @@ def purpose(name: str) -> str:
     return STEPS.get(name, name if " " in name else name.replace("_", " "))
 
 
-def _drawn(record: NoiseRecord, what: str) -> str:
+def _drawn(record: NoiseRecord, what_is_chosen: str) -> str:
     if record.n_candidates is None and record.mechanism == "laplace":  # the same word as a choice by Laplace noise
         return "Laplace noise"
     mechanism = MECHANISMS.get(record.mechanism, record.mechanism.replace("_", "-"))
     if record.n_candidates is None:
         return mechanism if "noise" in mechanism else f"{mechanism}, {record.noise} noise"
-    return f"{mechanism}, {record.noise} noise, over {count(record.n_candidates)} {what}"
+    return f"{mechanism}, {record.noise} noise, over {count(record.n_candidates)} {what_is_chosen}"

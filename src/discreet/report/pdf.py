@@ -57,8 +57,8 @@ def render_pdf(release: Release, audience: Audience = "board", contact: str | No
     It says what the page in HTML says. Names are string literals of Typst, which it does not interpret.
     """
     source = to_typst(render(release, "html", audience, contact))
-    found: bytes = _typst().compile(source.encode(), format="pdf")
-    return found
+    document: bytes = _typst().compile(source.encode(), format="pdf")
+    return document
 
 
 def to_typst(html: str) -> str:
@@ -110,12 +110,12 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Open a call, a cell or a picture."""
-        given = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if tag == "svg" or self._picture is not None:
-            self._draw(self.get_starttag_text() or "", given if tag == "svg" else None)
+            self._draw(self.get_starttag_text() or "", attributes if tag == "svg" else None)
             return
         self._open.append(tag)
-        name = given.get("class", "")
+        name = attributes.get("class", "")
         if tag == "table":
             self._table = _Table(is_facts=name == "facts")
         elif tag == "tr" and self._table:
@@ -172,9 +172,9 @@ class _Page(HTMLParser):
         lists = [part for part in self.parts if part in ("#chips[", "#block[")]
         return bool(lists) and lists[-1] == "#chips["
 
-    def _draw(self, start: str, given: dict[str, str] | None) -> None:
-        if given is not None:
-            self._alt = given.get("aria-label", "")
+    def _draw(self, start: str, attributes: dict[str, str] | None) -> None:
+        if attributes is not None:
+            self._alt = attributes.get("aria-label", "")
             self._picture = []
         if self._picture is not None:
             self._picture.append(start)

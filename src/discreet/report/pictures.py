@@ -6,7 +6,7 @@ from itertools import accumulate
 import altair as alt
 
 from discreet.release import LedgerRecord, NoiseRecord, Release
-from discreet.report import asked, estimate_pictures, estimates, hybrid_pictures, noise_box
+from discreet.report import estimate_pictures, estimates, hybrid_pictures, noise_box, request_facts
 from discreet.report.account import standing
 from discreet.report.chances import SELDOM, seldom_gap, swap_chance, worst_posterior
 from discreet.report.drawing import ACCENT, MUTED, PALE, REST, axis, dot, line, shares, svg, text
@@ -23,7 +23,7 @@ def draw(release: Release) -> dict[str, str]:
         pictures["odds"] = odds(guarantee.epsilon)
     choice = noise_box.choice(release)
     if choice is not None and swap_chance(choice.noise, 0.0) is not None and math.isfinite(choice.scale):
-        pictures["swap"] = swap(choice, asked.target(release))
+        pictures["swap"] = swap(choice, request_facts.target(release))
     if guarantee is not None and ledger is not None and 0 < standing(ledger).cap < math.inf:
         pictures["budget"] = budget(ledger, guarantee.epsilon)
     return pictures | _of_estimates(release)
@@ -33,7 +33,7 @@ def _of_estimates(release: Release) -> dict[str, str]:
     pictures = {}
     if release.fit is not None and estimates.drawn(release.fit):
         pictures["coefficients"] = estimate_pictures.coefficients(release, release.fit)
-    if release.by_size and asked.kind(release) != "fit":
+    if release.by_size and request_facts.kind(release) != "fit":
         pictures["sizes"] = estimate_pictures.sizes(release)
     if release.hybrid is not None:
         pictures |= hybrid_pictures.draw(release.hybrid)
@@ -60,11 +60,11 @@ def odds(epsilon: float) -> str:
     x = axis(alt.X, "before", shares("Belief before the release", ticks))
     y = axis(alt.Y, "after", shares("Worst belief after", ticks))
     tenth = percent_at_most(worst_posterior(epsilon, 0.1))
-    told = f"50 percent to {percent_at_most(half['after'])}, 10 percent to {tenth}"
+    description = f"50 percent to {percent_at_most(half['after'])}, 10 percent to {tenth}"
     return svg(
         "odds",
         [layer.encode(x=x, y=y) for layer in layers],
-        f"Curve of belief before to worst after: {told}.",
+        f"Curve of belief before to worst after: {description}.",
     )
 
 
@@ -85,8 +85,8 @@ def swap(noise: NoiseRecord, target: str) -> str:
     x = axis(alt.X, "gap", _gaps(noise.scale, ["Distance of the two scores", unit]), 6)
     y = axis(alt.Y, "chance", shares("Chance that the worse one wins", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), 0.5)
     far = f"{number(gap * noise.scale, 3)}, {number(gap, 3)} noise scales"
-    told = f"one half at distance 0, one in twenty at {far}"
-    return svg("swap", [layer.encode(x=x, y=y) for layer in layers], f"Curve of the chance of a swap: {told}.")
+    description = f"one half at distance 0, one in twenty at {far}"
+    return svg("swap", [layer.encode(x=x, y=y) for layer in layers], f"Curve of the chance of a swap: {description}.")
 
 
 def budget(ledger: LedgerRecord, epsilon: float) -> str:
@@ -103,8 +103,10 @@ def budget(ledger: LedgerRecord, epsilon: float) -> str:
         (f"left: {at_least(account.left)}", cap - spent, REST),
     ]
     shown = [part for part in parts if part[1] > 1e-9 * cap]
-    told = f"{account.currency} {at_most(spent)} of {at_least(cap)} spent; " + ", ".join(name for name, _, _ in shown)
-    return svg("budget", [_bar(shown)], f"Bar of the privacy budget: {told}.", height=34)
+    description = f"{account.currency} {at_most(spent)} of {at_least(cap)} spent; " + ", ".join(
+        name for name, _, _ in shown
+    )
+    return svg("budget", [_bar(shown)], f"Bar of the privacy budget: {description}.", height=34)
 
 
 def _gaps(scale: float, title: list[str]) -> alt.Axis:

@@ -27,8 +27,8 @@ class Price:
     delta: float = 0.0
 
     def __str__(self) -> str:
-        told = [("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta)]
-        return ", ".join(f"{name} {at_most(value, 4)}" for name, value in told if value > 0) or "nothing"
+        amounts = [("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta)]
+        return ", ".join(f"{name} {at_most(value, 4)}" for name, value in amounts if value > 0) or "nothing"
 
 
 def price(event: dict[str, Any] | None) -> Price:

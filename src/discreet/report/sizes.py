@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from discreet.release import Release, SizeRecord
-from discreet.report import asked
+from discreet.report import request_facts
 from discreet.report.estimates import MOST_DRAWN
 from discreet.report.words import number
 
@@ -56,7 +56,7 @@ def is_chosen(record: SizeRecord, release: Release) -> bool:
 
     Columns that stand in every model are left aside.
     """
-    forced = set(asked.forced(release))
+    forced = set(request_facts.forced(release))
     return set(record.columns) - forced == set(release.selected) - forced
 
 

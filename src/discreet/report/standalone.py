@@ -74,5 +74,5 @@ def _drawn(release: Release, facts: Facts) -> Iterator[Picture]:
 
 
 def _alt(svg: str) -> str:
-    told = _ALT.search(svg)
-    return "" if told is None else html.unescape(told[1])
+    description = _ALT.search(svg)
+    return "" if description is None else html.unescape(description[1])

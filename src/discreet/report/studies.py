@@ -93,14 +93,14 @@ def tabulated(findings: Findings) -> StudyTable:
     """
     rows = findings.rows
     settings = tuple(dict.fromkeys(name for row in rows for name in row.settings))
-    ways = tuple(one.name for one in findings.study.columns if any(row.column == one.name for row in rows))
-    known: dict[str, dict[tuple[Any, ...], Row]] = {}
+    ways = tuple(column.name for column in findings.study.columns if any(row.column == column.name for row in rows))
+    rows_by_settings: dict[str, dict[tuple[Any, ...], Row]] = {}
     for row in rows:
-        known.setdefault(row.column, {})[tuple(sorted(row.settings.items()))] = row
+        rows_by_settings.setdefault(row.column, {})[tuple(sorted(row.settings.items()))] = row
     lines = [
         Line(
             tuple(_told(at.get(name, NONE)) for name in settings),
-            tuple(_figure(_at(known.get(way, {}), at)) for way in ways),
+            tuple(_figure(_at(rows_by_settings.get(way, {}), at)) for way in ways),
         )
         for at in _places(rows, settings)
     ]
@@ -110,31 +110,33 @@ def tabulated(findings: Findings) -> StudyTable:
 def _places(rows: Sequence[Row], settings: tuple[str, ...]) -> list[Mapping[str, Any]]:
     """The settings of the table's lines: those of which no other row has more, in the order of their values."""
     distinct = {tuple(sorted(row.settings.items())): row.settings for row in rows}
-    sizes = sorted({len(one) for one in distinct}, reverse=True)
-    kept: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    sizes = sorted({len(values) for values in distinct}, reverse=True)
+    distinct_settings: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     covered: set[tuple[Any, ...]] = set()
     for size in sizes:
-        for key, one in distinct.items():
+        for key, values in distinct.items():
             if len(key) == size and key not in covered:
-                kept[key] = one
-        names = {tuple(one) for one in distinct.values() if len(one) < size}
+                distinct_settings[key] = values
+        names = {tuple(values) for values in distinct.values() if len(values) < size}
         covered |= {
-            tuple(sorted((name, one[name]) for name in less))
-            for one in kept.values()
+            tuple(sorted((name, values[name]) for name in less))
+            for values in distinct_settings.values()
             for less in names
-            if set(less) <= set(one)
+            if set(less) <= set(values)
         }
     order = {name: list(dict.fromkeys(row.settings.get(name, NONE) for row in rows)) for name in settings}
-    return sorted(kept.values(), key=lambda one: [order[name].index(one.get(name, NONE)) for name in settings])
+    return sorted(
+        distinct_settings.values(), key=lambda values: [order[name].index(values.get(name, NONE)) for name in settings]
+    )
 
 
-def _at(known: Mapping[tuple[Any, ...], Row], settings: Mapping[str, Any]) -> Row | None:
+def _at(rows_by_settings: Mapping[tuple[Any, ...], Row], settings: Mapping[str, Any]) -> Row | None:
     """The row of a way at some settings, or at the part of them that it has."""
-    for names in dict.fromkeys(tuple(name for name, _ in key) for key in known):
+    for names in dict.fromkeys(tuple(name for name, _ in key) for key in rows_by_settings):
         if set(names) <= set(settings):
-            found = known.get(tuple((name, settings[name]) for name in names))
-            if found is not None:
-                return found
+            row = rows_by_settings.get(tuple((name, settings[name]) for name in names))
+            if row is not None:
+                return row
     return None
 
 
@@ -153,15 +155,15 @@ def study_csv(findings: Findings) -> str:
 
     CSV: the way, whether its total is a guarantee, the settings, the figure, its standard error, the repeats.
     """
-    private = {one.name: one.is_private for one in findings.study.columns}
+    private = {column.name: column.is_private for column in findings.study.columns}
     settings = list(dict.fromkeys(name for row in findings.rows for name in row.settings))
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["way", "is_private", *settings, "value", "standard_error", "repeats"])
     for row in findings.rows:
-        told = [row.settings.get(name, "") for name in settings]
+        texts = [row.settings.get(name, "") for name in settings]
         error = "" if row.error is None else row.error
-        writer.writerow([row.column, private[row.column], *told, row.value, error, findings.repeats])
+        writer.writerow([row.column, private[row.column], *texts, row.value, error, findings.repeats])
     return text.getvalue()
 
 
@@ -211,7 +213,7 @@ def study_page(
     HTML.
     """
     drawn = {name: Markup(svg) for name, svg in pictures.items()}  # noqa: S704 - our drawing; Vega escapes its texts
-    shown = {one.study.name: tabulated(one) for one in all_findings} | dict(tables or {})
+    shown = {findings.study.name: tabulated(findings) for findings in all_findings} | dict(tables or {})
     text = (
         environment("html")
         .get_template("studies.html.j2")

@@ -66,14 +66,18 @@ def _values(rows: Sequence[Row], setting: str | None) -> list[Any]:
 
 
 def _of(picture: Picture, rows: Sequence[Row], across: Any, down: Any) -> list[Row]:
-    wanted = {name: value for name, value in ((picture.across, across), (picture.down, down)) if name is not None}
-    return [row for row in rows if _agrees(row, wanted)]
+    cell_settings = {
+        name: value for name, value in ((picture.across, across), (picture.down, down)) if name is not None
+    }
+    return [row for row in rows if _agrees(row, cell_settings)]
 
 
 def _title(picture: Picture, across: Any, down: Any, narrow: bool) -> dict[str, Any]:
-    told = [_named(name, value) for name, value in ((picture.down, down), (picture.across, across)) if name is not None]
-    words = told if narrow else ", ".join(told)
-    return {"title": alt.TitleParams(words, frame="group", anchor="middle")} if told else {}
+    titles = [
+        _named(name, value) for name, value in ((picture.down, down), (picture.across, across)) if name is not None
+    ]
+    words = titles if narrow else ", ".join(titles)
+    return {"title": alt.TitleParams(words, frame="group", anchor="middle")} if titles else {}
 
 
 def _named(setting: str, value: Any) -> str:
@@ -132,9 +136,9 @@ def _legend(**style: Any) -> alt.Legend:
 
 def _lines(picture: Picture, rows: list[Row], names: list[str], first: bool, last: bool) -> Any:
     points = _points(picture, rows)
-    curves = [one for one in points if one["x"] is not None]
-    levels = [one for one in points if one["x"] is None]
-    ends = [one["x"] for one in curves] or [0, 1]
+    curves = [point for point in points if point["x"] is not None]
+    levels = [point for point in points if point["x"] is None]
+    ends = [point["x"] for point in curves] or [0, 1]
     scale = alt.Scale(type="log" if picture.log else "linear", domain=[min(ends), max(ends)], nice=False)
     ticks = {"values": sorted(set(ends)), "labelExpr": "format(datum.value, '~g')"} if picture.log else {"tickCount": 4}
     x = alt.X("x:Q", scale=scale, axis=alt.Axis(title=None, labels=last, **ticks))
@@ -147,7 +151,7 @@ def _lines(picture: Picture, rows: list[Row], names: list[str], first: bool, las
     low = _figures(picture, alt.Y, "low", first)
     layers = [
         *(
-            _data([one for one in curves if one["way"] == name])
+            _data([point for point in curves if point["way"] == name])
             .mark_area(opacity=0.12, color=color)
             .encode(x=x, y=low, y2="high:Q")
             for name, (color, _) in zip(names, STYLES, strict=False)
@@ -155,7 +159,7 @@ def _lines(picture: Picture, rows: list[Row], names: list[str], first: bool, las
         _data(curves).mark_line(strokeWidth=2.2).encode(x=x, y=y, **styled),
         _data(levels).mark_rule(strokeWidth=2.2).encode(y=y, **styled),
     ]
-    singles = [one for one in curves if sum(two["way"] == one["way"] for two in curves) == 1]
+    singles = [point for point in curves if sum(two["way"] == point["way"] for two in curves) == 1]
     layers.append(_data(singles).mark_point(filled=True, size=50).encode(x=x, y=y, color=styled["color"]))
     return alt.layer(*layers)
 
@@ -171,7 +175,7 @@ def _figures(picture: Picture, channel: Any, name: str, shown: bool) -> Any:
 
 def _dots(picture: Picture, rows: list[Row], names: list[str], first: bool, last: bool) -> Any:
     points = _points(picture, rows)
-    order = list(dict.fromkeys(one["x"] for one in points if one["x"] is not None))
+    order = list(dict.fromkeys(point["x"] for point in points if point["x"] is not None))
     words = alt.Axis(title=None, labels=first, labelLimit=220, grid=True)
     y = alt.Y("x:N", sort=order, axis=words)
     shift = alt.YOffset("way:N", scale=alt.Scale(domain=names))
@@ -191,7 +195,7 @@ def _dots(picture: Picture, rows: list[Row], names: list[str], first: bool, last
 
 def _heat(picture: Picture, rows: list[Row], first: bool, last: bool) -> Any:
     points = _points(picture, rows)
-    xs, ys = (list(dict.fromkeys(one[place] for one in points)) for place in ("x", "y"))
+    xs, ys = (list(dict.fromkeys(point[place] for point in points)) for place in ("x", "y"))
     x = alt.X("x:O", sort=xs, axis=alt.Axis(title=None, labels=last, labelAngle=0))
     y = alt.Y("y:N", sort=ys, axis=alt.Axis(title=None, labels=first, labelLimit=220))
     low, high = picture.low or -1.0, picture.high or 1.0

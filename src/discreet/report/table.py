@@ -17,7 +17,7 @@ def coefficient_table(release: Release, width: int = 100) -> str:
     if record is None:
         return ""
     is_hybrid = release.hybrid is not None
-    rows = [_row(one, record) for one in record.coefficients]
+    rows = [_row(coefficient, record) for coefficient in record.coefficients]
     head = _cells(
         "", "estimate", f"{record.confidence} interval", (record.ratio or "").lower(), "privacy", record, PUBLIC
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 from discreet.release import FitRecord, MomentsRecord, Release
-from discreet.report import asked, estimates
+from discreet.report import estimates, request_facts
 from discreet.report.escape import to_cell
 from discreet.report.promise import promised
 from discreet.report.sizes import is_chosen
@@ -49,24 +49,32 @@ def _answer(release: Release) -> tuple[tuple[str, ...], Iterator[tuple[Cell, ...
         return (*_FIT, *beside), _coefficients(release, release.fit)
     if release.by_size:
         return _SIZES, _sizes(release)
-    if release.moments is not None and asked.kind(release) == "moments":
-        return _SUMS, _sums(release.moments, asked.target(release))
+    if release.moments is not None and request_facts.kind(release) == "moments":
+        return _SUMS, _sums(release.moments, request_facts.target(release))
     return _SELECTION, _selection(release)
 
 
 def _coefficients(release: Release, fitted: FitRecord) -> Iterator[tuple[Cell, ...]]:
-    for one in fitted.coefficients:
-        errors = (math.sqrt(one.sampling_variance), math.sqrt(one.privacy_variance))
-        told = (one.low, one.high, fitted.confidence, *errors, estimates.is_empty(one))
-        known = told if fitted.has_intervals else (None,) * len(told)
-        beside = (estimates.public_alone(release, one),) if release.hybrid is not None else ()
-        yield (one.name, one.column, one.level, one.estimate, *known, fitted.family, *beside)
+    for coefficient in fitted.coefficients:
+        errors = (math.sqrt(coefficient.sampling_variance), math.sqrt(coefficient.privacy_variance))
+        figures = (coefficient.low, coefficient.high, fitted.confidence, *errors, estimates.is_empty(coefficient))
+        interval_figures = figures if fitted.has_intervals else (None,) * len(figures)
+        beside = (estimates.public_alone(release, coefficient),) if release.hybrid is not None else ()
+        yield (
+            coefficient.name,
+            coefficient.column,
+            coefficient.level,
+            coefficient.estimate,
+            *interval_figures,
+            fitted.family,
+            *beside,
+        )
 
 
 def _sizes(release: Release) -> Iterator[tuple[Cell, ...]]:
-    for one in sorted(release.by_size, key=lambda record: record.size):
-        ends = (one.r_squared, one.r_squared_low, one.r_squared_high)
-        yield (one.size, "; ".join(one.columns), one.criterion, *ends, is_chosen(one, release))
+    for size in sorted(release.by_size, key=lambda record: record.size):
+        ends = (size.r_squared, size.r_squared_low, size.r_squared_high)
+        yield (size.size, "; ".join(size.columns), size.criterion, *ends, is_chosen(size, release))
 
 
 def _sums(record: MomentsRecord, target: str) -> Iterator[tuple[Cell, ...]]:
@@ -79,26 +87,26 @@ def _sums(record: MomentsRecord, target: str) -> Iterator[tuple[Cell, ...]]:
     noise += [[*record.xty_variance, record.yty_variance]]
     for i, j in combinations_with_replacement(range(len(labels)), 2):
         unit = units[i] * units[j]
-        told = (sums[i][j] / unit, math.sqrt(noise[i][j]) / unit, record.n_rows)
-        yield (labels[i], labels[j], *told, *scales[i], *scales[j])
+        figures = (sums[i][j] / unit, math.sqrt(noise[i][j]) / unit, record.n_rows)
+        yield (labels[i], labels[j], *figures, *scales[i], *scales[j])
 
 
 def _selection(release: Release) -> Iterator[tuple[Cell, ...]]:
     """The columns that could be selected; those that were, where the others are too many to be listed."""
-    selected, forced = set(release.selected), set(asked.forced(release))
-    for name in dict.fromkeys((*asked.candidates(release), *release.selected)):
+    selected, forced = set(release.selected), set(request_facts.forced(release))
+    for name in dict.fromkeys((*request_facts.candidates(release), *release.selected)):
         yield name, name in selected, name in forced
 
 
 def _origin(release: Release) -> tuple[Cell, ...]:
     guarantee, ledger = promised(release), release.provenance.ledger
-    told = (release.method, asked.target(release), guarantee is not None)
+    figures = (release.method, request_facts.target(release), guarantee is not None)
     promise: tuple[Cell, ...] = (None,) * 5
     if guarantee is not None:
         relation, unit = guarantee.neighboring.value, (guarantee.unit, guarantee.rows_per_unit)
         promise = (guarantee.epsilon, guarantee.delta, relation, *unit)
     entry = None if ledger is None else ledger.entry
-    return (*told, *promise, release.provenance.dataset, entry, release.provenance.rows_origin)
+    return (*figures, *promise, release.provenance.dataset, entry, release.provenance.rows_origin)
 
 
 def _written(cell: Cell) -> str:

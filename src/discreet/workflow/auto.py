@@ -46,33 +46,35 @@ def auto_method(
     stated = named(supposed)
     if stated.get("like") is not None:
         stated["like"] = _public(stated["like"], metadata, private, charged)
-    asked = (target, None if candidates is None else tuple(candidates), epsilon, delta, n_rows)
-    found = _choice(metadata, asked, stated, progress)
+    question = (target, None if candidates is None else tuple(candidates), epsilon, delta, n_rows)
+    choice = _choice(metadata, question, stated, progress)
     chosen = {
         "by": "plan",
-        "selection": found.rival.name,
-        "among": found.n_rivals,
-        "expected_overlap": round(found.overlap, 3),
-        "expected_right": round(found.right, 3),
-        **({"supposed": found.supposed} if found.supposed else {}),
+        "selection": choice.rival.name,
+        "among": choice.n_rivals,
+        "expected_overlap": round(choice.overlap, 3),
+        "expected_right": round(choice.right, 3),
+        **({"supposed": choice.supposed} if choice.supposed else {}),
     }
-    method: Method = found.rival.at(epsilon)
+    method: Method = choice.rival.at(epsilon)
     return method, chosen
 
 
-def _choice(metadata: Metadata, asked: tuple[Any, ...], stated: dict[str, Any], progress: Progress | None) -> "Choice":
+def _choice(
+    metadata: Metadata, question: tuple[Any, ...], stated: dict[str, Any], progress: Progress | None
+) -> "Choice":
     """The plan's choice; once for the same public facts, as long as the process lives."""
     home = importlib.import_module("discreet.simulation.choice")  # loads scipy, which no other command waits for
     records = stated.get("like")
     if records is not None and records.file_sha256 is None:  # whether a frame is the same nobody can tell
-        one: Choice = home.best_selection(metadata, *asked, progress, stated)
-        return one
+        choice: Choice = home.best_selection(metadata, *question, progress, stated)
+        return choice
     named = {**stated, "like": records.file_sha256} if records is not None else stated
-    key = repr((metadata.sha256, asked, named))
+    key = repr((metadata.sha256, question, named))
     if key not in _KNOWN:
         if len(_KNOWN) >= MOST_KNOWN:
             _KNOWN.clear()
-        _KNOWN[key] = home.best_selection(metadata, *asked, progress, stated)
+        _KNOWN[key] = home.best_selection(metadata, *question, progress, stated)
     return _KNOWN[key]
 
 

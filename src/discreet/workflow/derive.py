@@ -23,9 +23,9 @@ def fit_from(release: Release, columns: Sequence[str] | None = None, confidence:
     Post-processing: whatever is computed from a release keeps its guarantee.
     """
     answers = _answers(release)
-    among = tuple(columns) if columns is not None else release.selected
-    fit = answers.fit(among, confidence)
-    return _derived(release, "linear", {"candidates": list(among)}, {"confidence": confidence}, {"fit": fit})
+    names = tuple(columns) if columns is not None else release.selected
+    fit = answers.fit(names, confidence)
+    return _derived(release, "linear", {"candidates": list(names)}, {"confidence": confidence}, {"fit": fit})
 
 
 def select_from(
@@ -42,12 +42,12 @@ def select_from(
     """
     answers = _answers(release)
     selected, by_size = answers.select(model_penalty, max_size, forced, groups)
-    asked = (model_penalty, max_size, list(forced), [list(group) for group in groups])
+    options = (model_penalty, max_size, list(forced), [list(group) for group in groups])
     return _derived(
         release,
         "moments",
         {"candidates": list(answers.candidates)},
-        {**dict(zip(SELECTION, asked, strict=True)), "confidence": None},
+        {**dict(zip(SELECTION, options, strict=True)), "confidence": None},
         {"selected": selected, "by_size": by_size, "fit": None},
     )
 
@@ -70,13 +70,13 @@ def recomputed(parent: Release, release: Release) -> Release:
 
     What it should be.
     """
-    asked, bought = (each.request.get("parameters", {}) for each in (release, parent))
-    found = parent
-    if release.method == "moments" or any(asked.get(name) != bought.get(name) for name in SELECTION):
-        found = select_from(found, **{name: asked[name] for name in SELECTION if name in asked})
+    options, bought = (each.request.get("parameters", {}) for each in (release, parent))
+    derived = parent
+    if release.method == "moments" or any(options.get(name) != bought.get(name) for name in SELECTION):
+        derived = select_from(derived, **{name: options[name] for name in SELECTION if name in options})
     if release.method == "linear":
-        found = fit_from(found, release.request.get("candidates"), asked.get("confidence", 0.95))
-    return found
+        derived = fit_from(derived, release.request.get("candidates"), options.get("confidence", 0.95))
+    return derived
 
 
 def digest(release: Release) -> str:
@@ -96,18 +96,18 @@ def _answers(release: Release) -> "MomentAnswers":
     home = importlib.import_module(
         "discreet.methods.moments.moment_answers"
     )  # loads scipy, which no other command waits for
-    found: MomentAnswers = home.MomentAnswers(release.moments)
-    return found
+    derived: MomentAnswers = home.MomentAnswers(release.moments)
+    return derived
 
 
 def _derived(
-    release: Release, method: str, asked: dict[str, Any], parameters: dict[str, Any], found: dict[str, Any]
+    release: Release, method: str, options: dict[str, Any], parameters: dict[str, Any], derived: dict[str, Any]
 ) -> Release:
     first = release.request.get("parameters", {})
-    known = {name: value for name, value in {**first, **parameters}.items() if value is not None}
-    request = {**release.request, **asked, "method": method, "parameters": known}
+    effective = {name: value for name, value in {**first, **parameters}.items() if value is not None}
+    request = {**release.request, **options, "method": method, "parameters": effective}
     source = release.provenance.derived_from or digest(release)
     provenance = release.provenance.model_copy(
         update={"derived_from": source, "request_sha256": canonical_sha256({"of": source, "request": request})}
     )
-    return release.model_copy(update={**found, "method": method, "request": request, "provenance": provenance})
+    return release.model_copy(update={**derived, "method": method, "request": request, "provenance": provenance})

@@ -45,9 +45,9 @@ def expect(question: Question, n_processes: int = 1, progress: Told | None = Non
     rivals = _rivals(question, first)
     supposed = _supposed(groups)
     key = _key(question, supposed, rivals)
-    known = _known(key)
-    if known is not None:
-        return known
+    cached = _known(key)
+    if cached is not None:
+        return cached
     choices, refused = _choices(question, first, rivals)
     rows, fits = list[dict[str, Any]](), list[dict[str, Any]]()
     for scenarios in groups:
@@ -55,11 +55,11 @@ def expect(question: Question, n_processes: int = 1, progress: Told | None = Non
         for name, scenario in zip(_names(scenarios), scenarios, strict=True):
             own = {"scenario": name, **_numbers(scenario)}
             if question.goal is None:
-                found, fitted = _curve(question, scenario, usable, n_processes, progress)
-                fits += [{**asdict(one), **own} for one in fitted]
+                answers, fitted = _curve(question, scenario, usable, n_processes, progress)
+                fits += [{**asdict(choice), **own} for choice in fitted]
             else:
-                found = _inverted(question, question.goal, scenario, usable, n_processes, progress)
-            rows += [{**asdict(one), **own} for one in found]
+                answers = _inverted(question, question.goal, scenario, usable, n_processes, progress)
+            rows += [{**asdict(choice), **own} for choice in answers]
     answer = Expectation(
         supposed, choices, tuple(rows), refused, _theory(question, first, rivals), tuple(fits), _unfit(question, first)
     )
@@ -105,8 +105,8 @@ def _scenarios(question: Question) -> "list[list[Scenario]]":
 
     supposition = Supposition.of(question.supposed)
     counts: Sequence[int | None] = question.n_rows or (None,)
-    asked = (question.metadata, question.target, question.candidates)
-    return [supposition.scenarios(*asked, n_rows=count) for count in counts]
+    question_key = (question.metadata, question.target, question.candidates)
+    return [supposition.scenarios(*question_key, n_rows=count) for count in counts]
 
 
 def _rivals(question: Question, scenario: "Scenario") -> "list[Rival]":
@@ -117,26 +117,26 @@ def _rivals(question: Question, scenario: "Scenario") -> "list[Rival]":
         if question.parameters:
             raise InvalidParameterError("Parameters must be those of a method. Give --method beside --set.")
         return usual
-    known = (*SELECTIONS, *SCREENINGS)
-    found: list[Rival] = []
+    cached = (*SELECTIONS, *SCREENINGS)
+    answers: list[Rival] = []
     for method in dict.fromkeys(question.methods):
-        if method not in known:
-            raise InvalidParameterError(f"method must be one of {', '.join(known)}, but method={method[:40]!r}.")
+        if method not in cached:
+            raise InvalidParameterError(f"method must be one of {', '.join(cached)}, but method={method[:40]!r}.")
         own = [rival for rival in usual if rival.method == method]
         if question.parameters or not own:
-            told = ", ".join(f"{name} {value}" for name, value in question.parameters.items())
+            description = ", ".join(f"{name} {value}" for name, value in question.parameters.items())
             # Epsilon is planned; delta is what the plan may spend, where the method takes one.
             parameters = {**({"delta": question.delta} if question.delta else {}), **question.parameters}
-            own = [Rival(f"{method}, {told}" if told else method, method, parameters)]
-        found += own
-    return found
+            own = [Rival(f"{method}, {description}" if description else method, method, parameters)]
+        answers += own
+    return answers
 
 
 def _choices(
     question: Question, scenario: "Scenario", rivals: "Sequence[Rival]"
 ) -> tuple[tuple[Choice, ...], dict[str, str]]:
     """Selections with their costs; those that are refused at all epsilons, with the reason."""
-    found, refused = list[Choice](), dict[str, str]()
+    answers, refused = list[Choice](), dict[str, str]()
     for rival in rivals:
         prepared, reason = _first(scenario, rival, question.epsilons)
         if prepared is None:
@@ -145,8 +145,8 @@ def _choices(
             refused[rival.name] = str(reason)
             continue
         models = prepared.noise.n_candidates if rival.method in SELECTIONS and rival.method != "moments" else None
-        found.append(Choice(rival.name, rival.method, rival.parameters, float(prepared.delta), models))
-    return tuple(found), refused
+        answers.append(Choice(rival.name, rival.method, rival.parameters, float(prepared.delta), models))
+    return tuple(answers), refused
 
 
 def _first(
@@ -169,7 +169,7 @@ def _curve(
     from discreet.simulation.selection import expected
 
     tables = DrawnTables(scenario)
-    found = expected(
+    answers = expected(
         scenario,
         rivals,
         question.epsilons,
@@ -181,8 +181,10 @@ def _curve(
         progress=progress,
     )
     n_fits = min(question.n_tables or FIT_TABLES, MOST_FIT_TABLES)
-    asked = {"n_tables": n_fits, "seed": question.seed}
-    return found, expected_fit(scenario, question.epsilons, question.delta, **asked, tables=tables, progress=progress)
+    question_key = {"n_tables": n_fits, "seed": question.seed}
+    return answers, expected_fit(
+        scenario, question.epsilons, question.delta, **question_key, tables=tables, progress=progress
+    )
 
 
 def _unfit(question: Question, scenario: "Scenario") -> dict[str, str]:
@@ -242,8 +244,8 @@ def _supposed(groups: "Sequence[Sequence[Scenario]]") -> dict[str, Any]:
 
     first, like = groups[0][0], pattern_record(groups[0][0])
     listed = [
-        {"scenario": name, **_numbers(one), "effects": dict(one.effects)}
-        for name, one in zip(_names(groups[0]), groups[0], strict=True)
+        {"scenario": name, **_numbers(choice), "effects": dict(choice.effects)}
+        for name, choice in zip(_names(groups[0]), groups[0], strict=True)
     ]
     own = {key: listed[0][key] for key in ("effects", "noise_sd", "r_squared", "correlation")}
     levels = {name: list(changes) for name, changes in first.level_effects.items()}

@@ -144,7 +144,7 @@ class Expectation:
             "schema": SCHEMA,
             "supposed": self.supposed,
             "goal": None if question.goal is None else {"measure": question.goal[0], "at_least": question.goal[1]},
-            "choices": [asdict(one) for one in self.choices],
+            "choices": [asdict(choice) for choice in self.choices],
             "figures": list(self.rows),
             "refused": self.refused,
             "fits": list(self.fits),

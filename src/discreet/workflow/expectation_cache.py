@@ -28,10 +28,10 @@ def stored(key: str) -> dict[str, Any] | None:
     None where there is nothing; a file that cannot be read, or is none of ours, is no matter.
     """
     with suppress(OSError, ValueError):
-        found = json.loads((cache_folder() / f"{key}.json").read_text(encoding="utf-8"))
-        if isinstance(found, dict) and (found.get("schema"), found.get("key")) == (KEPT, key):
-            value: dict[str, Any] | None = found.get("value")
-            if isinstance(value, dict) and found.get("sha256") == canonical_sha256(value):
+        content = json.loads((cache_folder() / f"{key}.json").read_text(encoding="utf-8"))
+        if isinstance(content, dict) and (content.get("schema"), content.get("key")) == (KEPT, key):
+            value: dict[str, Any] | None = content.get("value")
+            if isinstance(value, dict) and content.get("sha256") == canonical_sha256(value):
                 return value
     return None
 

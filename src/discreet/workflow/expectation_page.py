@@ -32,7 +32,9 @@ MEASURES = {
 }
 
 
-def expectation_page(question: Question, found: Expectation, supposed: Sequence[str], notes: Sequence[str]) -> str:
+def expectation_page(
+    question: Question, expectation: Expectation, supposed: Sequence[str], notes: Sequence[str]
+) -> str:
     """Return a plan as one page that needs nothing else.
 
     HTML: pictures with a table under each, from public facts alone.
@@ -41,21 +43,29 @@ def expectation_page(question: Question, found: Expectation, supposed: Sequence[
     pictures = importlib.import_module("discreet.report.pictures")
     at = question.middle
     if question.goal is not None:
-        studies = [_needed(question.goal[0], found)]
+        studies = [_needed(question.goal[0], expectation)]
     else:
-        studies = [*_accuracy(found), _compared(found, at), _fits(found), *_costs(question, found, at), _odds(at)]
-    shown = [one for one in [_scenarios(found), *studies] if one is not None]
+        studies = [
+            *_accuracy(expectation),
+            _compared(expectation, at),
+            _fits(expectation),
+            *_costs(question, expectation, at),
+            _odds(at),
+        ]
+    shown = [findings for findings in [_scenarios(expectation), *studies] if findings is not None]
     drawn = {
-        f"{one.study.name}-{picture.name}": drawing.draw(picture, one.rows, [way.name for way in one.study.columns])
-        for one in shown
-        for picture in one.study.pictures
-        if one.rows
+        f"{findings.study.name}-{picture.name}": drawing.draw(
+            picture, findings.rows, [way.name for way in findings.study.columns]
+        )
+        for findings in shown
+        for picture in findings.study.pictures
+        if findings.rows
     }
     if question.goal is None:
         drawn["odds-odds"] = pictures.odds(at)
     heading = Heading(
         "a plan, before anything is spent",
-        f"What to expect of a selection for {found.supposed['target']}",
+        f"What to expect of a selection for {expectation.supposed['target']}",
         (
             *supposed,
             "Simulated from public facts alone: no private data were opened and nothing was spent. Bands and bars show "
@@ -63,16 +73,16 @@ def expectation_page(question: Question, found: Expectation, supposed: Sequence[
         ),
         marked=False,
     )
-    turned = {one.study.name: _by_epsilon(one) for one in shown if one.study.name in MEASURES}
+    turned = {findings.study.name: _by_epsilon(findings) for findings in shown if findings.study.name in MEASURES}
     return study_page([*shown, _notes(notes)], drawn, heading, turned)
 
 
-def accuracy_picture(found: Expectation) -> str:
+def accuracy_picture(expectation: Expectation) -> str:
     """Return the chance of exactly the right columns against epsilon, as a file of its own.
 
     A whole SVG document on white paper, from public facts alone.
     """
-    study = next((one for one in _accuracy(found) if one is not None), None)
+    study = next((findings for findings in _accuracy(expectation) if findings is not None), None)
     if study is None:
         raise InvalidParameterError("A curve must have several epsilons, but one was asked. Ask for more.")
     drawing = importlib.import_module("discreet.report.study_pictures")  # Altair starts slowly
@@ -80,9 +90,9 @@ def accuracy_picture(found: Expectation) -> str:
     return drawn.replace(">", '><rect width="100%" height="100%" fill="#ffffff"/>', 1)
 
 
-def _study(name: str, title: str, told: str, columns: Iterable[str], *pictures: Picture) -> Study:
+def _study(name: str, title: str, description: str, columns: Iterable[str], *pictures: Picture) -> Study:
     ways = tuple(Column(way, True, "") for way in columns)
-    return Study(name, title, "", (told,), ways, (), (), pictures, (), 0)
+    return Study(name, title, "", (description,), ways, (), (), pictures, (), 0)
 
 
 def _best(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -93,46 +103,47 @@ def _best(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(totals, key=lambda name: -totals[name])[:MOST_CURVES]
 
 
-def _settings(found: Expectation, row: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {"rows": row["n_rows"]} if len(found.supposed["n_rows"]) > 1 else {}
-    return settings | ({"supposed": row["scenario"]} if len(found.supposed["scenarios"]) > 1 else {})
+def _settings(expectation: Expectation, row: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {"rows": row["n_rows"]} if len(expectation.supposed["n_rows"]) > 1 else {}
+    return settings | ({"supposed": row["scenario"]} if len(expectation.supposed["scenarios"]) > 1 else {})
 
 
 def _notes(notes: Sequence[str]) -> Findings:
     return Findings(Study("notes", "What the figures mean", "", tuple(notes), (), (), (), (), (), 0), (), 0)
 
 
-def _scenarios(found: Expectation) -> Findings | None:
+def _scenarios(expectation: Expectation) -> Findings | None:
     """What each scenario supposes, where there are several."""
-    listed = found.supposed["scenarios"]
+    listed = expectation.supposed["scenarios"]
     if len(listed) < 2:
         return None
     rows = [
-        Row(way, {"supposed": one["scenario"]}, value)
-        for one in listed
+        Row(way, {"supposed": findings["scenario"]}, value)
+        for findings in listed
         for way, value in {
-            "times": one["times"],
-            "correlation": one["correlation"],
-            "R²": one["r_squared"],
-            "noise sd": one["noise_sd"],
-            **{f"effect of {name}": size for name, size in one["effects"].items() if size},
+            "times": findings["times"],
+            "correlation": findings["correlation"],
+            "R²": findings["r_squared"],
+            "noise sd": findings["noise_sd"],
+            **{f"effect of {name}": size for name, size in findings["effects"].items() if size},
         }.items()
         if value is not None
     ]
     ways = dict.fromkeys(row.column for row in rows)
-    told = "The pictures show each; a choice should do well in all of them that may be true."
-    return Findings(_study("supposed", "What is supposed", told, ways), tuple(rows), 0)
+    description = "The pictures show each; a choice should do well in all of them that may be true."
+    return Findings(_study("supposed", "What is supposed", description, ways), tuple(rows), 0)
 
 
-def _needed(measure: str, found: Expectation) -> Findings | None:
+def _needed(measure: str, expectation: Expectation) -> Findings | None:
     """The epsilon that each selection needs."""
-    told = (
+    description = (
         f"An epsilon at which the goal is reached, of: {MEASURES[measure][1].lower()}. Where a selection does no "
         "better with more epsilon over some range, it may be any of that range. Selections that do not reach it are "
         "left out."
     )
     rows = tuple(
-        Row("epsilon", {"selection": row["rival"], **_settings(found, row)}, row["epsilon"]) for row in found.rows
+        Row("epsilon", {"selection": row["rival"], **_settings(expectation, row)}, row["epsilon"])
+        for row in expectation.rows
     )
     if not rows:
         return None
@@ -147,38 +158,44 @@ def _needed(measure: str, found: Expectation) -> Findings | None:
         high=max(row.value for row in rows),
         **_panels(rows),
     )
-    return Findings(_study("goal", "The epsilon that is needed", told, ["epsilon"], picture), rows, 0)
+    return Findings(_study("goal", "The epsilon that is needed", description, ["epsilon"], picture), rows, 0)
 
 
-def _accuracy(found: Expectation) -> list[Findings | None]:
+def _accuracy(expectation: Expectation) -> list[Findings | None]:
     """Curves against epsilon, and against the number of rows."""
-    epsilons = sorted({row["epsilon"] for row in found.rows})
-    names = _best(found.rows)
+    epsilons = sorted({row["epsilon"] for row in expectation.rows})
+    names = _best(expectation.rows)
     studies: list[Findings | None] = []
-    for measure, (title, told) in list(MEASURES.items())[:2]:
+    for measure, (title, description) in list(MEASURES.items())[:2]:
         rows = tuple(
             Row(
                 row["rival"],
-                {"epsilon": row["epsilon"], **_settings(found, row)},
+                {"epsilon": row["epsilon"], **_settings(expectation, row)},
                 row[measure],
                 row["error"] if measure == "right" else None,
             )
-            for row in found.rows
+            for row in expectation.rows
         )
-        several: dict[str, Any] = {"across": "rows"} if len(found.supposed["n_rows"]) > 1 else {}
+        several: dict[str, Any] = {"across": "rows"} if len(expectation.supposed["n_rows"]) > 1 else {}
         if any("supposed" in row.settings for row in rows):
             several["down"] = "supposed"
-        few = f" The picture shows the {len(names)} with the best overlap." if len(_all(found)) > len(names) else ""
-        words = f"{told}.{few} The table has all of them."
+        few = (
+            f" The picture shows the {len(names)} with the best overlap." if len(_all(expectation)) > len(names) else ""
+        )
+        words = f"{description}.{few} The table has all of them."
         view: dict[str, Any] = {"low": 0.0, "high": 1.0, "columns": tuple(names), **several}
         if len(epsilons) > 1:
-            curve = Picture("epsilon", told, "lines", "epsilon", "Epsilon (nats)", title, log=True, **view)
-            studies.append(Findings(_study(measure, f"{title}, against epsilon", words, _all(found), curve), rows, 0))
-        if len(found.supposed["n_rows"]) > 1:
-            view |= {"across": "epsilon"}
-            curve = Picture("rows", told, "lines", "rows", "Rows of the table", title, log=True, **view)
+            curve = Picture("epsilon", description, "lines", "epsilon", "Epsilon (nats)", title, log=True, **view)
             studies.append(
-                Findings(_study(f"{measure}-rows", f"{title}, against the rows", words, _all(found), curve), rows, 0)
+                Findings(_study(measure, f"{title}, against epsilon", words, _all(expectation), curve), rows, 0)
+            )
+        if len(expectation.supposed["n_rows"]) > 1:
+            view |= {"across": "epsilon"}
+            curve = Picture("rows", description, "lines", "rows", "Rows of the table", title, log=True, **view)
+            studies.append(
+                Findings(
+                    _study(f"{measure}-rows", f"{title}, against the rows", words, _all(expectation), curve), rows, 0
+                )
             )
     return studies
 
@@ -198,19 +215,19 @@ def _by_epsilon(findings: Findings) -> StudyTable:
     return tabulated(Findings(study, rows, 0))
 
 
-def _all(found: Expectation) -> list[str]:
-    return list(dict.fromkeys(row["rival"] for row in found.rows))
+def _all(expectation: Expectation) -> list[str]:
+    return list(dict.fromkeys(row["rival"] for row in expectation.rows))
 
 
-def _compared(found: Expectation, epsilon: float) -> Findings | None:
+def _compared(expectation: Expectation, epsilon: float) -> Findings | None:
     """All selections at one epsilon."""
     rows = sorted(
-        (row for row in found.rows if row["epsilon"] == epsilon), key=lambda row: (-row["overlap"], -row["right"])
+        (row for row in expectation.rows if row["epsilon"] == epsilon), key=lambda row: (-row["overlap"], -row["right"])
     )
     dots = tuple(
         Row(
             title,
-            {"selection": row["rival"], **_settings(found, row)},
+            {"selection": row["rival"], **_settings(expectation, row)},
             row[measure],
             row["error"] if measure == "right" else None,
         )
@@ -232,25 +249,28 @@ def _compared(found: Expectation, epsilon: float) -> Findings | None:
         **several,
     )
     titles = [title for title, _ in MEASURES.values()]
-    told = "; ".join(f"{title}: {told[0].lower() + told[1:]}" for title, told in MEASURES.values()) + "."
+    description = (
+        "; ".join(f"{title}: {description[0].lower() + description[1:]}" for title, description in MEASURES.values())
+        + "."
+    )
     return Findings(
-        _study("comparison", f"All selections at epsilon {number(epsilon)}", told, titles, picture), dots, 0
+        _study("comparison", f"All selections at epsilon {number(epsilon)}", description, titles, picture), dots, 0
     )
 
 
-def _fits(found: Expectation) -> Findings | None:
+def _fits(expectation: Expectation) -> Findings | None:
     """Errors and interval widths of a private regression on the right columns."""
     ways = {"half_width": "half of the interval's width", "error": "mean absolute error"}
     rows = tuple(
-        Row(told, {"epsilon": row["epsilon"], **_settings(found, row)}, row[name])
-        for row in found.fits
-        for name, told in ways.items()
+        Row(description, {"epsilon": row["epsilon"], **_settings(expectation, row)}, row[name])
+        for row in expectation.fits
+        for name, description in ways.items()
     )
     if not rows:
         return None
     many = len({row.settings["epsilon"] for row in rows}) > 1
     several = _panels(rows)
-    told = (
+    description = (
         "A private linear regression of the right columns at the whole epsilon. Both figures are in the target's unit, "
         "per half range of a column: the unit of the supposed effects."
     )
@@ -264,14 +284,14 @@ def _fits(found: Expectation) -> Findings | None:
         log=many,
         **several,
     )
-    return Findings(_study("fit", "Coefficients of the right columns", told, ways.values(), picture), rows, 0)
+    return Findings(_study("fit", "Coefficients of the right columns", description, ways.values(), picture), rows, 0)
 
 
-def _costs(question: Question, found: Expectation, epsilon: float) -> list[Findings | None]:
+def _costs(question: Question, expectation: Expectation, epsilon: float) -> list[Findings | None]:
     """What epsilon is spent on, and what several such requests add up to, of the selection that does best."""
-    at = [row for row in found.rows if row["epsilon"] == epsilon] or list(found.rows)
+    at = [row for row in expectation.rows if row["epsilon"] == epsilon] or list(expectation.rows)
     best = max(at, key=lambda row: (row["overlap"], row["right"]), default=None)
-    choice = next((one for one in found.choices if best is not None and one.name == best["rival"]), None)
+    choice = next((one for one in expectation.choices if best is not None and one.name == best["rival"]), None)
     if choice is None:
         return []
     return [_split(question, choice, epsilon), _fan(question, choice, epsilon)]
@@ -301,22 +321,22 @@ def _split(question: Question, choice: Choice, epsilon: float) -> Findings | Non
     picture = Picture(
         "split", f"{choice.name}, epsilon {number(epsilon)}", "dots", "part", "Part", "Share", low=0.0, high=1.0
     )
-    told = f"The parts of one request by {choice.name}, each with its own noise: shares of {{}}."
-    told = told.format("rho, its price in concentrated accounting" if is_gaussian else "epsilon")
-    return Findings(_study("split", "What epsilon is spent on", told, ["share"], picture), rows, 0)
+    description = f"The parts of one request by {choice.name}, each with its own noise: shares of {{}}."
+    description = description.format("rho, its price in concentrated accounting" if is_gaussian else "epsilon")
+    return Findings(_study("split", "What epsilon is spent on", description, ["share"], picture), rows, 0)
 
 
 def _fan(question: Question, choice: Choice, epsilon: float) -> Findings | None:
     """Requests on the same people, one after the other: their epsilons added up, and composed at a small delta."""
     rows, ways = list[Row](), list[str]()
-    for one in (epsilon / 2.0, epsilon):
-        prepared = _prepared(question, choice, one)
+    for findings in (epsilon / 2.0, epsilon):
+        prepared = _prepared(question, choice, findings)
         event = None if prepared is None else prepared.event
         if event is None:
             continue
         for way, delta in (
-            (f"epsilon {number(one)} each, added up", 0.0),
-            (f"epsilon {number(one)} each, composed", FAN_DELTA),
+            (f"epsilon {number(findings)} each, added up", 0.0),
+            (f"epsilon {number(findings)} each, composed", FAN_DELTA),
         ):
             totals = [(count, _total(question, event, count, delta)) for count in REQUESTS]
             if any(total is not None for _, total in totals):
@@ -324,18 +344,18 @@ def _fan(question: Question, choice: Choice, epsilon: float) -> Findings | None:
             rows += [Row(way, {"requests": count}, total) for count, total in totals if total is not None]
     if not rows:
         return None
-    told = (
+    description = (
         f"The guarantee of several requests by {choice.name} on the same people: epsilons added up, and by "
         f"concentrated accounting at delta {FAN_DELTA:g}. A ledger stops at its cap, whichever comes first."
     )
     picture = Picture("fan", "Epsilon in total", "lines", "requests", "Requests on the same people", "Epsilon in total")
-    return Findings(_study("budget", "What repeated requests add up to", told, ways, picture), tuple(rows), 0)
+    return Findings(_study("budget", "What repeated requests add up to", description, ways, picture), tuple(rows), 0)
 
 
 def _total(question: Question, event: Event, count: int, delta: float) -> float | None:
     try:
-        asked = exact_delta(delta) if delta else Fraction(0)
-        return float(guarantee_of(ComposedEvent((event,) * count), question.metadata.neighboring, asked).epsilon)
+        delta_ = exact_delta(delta) if delta else Fraction(0)
+        return float(guarantee_of(ComposedEvent((event,) * count), question.metadata.neighboring, delta_).epsilon)
     except DiscreetError:  # Gaussian noise has no epsilon without a delta
         return None
 
@@ -350,6 +370,8 @@ def _panels(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _odds(epsilon: float) -> Findings:
-    told = f"At epsilon {number(epsilon)}: how far a release can move, at worst, what anyone believes of a person."
+    description = (
+        f"At epsilon {number(epsilon)}: how far a release can move, at worst, what anyone believes of a person."
+    )
     picture = Picture("odds", "Belief before and after", "lines", "before", "Before", "After")
-    return Findings(_study("odds", "What a release can tell of a person", told, (), picture), (), 0)
+    return Findings(_study("odds", "What a release can tell of a person", description, (), picture), (), 0)

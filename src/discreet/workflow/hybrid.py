@@ -39,9 +39,9 @@ def open_public(source: str | Path, metadata: Metadata, table: str | None = None
     try:
         return PublicRecords(source, metadata, table)
     except (InvalidParameterError, DataMismatchError) as error:
-        told = str(error)  # of a table's own complaints none says which of the two it is
-        is_told = told.startswith(("The public", "Public"))
-        raise type(error)(told if is_told else f"In the public table: {told}") from None
+        message = str(error)  # of a table's own complaints none says which of the two it is
+        is_told = message.startswith(("The public", "Public"))
+        raise type(error)(message if is_told else f"In the public table: {message}") from None
 
 
 def expected_errors(
@@ -60,8 +60,8 @@ def expected_errors(
     if not getattr(method, "twins", 0):
         return ()
     prepared: Any = method.prepare(metadata, target, candidates)
-    found: tuple[TwinRecord, ...] = prepared.twins(progress)
-    return found
+    records: tuple[TwinRecord, ...] = prepared.twins(progress)
+    return records
 
 
 def check_weighted(path: str | Path) -> None:
@@ -89,16 +89,16 @@ def weighted_records(release: Release, metadata: Metadata, public: PublicRecords
             "Weights must come from a private release, but this one gives no guarantee. Estimate anew, from a table "
             "that was opened, and without as_published."
         )
-    among = release.request.get("candidates")
-    names = tuple(among) if isinstance(among, (list, tuple)) else None  # of very many only a digest is kept
-    found = public.points(metadata, str(release.request.get("target", "")), names)
-    if found.sha256 != points.sha256:
+    candidates = release.request.get("candidates")
+    names = tuple(candidates) if isinstance(candidates, (list, tuple)) else None  # of very many only a digest is kept
+    records = public.points(metadata, str(release.request.get("target", "")), names)
+    if records.sha256 != points.sha256:
         raise VerificationError(
             "The public records and the metadata must be those of the release, but their columns, ranges or points "
             "differ. Give the files that it was made with."
         )
-    kept = [(place, weight) for place, weight in zip(points.kept, points.weights, strict=True) if weight > 0]
-    return found.weighted([place for place, _ in kept], [weight for _, weight in kept])
+    weighted = [(place, weight) for place, weight in zip(points.kept, points.weights, strict=True) if weight > 0]
+    return records.weighted([place for place, _ in weighted], [weight for _, weight in weighted])
 
 
 def write_weighted(path: str | Path, release: Release, metadata: Metadata, public: PublicRecords) -> int:

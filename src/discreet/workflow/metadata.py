@@ -52,8 +52,8 @@ def new_metadata(
             raise DataMismatchError(f"{doubt} Write a line of names above it; if it holds names, add --header.")
         confirm(doubt)
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in _stem(opened)).strip("-._")
-    given = {key: value for key, value in facts.items() if value is not None}
-    return skeleton(opened.header(), dataset=dataset or stem or "my-data", **given)
+    stated_facts = {key: value for key, value in facts.items() if value is not None}
+    return skeleton(opened.header(), dataset=dataset or stem or "my-data", **stated_facts)
 
 
 def _stem(opened: Table) -> str:

@@ -93,10 +93,10 @@ class PricedRequest:
     @property
     def promised(self) -> Guarantee:
         """What is promised and charged."""
-        found = self.guarantee
-        if found is None:
+        record = self.guarantee
+        if record is None:
             raise PolicyError("A charge must stand for a guarantee. Use a run that gives one.")
-        return found
+        return record
 
     def plan(self) -> Plan:
         """Return the cost and the noise.
@@ -110,13 +110,13 @@ class PricedRequest:
 
         Public facts.
         """
-        found = {
+        record = {
             "method": self.method.name,
             "target": self.prepared.target,
             "candidates": candidates_record(self.prepared.candidates),
             "parameters": self.prepared.parameters,
         }
-        return found if self.chosen is None else {**found, "chosen": self.chosen}
+        return record if self.chosen is None else {**record, "chosen": self.chosen}
 
     def check_charge(self) -> None:
         """Refuse what no ledger may record."""

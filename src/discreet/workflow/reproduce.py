@@ -60,7 +60,7 @@ def studies(names: Sequence[str] = ("all",)) -> list[Study]:
 
     In the order of the papers.
     """
-    return [one.study for one in _experiments(names)]
+    return [_experiment.study for _experiment in _experiments(names)]
 
 
 def reproduce(
@@ -80,89 +80,95 @@ def reproduce(
     """
     if repeats is not None and repeats < 1:
         raise InvalidParameterError(f"repeats must be at least 1, but repeats={repeats}.")
-    asked = _experiments(names)
-    absent = {one.study.name: _absent(one, folder) for one in asked}
+    experiments = _experiments(names)
+    absent = {experiment.study.name: _absent(experiment, folder) for experiment in experiments}
     lacking = [name for name in names if absent.get(name)]
     if lacking:
         raise InvalidParameterError(f"{absent[lacking[0]]} Give the folder that has it: --data FOLDER.")
-    page = out / (PAGE if len(asked) > 1 else f"{asked[0].study.name}.html")
+    page = out / (PAGE if len(experiments) > 1 else f"{experiments[0].study.name}.html")
     if page.is_file() and MARK not in page.read_text(encoding="utf-8", errors="replace"):
         raise InvalidParameterError(
             f"The page must not replace a file of others, but {page} is one. Choose another --out."
         )
     kept = _kept_folder(out)
-    digests = _digests(asked, folder)
+    digests = _digests(experiments, folder)
     tasks = {
-        one.study.name: [_task(one, part, folder, repeats, kept, digests) for part in one.parts]
-        for one in asked
-        if not absent[one.study.name]
+        experiment.study.name: [_task(experiment, part, folder, repeats, kept, digests) for part in experiment.parts]
+        for experiment in experiments
+        if not absent[experiment.study.name]
     }
-    _compute([task for found in tasks.values() for task in found], n_processes, progress)
-    found = [
+    _compute([task for results in tasks.values() for task in results], n_processes, progress)
+    results = [
         Findings(
-            one.study,
-            (*one.study.printed, *(row for task in tasks.get(one.study.name, []) for row in _rows(task) or [])),
-            repeats or one.study.repeats,
-            (absent[one.study.name],) if absent[one.study.name] else (),
-            _others(one.study.files, digests),
+            experiment.study,
+            (
+                *experiment.study.printed,
+                *(row for task in tasks.get(experiment.study.name, []) for row in _rows(task) or []),
+            ),
+            repeats or experiment.study.repeats,
+            (absent[experiment.study.name],) if absent[experiment.study.name] else (),
+            _others(experiment.study.files, digests),
         )
-        for one in asked
+        for experiment in experiments
     ]
-    _write(found, out, page)
-    return found
+    _write(results, out, page)
+    return results
 
 
 def compute(task: Task) -> None:
     """Compute a part and keep it."""
     work = importlib.import_module("discreet.papers.experiment").Work
-    one = importlib.import_module("discreet.papers.registry").experiment(task.study)
+    experiment = importlib.import_module("discreet.papers.registry").experiment(task.study)
     seed = int(canonical_sha256([SEED, task.study, task.part])[:8], 16)
     try:
-        rows = one.work(work(task.part, task.folder, task.repeats, seed))
+        rows = experiment.work(work(task.part, task.folder, task.repeats, seed))
     except DiscreetError:
         raise
     except Exception as error:
-        if one.study.files and not _published(one.study.files, task.folder):
+        if experiment.study.files and not _published(experiment.study.files, task.folder):
             raise InvalidParameterError(
-                f"{one.study.source} needs its public tables as they were published, but {', '.join(one.study.files)} "
+                f"{experiment.study.source} needs its public tables as they were published, but "
+                f"{', '.join(experiment.study.files)} "
                 f"cannot be worked with ({type(error).__name__}). Fetch them again."
             ) from error
         raise
-    found = json.loads(json.dumps([asdict(row) for row in rows]))
-    value = {"schema": KEPT, "key": task.key, "study": task.study, "part": task.part, "rows": found}
-    write_whole(task.kept, json.dumps(value | {"sha256": canonical_sha256(found)}, ensure_ascii=False, allow_nan=False))
+    results = json.loads(json.dumps([asdict(row) for row in rows]))
+    value = {"schema": KEPT, "key": task.key, "study": task.study, "part": task.part, "rows": results}
+    write_whole(
+        task.kept, json.dumps(value | {"sha256": canonical_sha256(results)}, ensure_ascii=False, allow_nan=False)
+    )
 
 
 def _experiments(names: Sequence[str]) -> "list[Experiment]":
-    found: list[Experiment] = importlib.import_module("discreet.papers.registry").experiments(tuple(names))
-    return found
+    results: list[Experiment] = importlib.import_module("discreet.papers.registry").experiments(tuple(names))
+    return results
 
 
-def _absent(one: "Experiment", folder: Path | None) -> str:
+def _absent(experiment: "Experiment", folder: Path | None) -> str:
     """What a study lacks, in a sentence; empty where it lacks nothing."""
-    files = [name for name in one.study.files if folder is None or not (folder / name).is_file()]
-    return f"{one.study.source} needs the public table {files[0]}, which is not there." if files else ""
+    files = [name for name in experiment.study.files if folder is None or not (folder / name).is_file()]
+    return f"{experiment.study.source} needs the public table {files[0]}, which is not there." if files else ""
 
 
 def _kept_folder(out: Path) -> Path:
-    kept = out / "parts"
+    folder = out / "parts"
     try:
-        kept.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or "it cannot be made").lower()
         raise InvalidParameterError(
             f"--out must be a folder that can be written, but {out}: {reason}. Choose another folder."
         ) from None
-    return kept
+    return folder
 
 
-def _digests(asked: "Sequence[Experiment]", folder: Path | None) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in sorted({name for one in asked for name in one.study.files}):
+def _digests(experiments: "Sequence[Experiment]", folder: Path | None) -> dict[str, str]:
+    results: dict[str, str] = {}
+    for name in sorted({name for experiment in experiments for name in experiment.study.files}):
         path = (folder or Path()) / name
         if path.is_file():
-            found[name] = _sha256(path)
-    return found
+            results[name] = _sha256(path)
+    return results
 
 
 def _others(files: Sequence[str], digests: dict[str, str]) -> tuple[str, ...]:
@@ -176,8 +182,8 @@ def _others(files: Sequence[str], digests: dict[str, str]) -> tuple[str, ...]:
 
 
 def _published(files: Sequence[str], folder: Path | None) -> bool:
-    known: dict[str, str] = importlib.import_module("discreet.papers.public_tables").SHA256
-    return all(_sha256((folder or Path()) / name) == known.get(name) for name in files)
+    digests: dict[str, str] = importlib.import_module("discreet.papers.public_tables").SHA256
+    return all(_sha256((folder or Path()) / name) == digests.get(name) for name in files)
 
 
 def _sha256(path: Path) -> str:
@@ -186,12 +192,12 @@ def _sha256(path: Path) -> str:
 
 
 def _task(
-    one: "Experiment", part: str, folder: Path | None, repeats: int | None, kept: Path, digests: dict[str, str]
+    experiment: "Experiment", part: str, folder: Path | None, repeats: int | None, kept: Path, digests: dict[str, str]
 ) -> Task:
-    drawn = repeats or one.study.repeats
-    files = {name: digests[name] for name in one.study.files}
-    key = canonical_sha256([code_sha256(), SEED, one.study.name, part, drawn, files])
-    return Task(one.study.name, part, folder, drawn, kept / f"{one.study.name}-{key[:16]}.json", key)
+    drawn = repeats or experiment.study.repeats
+    files = {name: digests[name] for name in experiment.study.files}
+    key = canonical_sha256([code_sha256(), SEED, experiment.study.name, part, drawn, files])
+    return Task(experiment.study.name, part, folder, drawn, kept / f"{experiment.study.name}-{key[:16]}.json", key)
 
 
 def _compute(tasks: list[Task], n_processes: int, progress: Told | None) -> None:
@@ -212,7 +218,7 @@ def _rows(task: Task) -> list[Row] | None:
         if isinstance(value, dict) and (value.get("schema"), value.get("key")) == (KEPT, task.key):
             rows = value.get("rows")
             if isinstance(rows, list) and value.get("sha256") == canonical_sha256(rows):
-                return [Row(**one) for one in rows]
+                return [Row(**row) for row in rows]
     return None
 
 
@@ -220,12 +226,12 @@ def _write(all_findings: Sequence[Findings], out: Path, page: Path) -> None:
     """Tables of each study, its pictures, and the page of all."""
     draw = importlib.import_module("discreet.report.study_pictures").draw  # Altair starts slowly
     pictures = {}
-    for one in all_findings:
-        write_whole(out / f"{one.study.name}.csv", study_csv(one))
-        write_whole(out / f"{one.study.name}.md", study_markdown(one))
-        ways = [column.name for column in one.study.columns]
-        for picture in one.study.pictures if one.rows and not one.absent else ():
-            name = f"{one.study.name}-{picture.name}"
-            pictures[name] = draw(replace(picture, name=name), one.rows, ways)
+    for findings in all_findings:
+        write_whole(out / f"{findings.study.name}.csv", study_csv(findings))
+        write_whole(out / f"{findings.study.name}.md", study_markdown(findings))
+        ways = [column.name for column in findings.study.columns]
+        for picture in findings.study.pictures if findings.rows and not findings.absent else ():
+            name = f"{findings.study.name}-{picture.name}"
+            pictures[name] = draw(replace(picture, name=name), findings.rows, ways)
             write_whole(out / f"{name}.svg", pictures[name].replace("<svg ", '<svg style="background:#fff" ', 1))
     write_whole(page, study_page(all_findings, pictures) + MARK + "\n")

@@ -89,7 +89,7 @@ def read_run(path: str | Path) -> RunFile:
     With its paths made relative to where the command runs.
     """
     try:
-        found = RunFile.model_validate(parse_text(read_text(path, "plan"), str(path), "A plan"))
+        run_file = RunFile.model_validate(parse_text(read_text(path, "plan"), str(path), "A plan"))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -102,9 +102,9 @@ def read_run(path: str | Path) -> RunFile:
     folder = Path(path).parent
     placed = {
         name: None if value is None else _beside(folder, value)
-        for name, value in (("data", found.data), ("targets", found.targets), ("metadata", found.metadata))
+        for name, value in (("data", run_file.data), ("targets", run_file.targets), ("metadata", run_file.metadata))
     }
-    return found.model_copy(update=placed)
+    return run_file.model_copy(update=placed)
 
 
 def _beside(folder: Path, place: str) -> str:

@@ -38,7 +38,7 @@ def verify(ledger: Ledger, paths: Iterable[str | Path] = ()) -> Verified:
     texts = {str(path): read_text(path, "release") for path in paths}
     releases = {path: Release.from_json(text) for path, text in texts.items()}
     charges = [release.provenance.ledger for release in releases.values()]
-    found = ledger.verify([charge.head for charge in charges if charge is not None])
+    verification = ledger.verify([charge.head for charge in charges if charge is not None])
     history = ledger.history()
     recorded = {entry.facts.get("release_sha256") for entry in history if entry.kind == "release"}
     lost = {entry.facts.get("lost_hash") for entry in history if entry.kind == "reconcile"}
@@ -49,20 +49,20 @@ def verify(ledger: Ledger, paths: Iterable[str | Path] = ()) -> Verified:
         elif text_sha256(texts[path]) not in recorded:
             charge = release.provenance.ledger
             raise _reconciled(path) if charge is not None and charge.head in lost else _not_recorded(path)
-    return Verified(found, derived)
+    return Verified(verification, derived)
 
 
-def _reconciled(what: str) -> VerificationError:
+def _reconciled(release_name: str) -> VerificationError:
     return VerificationError(
-        f"A release must be as the ledger recorded it, but only the charge of {what} is in it, made again by "
+        f"A release must be as the ledger recorded it, but only the charge of {release_name} is in it, made again by "
         "`discreet budget reconcile`: a restored ledger has no text to compare with. Rely on it only if its file was "
         "kept where nobody could change it."
     )
 
 
-def _not_recorded(what: str) -> VerificationError:
+def _not_recorded(release_name: str) -> VerificationError:
     return VerificationError(
-        f"A release must be as the ledger recorded it, but {what} is not in it. "
+        f"A release must be as the ledger recorded it, but {release_name} is not in it. "
         "It was changed, charged elsewhere, or never charged: do not rely on it."
     )
 
@@ -86,12 +86,12 @@ def _check_derived(ledger: Ledger, path: str, release: Release) -> int:
     return charge.entry
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(stored: Any, other: Any) -> bool:
     """Equal but for rounding, which another machine may do in another order."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-12)
-    return bool(one == other)
+    if isinstance(stored, dict) and isinstance(other, dict):
+        return stored.keys() == other.keys() and all(_same(stored[key], other[key]) for key in stored)
+    if isinstance(stored, list) and isinstance(other, list):
+        return len(stored) == len(other) and all(map(_same, stored, other))
+    if isinstance(stored, float) and isinstance(other, float):
+        return math.isclose(stored, other, rel_tol=1e-6, abs_tol=1e-12)
+    return bool(stored == other)

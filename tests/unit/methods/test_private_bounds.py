@@ -133,7 +133,7 @@ def test_a_selection_with_estimated_bounds_finds_a_clear_effect():
     assert prepared.parameters["y_bound"] == prepared.parameters["y_center"] == "private"
 
 
-def test_methods_that_do_not_buy_say_who_does():
-    """The refusal of a column without bounds names what buys them."""
-    with pytest.raises(MetadataError, match=r"must have public bounds.*bought by the selection"):
+def test_methods_without_private_bounds_say_who_has_them():
+    """The refusal of a column without bounds names what estimates them."""
+    with pytest.raises(MetadataError, match=r"must have public bounds.*estimated by the selection"):
         declared(a=PRIVATE).declared("a")

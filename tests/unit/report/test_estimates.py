@@ -5,7 +5,7 @@ import math
 import pytest
 from report_fits import coefficient, derived, make_fit, make_moments, make_run, regression
 
-from discreet.report import asked, estimates
+from discreet.report import estimates, request_facts
 
 
 def line(release, name):
@@ -114,8 +114,8 @@ def test_a_picture_holds_what_stands_out():
 
 def test_a_fit_of_what_moments_selected_comes_after_a_selection(samples):
     """In one release or computed from it; not when the columns are others."""
-    assert asked.is_of_selection(make_run())
-    assert not asked.is_of_selection(samples["linear"])
+    assert request_facts.is_of_selection(make_run())
+    assert not request_facts.is_of_selection(samples["linear"])
     fitted = derived(make_moments(selected=("lncoins", "age", "site")), fit=regression(), method="linear")
-    assert asked.is_of_selection(fitted)
-    assert not asked.is_of_selection(samples["derived fit"])
+    assert request_facts.is_of_selection(fitted)
+    assert not request_facts.is_of_selection(samples["derived fit"])

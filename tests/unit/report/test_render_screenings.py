@@ -4,7 +4,7 @@ import pytest
 from tests.unit.report.report_releases import make
 
 from discreet.release import NoiseRecord, StepRecord
-from discreet.report import asked
+from discreet.report import request_facts
 from discreet.report.noise_box import choice
 from discreet.report.render import render
 
@@ -68,7 +68,7 @@ def test_a_plan_tells_what_its_screening_left():
     release = screening(steps=(step,))
     assert "lncoins, site and age" in told(release, "html")
     assert choice(release) == BOX
-    assert (asked.candidates(release), asked.n_candidates(release)) == ((), 22283)
+    assert (request_facts.candidates(release), request_facts.n_candidates(release)) == ((), 22283)
 
 
 def test_a_few_hundred_names_are_left_to_the_analyst():

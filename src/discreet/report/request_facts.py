@@ -35,10 +35,10 @@ def candidates(release: Release) -> tuple[str, ...]:
 
     As asked, or as declared; none when they are too many to be listed.
     """
-    given = release.request.get("candidates")
-    if isinstance(given, dict):  # too many to list
+    record = release.request.get("candidates")
+    if isinstance(record, dict):  # too many to list
         return ()
-    return names(given) or tuple(column.name for column in release.public if column.role == "candidate")
+    return names(record) or tuple(column.name for column in release.public if column.role == "candidate")
 
 
 def n_candidates(release: Release) -> int:
@@ -46,9 +46,9 @@ def n_candidates(release: Release) -> int:
 
     As asked, or as declared.
     """
-    given = release.request.get("candidates")
-    told = given.get("count") if isinstance(given, dict) else None
-    return told if isinstance(told, int) and told >= 0 else len(candidates(release))
+    request_parameters = release.request.get("candidates")
+    count = request_parameters.get("count") if isinstance(request_parameters, dict) else None
+    return count if isinstance(count, int) and count >= 0 else len(candidates(release))
 
 
 def is_screening(release: Release) -> bool:
@@ -64,9 +64,9 @@ def forced(release: Release) -> tuple[str, ...]:
 
     Perhaps none.
     """
-    given = parameters(release)
-    first = given.get("select")
-    return names(given.get("forced") or (first.get("forced") if isinstance(first, dict) else None))
+    request_parameters = parameters(release)
+    first = request_parameters.get("select")
+    return names(request_parameters.get("forced") or (first.get("forced") if isinstance(first, dict) else None))
 
 
 def parameters(release: Release) -> dict[str, Any]:
@@ -74,8 +74,10 @@ def parameters(release: Release) -> dict[str, Any]:
 
     By name.
     """
-    given = release.request.get("parameters")
-    return {str(name): value for name, value in given.items()} if isinstance(given, dict) else {}
+    request_parameters = release.request.get("parameters")
+    return (
+        {str(name): value for name, value in request_parameters.items()} if isinstance(request_parameters, dict) else {}
+    )
 
 
 def settings(release: Release) -> dict[str, Any]:
@@ -83,11 +85,11 @@ def settings(release: Release) -> dict[str, Any]:
 
     By name; a step's parameter is named like ``fit: steps``, what is public of a table like ``public: name``.
     """
-    found: dict[str, Any] = {}
+    declared_columns: dict[str, Any] = {}
     for name, value in parameters(release).items():
         inner = value if name in ("screen", "select", "fit", "public") and isinstance(value, dict) else None
-        found |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
-    return found
+        declared_columns |= {name: value} if inner is None else {f"{name}: {key}": one for key, one in inner.items()}
+    return declared_columns
 
 
 def is_of_selection(release: Release) -> bool:
@@ -97,7 +99,7 @@ def is_of_selection(release: Release) -> bool:
     """
     if release.fit is None or kind(release) == "both":
         return release.fit is not None
-    fitted = {one.column for one in release.fit.coefficients} - {None}
+    fitted = {coefficient.column for coefficient in release.fit.coefficients} - {None}
     return release.provenance.derived_from is not None and fitted == set(release.selected)
 
 
@@ -106,8 +108,14 @@ def epsilon(release: Release) -> float:
 
     In nats; not a number when it says neither.
     """
-    given = parameters(release).get("epsilon", math.nan)
-    return release.guarantee.epsilon if release.guarantee else given if isinstance(given, float) else math.nan
+    request_parameters = parameters(release).get("epsilon", math.nan)
+    return (
+        release.guarantee.epsilon
+        if release.guarantee
+        else request_parameters
+        if isinstance(request_parameters, float)
+        else math.nan
+    )
 
 
 def declared(release: Release, name: str | None) -> PublicColumn | None:
