@@ -46,7 +46,7 @@ programs:
 
 test: $(VENV)/wheel $(AUDIT)/tools
 	$(BIN)/python -m pytest -n 2 tests
-	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules -p no:warnings
+	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
 
 test-long: $(VENV)/wheel $(AUDIT)/tools
 	DISCREET_LONG=1 $(BIN)/python -m pytest -n 2 tests

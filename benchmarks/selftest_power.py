@@ -19,7 +19,7 @@ DRAWN: dict[str, Callable[[], Evidence]] = {
     "Laplace sums": lambda: mechanisms.laplace_sums(1.0, 1),
     "Gaussian sums": lambda: mechanisms.gaussian_sums(1.0, 1),
     "spherical": lambda: mechanisms.OF_CALLERS[-1]("-", 1.0, 1)[0],
-    "lazy": lambda: searches.apart(4.0, 1),
+    "lazy": lambda: searches.disjoint_columns(4.0, 1),
     "zones": lambda: searches.divided(1),
 }
 """The part of a check that draws, by a word of the faults that it is meant for."""
