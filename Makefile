@@ -44,12 +44,13 @@ programs:
 	lacking="$$($(PYTHON) tests/programs.py)"; test -z "$$lacking" || { $(AS_ROOT) apt-get update && \
 	  $(AS_ROOT) DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$lacking; }
 
+# One process more than processors: one of them mostly waits (tests/conftest.py).
 test: $(VENV)/wheel $(AUDIT)/tools
-	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 3 tests
 	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
 
 test-long: $(VENV)/wheel $(AUDIT)/tools
-	DISCREET_LONG=1 $(BIN)/python -m pytest -n 2 tests
+	DISCREET_LONG=1 $(BIN)/python -m pytest -n 3 tests
 
 lint: $(VENV)/wheel
 	$(BIN)/ruff check .
@@ -112,6 +113,12 @@ $(VENV)/discreet: $(VENV)/core $(SOURCES) README.md LICENSE NOTICE
 	$(PIP) install --no-deps --force-reinstall dist/*.whl
 	touch $@
 
+# What numba compiled holds what it calls in other files as well, and numba looks at a function's own file alone: with
+# any kernel all goes.
+$(VENV)/kernels: $(foreach file,$(SOURCES),$(if $(findstring /kernels/,$(file)),$(file)))
+	find . -path '*/discreet/kernels/*.nbi' -delete
+	touch $@
+
 # The wheel with everything.
-$(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies
+$(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies $(VENV)/kernels
 	touch $@
