@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 
-from discreet.service.access.digests import hash_password
 from discreet.service.access.roles import Principal, Role
 from discreet.service.app import create_app
 from discreet.service.context import Context
@@ -150,8 +150,8 @@ def open_office(folder: Path, database: str | None = None, **changes: Any) -> It
 
 @cache
 def _hashed() -> str:
-    """Hash the password once: it takes long, which is what it is for."""
-    return hash_password(PASSWORD)
+    """Hash the password with the least work, which each sign-in does again: few tests are about that work."""
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
 
 
 def furnish(context: Context) -> dict[str, str]:

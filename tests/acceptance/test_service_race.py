@@ -89,7 +89,7 @@ def opened(settings, name):
 def test_a_thousand_ask_the_same(office):
     """However many ask and approve one question, before and after its answer: one charge, one value."""
     urls, settings, keys = office
-    name, n_later = opened(settings, "same"), either(55 if "://" in settings.database else 15, 115)
+    name, n_later = opened(settings, "same"), either(15, 115)
     first = crowd(urls, [[asking(keys, name, i, 0.5, f"first-{i}-{j}") for j in range(10)] for i in range(N_PROCESSES)])
     asked = [one for row in first for _, one in row]
     assert {one["state"] for one in asked} == {"waiting"}

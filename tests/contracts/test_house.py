@@ -29,15 +29,18 @@ def trees():
     return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in MODULES}
 
 
+@cache
 def named(tree):
     """Dotted names that a module imports or reaches."""
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
-            yield ast.unparse(node)
+            found.append(ast.unparse(node))
+    return found
 
 
 CHANCE = re.compile(r"^(random|secrets)(\.|$)|(np|numpy)\.random|os\.urandom|uuid\.uuid[14]|default_rng|RandomState")

@@ -140,6 +140,7 @@ def run_with_the_core_alone(*words):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
+@pytest.mark.processes
 def test_the_demonstration_runs_with_the_core_alone(tmp_path):
     """From the table to the report, where no other part can be imported."""
     done = run_with_the_core_alone("discreet", "demo", "--dir", str(tmp_path))
@@ -148,6 +149,7 @@ def test_the_demonstration_runs_with_the_core_alone(tmp_path):
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", sorted(NOT_IN_THE_CORE))
 def test_what_is_not_in_the_core_is_blocked(name):
     """Control: these are installed here, and the run above could not have imported them."""
