@@ -36,9 +36,8 @@ demo: $(VENV)/discreet
 check:
 	$(MAKE) -j 2 --output-sync=target lint fast
 
-# From the sources: what numba compiled of a file that has not changed is still there.
 fast: $(VENV)/wheel
-	PYTHONPATH=src $(BIN)/python -m pytest -n 2 -m "$(FAST)" tests/unit tests/contracts
+	$(BIN)/python -m pytest -n 2 -m "$(FAST)" tests/unit tests/contracts
 
 programs:
 	lacking="$$($(PYTHON) tests/programs.py)"; test -z "$$lacking" || { $(AS_ROOT) apt-get update && \
