@@ -121,18 +121,7 @@ def lines(value: str) -> Markup:
 
 @cache
 def environment(format: str) -> Environment:
-    """Return the templates of a format.
-
-    Parameters
-    ----------
-    format : str
-        One of `FORMATS` but JSON and CSV.
-
-    Returns
-    -------
-    jinja2.Environment
-        Whatever is told is escaped for the format.
-    """
+    """Return the templates of a format, in which whatever is told is escaped for it."""
     escapers: dict[str, Callable[[object], Markup]] = {"text": to_text, "markdown": to_markdown, "html": to_html}
     escaper = escapers[format]
     environment = Environment(
