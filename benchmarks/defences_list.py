@@ -404,7 +404,7 @@ RELEASES = (
     ),
     Defence(
         "HTML escaped",
-        "report/render.py",
+        "report/escape.py",
         "finalize=lambda value: value if isinstance(value, Markup) else escaper(value),",
         "finalize=lambda value: Markup(value),",
         ("unit/report/test_participant.py::test_contact_is_named_and_escaped[participant-html]",),

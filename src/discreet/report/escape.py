@@ -4,11 +4,14 @@ Functions for the templates return `Markup`, which these pass through; everythin
 """
 
 import re
+from collections.abc import Callable
+from functools import cache
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from discreet.report.widths import cells
-from discreet.report.words import visible
+from discreet.report.words import listed, visible
 
 WIDTH = 80
 """Columns of a terminal that the text format keeps to."""
@@ -114,6 +117,24 @@ def lines(value: str) -> Markup:
     The same lines.
     """
     return Markup("\n".join(visible(row) for row in value.split("\n")))  # noqa: S704 - a terminal knows no markup
+
+
+@cache
+def environment(format: str) -> Environment:
+    """Return the templates of a format, in which whatever is told is escaped for it."""
+    escapers: dict[str, Callable[[object], Markup]] = {"text": to_text, "markdown": to_markdown, "html": to_html}
+    escaper = escapers[format]
+    environment = Environment(
+        loader=PackageLoader("discreet", "report/templates"),
+        autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else escaper(value),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"flow": flow, "fill": fill, "lines": lines, "listed": listed, "plain": to_text}
+    environment.globals |= {"field": field, "line": line}
+    return environment
 
 
 def _pieces(word: str, room: int) -> list[str]:

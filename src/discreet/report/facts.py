@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from discreet.errors import InvalidParameterError
 from discreet.release import STATED, UNSTATED, LedgerRecord, PublicColumn, Release
 from discreet.report import estimates, hybrids, noise_box, request_facts
 from discreet.report.account import standing
@@ -112,6 +113,14 @@ class Facts:
     event: str | None
     contact: str | None
     release: Release
+
+
+def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a name that is not allowed."""
+    if value not in allowed:
+        raise InvalidParameterError(
+            f"{name} must be one of {', '.join(allowed)}, but {name}={str(value)[:40]!r}. Choose one of them."
+        )
 
 
 def gather(release: Release, audience: Audience, n_listed: int | None, contact: str | None = None) -> Facts:

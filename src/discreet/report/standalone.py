@@ -2,27 +2,12 @@
 
 import html
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from markupsafe import escape
 
 from discreet.release import Release
-from discreet.report.escape import flow
-from discreet.report.facts import Facts, gather
-from discreet.report.render import environment
-
-_WORDS = {
-    "coefficients": ("estimates.j2", "fit_picture_title", "fit_picture_note"),
-    "weights": ("hybrid.j2", "weights_title", "weights_note"),
-    "twins": ("hybrid.j2", "twins_title", "twins_note"),
-    "sizes": ("estimates.j2", "sizes_title", "sizes_caution"),
-    "odds": ("sentences.j2", "odds_title", "odds_note"),
-    "steps": ("estimates.j2", "steps_title", "steps_note"),
-    "swap": ("sentences.j2", "swaps_title", "swaps_note"),
-    "budget": ("sentences.j2", "budget_title", "budget_note"),
-}
-"""Picture to the template that holds its title and its note; in the order of the page."""
+from discreet.report.report_page import drawn, page_for
 
 _ALT = re.compile(r'aria-label="([^"]*)"')
 
@@ -58,21 +43,23 @@ def pictures_of(release: Release) -> dict[str, Picture]:
     Title, note and alt are not escaped: whoever puts them into a page must do it. Cost: about a second for the first
     call of a process, then tenths of a second.
     """
-    return {picture.name: picture for picture in _drawn(release, gather(release, "board", 0))}
+    content = page_for(release, "board")
+    svgs = drawn(content, release)
+    return {
+        one.name: Picture(one.name, one.title, one.note, alt_of(svgs[one.name]), _on_paper(svgs[one.name], one.title))
+        for one in content.pictures()
+        if one.name in svgs
+    }
 
 
-def _drawn(release: Release, facts: Facts) -> Iterator[Picture]:
-    from discreet.report import drawing, pictures  # Altair and its renderer start slowly: text must not wait for them
+def _on_paper(svg: str, title: str) -> str:
+    from discreet.report import drawing  # Altair and its renderer start slowly: text must not wait for them
 
-    drawn = pictures.draw(release)
-    for name, (template, *macros) in _WORDS.items():
-        if name in drawn:
-            words = environment("text").get_template(template).make_module({"facts": facts})
-            title, note = (str(flow(getattr(words, macro)())) for macro in macros)
-            paper = f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{drawing.PAPER}"/>'
-            yield Picture(name, title, note, _alt(drawn[name]), drawn[name].replace(">", f">{paper}", 1))
+    paper = f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{drawing.PAPER}"/>'
+    return svg.replace(">", f">{paper}", 1)
 
 
-def _alt(svg: str) -> str:
+def alt_of(svg: str) -> str:
+    """Return what a picture shows, for those who do not see it."""
     description = _ALT.search(svg)
     return "" if description is None else html.unescape(description[1])

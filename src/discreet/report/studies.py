@@ -8,8 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from discreet.report.escape import to_markdown
-from discreet.report.render import environment
+from discreet.report.escape import environment, to_markdown
 from discreet.report.study import Findings, Row
 from discreet.report.words import number
 

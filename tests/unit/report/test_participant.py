@@ -1,10 +1,9 @@
 """The page for somebody who is in the table."""
 
 import pytest
-import typst
 
 from discreet.report import render
-from discreet.report.pdf import to_typst
+from discreet.report.pdf import compiled, page_data
 
 WORDS = ("text", "markdown", "html")
 
@@ -56,7 +55,7 @@ def test_what_is_not_private_promises_nothing(samples, format):
 @pytest.mark.slow
 def test_every_release_fits_on_a_sheet_of_paper(release):
     """Set as PDF, at most both sides, however many columns there are and however long their names."""
-    pages = typst.compile(to_typst(render(release, "html", "participant")).encode(), format="png", ppi=20)
+    pages = compiled(page_data(release, "participant"), format="png", ppi=20)
     assert isinstance(pages, bytes) or len(pages) <= 2
 
 

@@ -8,9 +8,8 @@ from fastapi import APIRouter, Response
 from discreet import report
 from discreet.errors import NotFoundError
 from discreet.release import Release
-from discreet.report.escape import flow
+from discreet.report.escape import environment, flow
 from discreet.report.facts import gather
-from discreet.report.render import environment
 from discreet.service.access.roles import READERS
 from discreet.service.call_limits import reports
 from discreet.service.pages.visit import Visit, signed_in
