@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 AUDIT := $(VENV)/audit
 SOURCES := $(shell find src -type f -not -name '*.pyc')
+# Packages whose commands are plugged into the core's.
+PLUGINS := discreet-service discreet-papers
+PLUGIN_SOURCES := $(shell find packages -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
 # Python compiles a module when it is first loaded: most of the parts' modules never are.
 INSTALL := install --no-compile --require-hashes --no-deps --no-build-isolation -r
@@ -19,7 +22,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 help:
 	@echo "make demo   the main job on a real table"
 	@echo "make check  style, types, layers, docstrings and the fast tests"
-	@echo "make test   all tests, against the built wheel"
+	@echo "make test   all tests, against the built wheels"
 	@echo "make programs   installs what some tests need: chromium, postgresql, Java"
 	@echo "make test-long   the same with all draws, examples and cases, an hour or more"
 	@echo "make lint   style, types, layers, docstrings"
@@ -38,7 +41,7 @@ check:
 
 # From the sources: what numba compiled of a file that has not changed is still there.
 fast: $(VENV)/wheel
-	PYTHONPATH=src $(BIN)/python -m pytest -n 2 -m "$(FAST)" tests/unit tests/contracts
+	PYTHONPATH=src:packages/discreet-service/src:packages/discreet-papers/src $(BIN)/python -m pytest -n 2 -m "$(FAST)" tests/unit tests/contracts
 
 programs:
 	lacking="$$($(PYTHON) tests/programs.py)"; test -z "$$lacking" || { $(AS_ROOT) apt-get update && \
@@ -46,7 +49,7 @@ programs:
 
 test: $(VENV)/wheel $(AUDIT)/tools
 	$(BIN)/python -m pytest -n 2 tests
-	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
+	$(BIN)/python -m pytest -n 2 --pyargs discreet discreet_service discreet_papers --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
 
 test-long: $(VENV)/wheel $(AUDIT)/tools
 	DISCREET_LONG=1 $(BIN)/python -m pytest -n 2 tests
@@ -92,9 +95,9 @@ $(VENV)/core: pyproject.toml constraints.txt constraints.py
 	$(PIP) $(INSTALL) $(VENV)/core.txt
 	touch $@
 
-# What the extras, the tests and the tools need besides.
-$(VENV)/dependencies: $(VENV)/core
-	$(PYTHON) constraints.py service remote postgres spark dev > $(VENV)/requirements.txt
+# What the other packages, the extras, the tests and the tools need besides.
+$(VENV)/dependencies: $(VENV)/core $(wildcard packages/*/pyproject.toml)
+	$(PYTHON) constraints.py $(PLUGINS) postgres spark dev > $(VENV)/requirements.txt
 	$(PIP) $(INSTALL) $(VENV)/requirements.txt
 	touch $@
 
@@ -112,6 +115,10 @@ $(VENV)/discreet: $(VENV)/core $(SOURCES) README.md LICENSE NOTICE
 	$(PIP) install --no-deps --force-reinstall dist/*.whl
 	touch $@
 
-# The wheel with everything.
-$(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies
+# The other wheels, and with them everything.
+$(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies $(PLUGIN_SOURCES)
+	for name in $(PLUGINS); do \
+	  (cd packages/$$name && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(CURDIR)/dist) || exit 1; \
+	done >> $(VENV)/build.log
+	$(PIP) install --no-deps --force-reinstall dist/discreet_*.whl
 	touch $@

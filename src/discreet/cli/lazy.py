@@ -8,6 +8,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from discreet.errors import NotInstalledError
+
+ENTRY_POINTS = "discreet.commands"
+"""The group in which other packages name their commands, each an app of typer."""
+
 
 class ListedCommand(TyperCommand):
     """What help and completion list of a command: its name and the first paragraph of its own help."""
@@ -28,6 +33,23 @@ class ListedCommand(TyperCommand):
             command = get_command(app)
         command.name = self.name
         return command
+
+
+class PluggedCommand(ListedCommand):
+    """A command of another package, which is looked for when it is used."""
+
+    def __init__(self, name: str, summary: str, package: str, content: str) -> None:
+        super().__init__(name, summary)
+        self.package, self.content = package, content
+
+    def loaded(self) -> Any:
+        """Import the command by the entry point of its name."""
+        metadata = importlib.import_module("importlib.metadata")  # as slow to load as all else together
+        for entry in metadata.entry_points(group=ENTRY_POINTS, name=self.name):
+            command = get_command(entry.load())
+            command.name = self.name
+            return command
+        raise NotInstalledError(self.content, self.package)
 
 
 class LazyGroup(TyperGroup):
