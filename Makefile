@@ -12,6 +12,8 @@ PLUGIN_SOURCES := $(shell find packages -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
 # Python compiles a module when it is first loaded: most of the parts' modules never are.
 INSTALL := install --no-compile --require-hashes --no-deps --no-build-isolation -r
+# By name, so that what is installed does not say in which folder it was built.
+INSTALL_OURS := install --no-deps --no-index --find-links dist --force-reinstall
 FAST := not (browser or database or spark or processes or statistics or slow)
 # What Python compiles is kept, whatever the shell says: to make it anew takes ten seconds of each process.
 unexport PYTHONDONTWRITEBYTECODE
@@ -112,7 +114,7 @@ $(AUDIT)/tools: $(VENV)/dependencies
 $(VENV)/discreet: $(VENV)/core $(SOURCES) README.md LICENSE NOTICE
 	rm -rf dist
 	$(BIN)/python -m hatchling build -t wheel -d dist > $(VENV)/build.log
-	$(PIP) install --no-deps --force-reinstall dist/*.whl
+	$(PIP) $(INSTALL_OURS) discreet
 	touch $@
 
 # The other wheels, and with them everything.
@@ -120,5 +122,5 @@ $(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies $(PLUGIN_SOURCES)
 	for name in $(PLUGINS); do \
 	  (cd packages/$$name && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(CURDIR)/dist) || exit 1; \
 	done >> $(VENV)/build.log
-	$(PIP) install --no-deps --force-reinstall dist/discreet_*.whl
+	$(PIP) $(INSTALL_OURS) $(PLUGINS)
 	touch $@

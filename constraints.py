@@ -1,8 +1,8 @@
 """Prints what our packages need, out of constraints.txt: ``python constraints.py discreet discreet-service``.
 
-A word is a package of ours, an extra of the core, ``build-system`` or the name of one part. What is printed is complete,
-each part with its version and the digests of all files of this version, so that pip can be told to install nothing
-else::
+A word is a package of ours, an extra of the core, ``build-system`` or the name of one part. What is printed is
+complete, each part with its version and the digests of all files of this version, so that pip can be told to install
+nothing else::
 
     pip install --no-deps --require-hashes -r FILE
 

@@ -272,6 +272,7 @@ def test_version_is_stated_once():
         "import discreet",
         "import discreet; discreet.Metadata",
         "from discreet.cli import fit, main, plan, report, select",
+        "from discreet_service.cli import remote, serve",
         "from discreet import workflow",
     ],
 )

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 import pytest
 
 from discreet import errors
-from discreet.cli import serve
 from discreet_service import clock
 from discreet_service.access.digests import hash_password, keyed_digest, same_secret, verify_password
 from discreet_service.access.limits import RateLimits
+from discreet_service.cli import serve
 from discreet_service.logs import FIELDS, log
 from discreet_service.problems import status_of
 
