@@ -91,12 +91,14 @@ def test_everything_is_installed_by_its_digest():
     """Each use of pip in the Makefile takes what constraints.py prints, or the wheels that were built here."""
     text = (REPOSITORY / "Makefile").read_text()
     (install,) = re.findall(r"^INSTALL := (.*)", text, re.MULTILINE)
+    (install_ours,) = re.findall(r"^INSTALL_OURS := (.*)", text, re.MULTILINE)
     assert {"--require-hashes", "--no-deps", "--no-build-isolation"} <= set(install.split())
+    assert {"--no-index", "--no-deps"} <= set(install_ours.split())
     lines = [line for line in text.splitlines() if line.startswith("\t$(PIP)")]
     assert len(lines) == 6
     for line in lines:
         requirements = re.search(r"\$\(INSTALL\) (\S+)$", line)
-        is_ours = re.search(r" install --no-deps --force-reinstall dist/(discreet_)?\*\.whl$", line)
+        is_ours = re.search(r" \$\(INSTALL_OURS\) (discreet|\$\(PLUGINS\))$", line)
         assert is_ours or f"> {requirements[1]}\n" in text, line
 
 
@@ -129,7 +131,7 @@ def test_the_demonstration_installs_the_core_alone(tmp_path):
 
 
 def run_with_the_core_alone(*words, folder=None):
-    """Run `discreet`, or a module, where nothing can be imported or plugged in that another part than the core's brings."""
+    """Run `discreet`, or a module, where nothing is imported or plugged in that another part than the core's brings."""
     core = chosen_names("discreet") | {"discreet"}
     other = {name for name, owners in packages_distributions().items() if not {*map(canonical, owners)} & core}
     code = (
