@@ -17,9 +17,9 @@ ENTRY_POINTS = "discreet.commands"
 class ListedCommand(TyperCommand):
     """What help and completion list of a command: its name and the first paragraph of its own help."""
 
-    def __init__(self, name: str, summary: str, module: str = "", function: str = "", example: str = "EXAMPLE") -> None:
+    def __init__(self, name: str, summary: str, module: str = "", function: str = "") -> None:
         super().__init__(name, help=summary)
-        self.module, self.function, self.example = module or name, function or name, example
+        self.module, self.function = module or name, function or name
 
     def loaded(self) -> Any:
         """Import the command, or the group of commands, that its module holds."""
@@ -29,7 +29,7 @@ class ListedCommand(TyperCommand):
             command: Any = get_group(function)
         else:
             app = typer.Typer(add_completion=False)
-            app.command(epilog=getattr(module, self.example, None))(function)
+            app.command(epilog=getattr(module, "EXAMPLE", None))(function)
             command = get_command(app)
         command.name = self.name
         return command
