@@ -6,9 +6,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 AUDIT := $(VENV)/audit
 SOURCES := $(shell find src -type f -not -name '*.pyc')
+# Packages whose commands are plugged into the core's.
+PLUGINS := discreet-service discreet-papers
+PLUGIN_SOURCES := $(shell find packages -type f -not -name '*.pyc')
 # Nothing that constraints.txt does not name with its digest; what is built here is built with what was installed before.
 # Python compiles a module when it is first loaded: most of the parts' modules never are.
 INSTALL := install --no-compile --require-hashes --no-deps --no-build-isolation -r
+# By name, so that what is installed does not say in which folder it was built.
+INSTALL_OURS := install --no-deps --no-index --find-links dist --force-reinstall
 FAST := not (browser or database or spark or processes or statistics or slow)
 # What Python compiles is kept, whatever the shell says: to make it anew takes ten seconds of each process.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,7 +24,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),env,sudo)
 help:
 	@echo "make demo   the main job on a real table"
 	@echo "make check  style, types, layers, docstrings and the fast tests"
-	@echo "make test   all tests, against the built wheel"
+	@echo "make test   all tests, against the built wheels"
 	@echo "make programs   installs what some tests need: chromium, postgresql, Java"
 	@echo "make test-long   the same with all draws, examples and cases, an hour or more"
 	@echo "make lint   style, types, layers, docstrings"
@@ -46,7 +51,7 @@ programs:
 # One process more than processors: one of them mostly waits (tests/conftest.py).
 test: $(VENV)/wheel $(AUDIT)/tools
 	$(BIN)/python -m pytest -n 3 tests
-	$(BIN)/python -m pytest -n 2 --pyargs discreet --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
+	$(BIN)/python -m pytest -n 2 --pyargs discreet discreet_service discreet_papers --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
 
 test-long: $(VENV)/wheel $(AUDIT)/tools
 	DISCREET_LONG=1 $(BIN)/python -m pytest -n 3 tests
@@ -92,9 +97,9 @@ $(VENV)/core: pyproject.toml constraints.txt constraints.py
 	$(PIP) $(INSTALL) $(VENV)/core.txt
 	touch $@
 
-# What the extras, the tests and the tools need besides.
-$(VENV)/dependencies: $(VENV)/core
-	$(PYTHON) constraints.py service remote postgres spark dev > $(VENV)/requirements.txt
+# What the other packages, the extras, the tests and the tools need besides.
+$(VENV)/dependencies: $(VENV)/core $(wildcard packages/*/pyproject.toml)
+	$(PYTHON) constraints.py $(PLUGINS) postgres spark dev > $(VENV)/requirements.txt
 	$(PIP) $(INSTALL) $(VENV)/requirements.txt
 	touch $@
 
@@ -109,7 +114,7 @@ $(AUDIT)/tools: $(VENV)/dependencies
 $(VENV)/discreet: $(VENV)/core $(SOURCES) README.md LICENSE NOTICE
 	rm -rf dist
 	$(BIN)/python -m hatchling build -t wheel -d dist > $(VENV)/build.log
-	$(PIP) install --no-deps --force-reinstall dist/*.whl
+	$(PIP) $(INSTALL_OURS) discreet
 	touch $@
 
 # What numba compiled holds what it calls in other files as well, and numba looks at a function's own file alone: with
@@ -118,6 +123,10 @@ $(VENV)/kernels: $(foreach file,$(SOURCES),$(if $(findstring /kernels/,$(file)),
 	find . -path '*/discreet/kernels/*.nbi' -delete
 	touch $@
 
-# The wheel with everything.
-$(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies $(VENV)/kernels
+# The other wheels, and with them everything.
+$(VENV)/wheel: $(VENV)/discreet $(VENV)/dependencies $(PLUGIN_SOURCES) $(VENV)/kernels
+	for name in $(PLUGINS); do \
+	  (cd packages/$$name && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(CURDIR)/dist) || exit 1; \
+	done >> $(VENV)/build.log
+	$(PIP) $(INSTALL_OURS) $(PLUGINS)
 	touch $@

@@ -1,7 +1,8 @@
-"""Prints what groups of pyproject.toml need, out of constraints.txt: ``python constraints.py discreet service``.
+"""Prints what our packages need, out of constraints.txt: ``python constraints.py discreet discreet-service``.
 
-A word is ``discreet``, an extra, ``build-system`` or the name of one part. What is printed is complete, each part with
-its version and the digests of all files of this version, so that pip can be told to install nothing else::
+A word is a package of ours, an extra of the core, ``build-system`` or the name of one part. What is printed is
+complete, each part with its version and the digests of all files of this version, so that pip can be told to install
+nothing else::
 
     pip install --no-deps --require-hashes -r FILE
 
@@ -28,15 +29,16 @@ def pins(text: str) -> dict[str, str]:
     return {canonical(block.partition("==")[0]): block for block in blocks}
 
 
-def groups(text: str) -> dict[str, list[str]]:
-    """Names of the parts that each group of pyproject.toml asks for."""
-    value = tomllib.loads(text)
-    asked = {
-        "discreet": value["project"]["dependencies"],
-        "build-system": value["build-system"]["requires"],
-        **value["project"]["optional-dependencies"],
-    }
-    return {name: [re.split(r"[^A-Za-z0-9._-]", line)[0] for line in lines] for name, lines in asked.items()}
+def groups() -> dict[str, list[str]]:
+    """Names of the parts that each of our packages asks for beside our own, and each extra."""
+    asked = {}
+    for file in (HERE / "pyproject.toml", *sorted(HERE.glob("packages/*/pyproject.toml"))):
+        value = tomllib.loads(file.read_text())
+        asked[value["project"]["name"]] = value["project"]["dependencies"]
+        asked["build-system"] = value["build-system"]["requires"]
+        asked |= value["project"].get("optional-dependencies", {})
+    names = {group: [re.split(r"[^A-Za-z0-9._-]", line)[0] for line in lines] for group, lines in asked.items()}
+    return {group: [part for part in parts if part not in asked] for group, parts in names.items()}
 
 
 def closure(parts: dict[str, str], names: Iterable[str]) -> set[str]:
@@ -53,7 +55,7 @@ def closure(parts: dict[str, str], names: Iterable[str]) -> set[str]:
 
 def main(words: list[str]) -> None:
     """Print the lines of all parts that the words need."""
-    parts, asked = pins((HERE / "constraints.txt").read_text()), groups((HERE / "pyproject.toml").read_text())
+    parts, asked = pins((HERE / "constraints.txt").read_text()), groups()
     names = closure(parts, [name for word in words for name in asked.get(word, [word])])
     print(*(parts[name] for name in parts if name in names), sep="\n")
 

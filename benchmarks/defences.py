@@ -48,6 +48,12 @@ class Outcome:
     seconds: float
 
 
+def module_of(tree: Path, defence: Defence) -> Path:
+    """Return the module in which a defence stands."""
+    home = "packages/discreet-service/src" if defence.file.startswith("discreet_service/") else "src/discreet"
+    return tree / home / defence.file
+
+
 def broken_source(tree: Path, defence: Defence) -> str:
     """Return a module's source without a defence.
 
@@ -56,7 +62,7 @@ def broken_source(tree: Path, defence: Defence) -> str:
     SystemExit
         When its text does not stand exactly once in the module.
     """
-    source = (tree / "src/discreet" / defence.file).read_text()
+    source = module_of(tree, defence).read_text()
     times = source.count(defence.stands)
     if times != 1:
         raise SystemExit(
@@ -101,7 +107,7 @@ class Trials:
         if not self._stands(defence.tests):
             return Outcome(defence.name, defence.file, "", "tests fail while it stands", 0.0)
         start = time.perf_counter()
-        with changed(self._tree / "src/discreet" / defence.file, faulty):
+        with changed(module_of(self._tree, defence), faulty):
             status, failed = run(self._tree, defence.tests)
         noticed = failed if status == FAILED else ""
         remark = "" if noticed else "all tests passed" if status == PASSED else f"pytest ended with {status}"

@@ -12,7 +12,7 @@ class Defence:
     name : str
         What it keeps.
     file : str
-        Below ``src/discreet``.
+        Below ``src/discreet``; of the service, by its package's name.
     stands : str
         Text that is once in the file.
     broken : str
@@ -32,21 +32,21 @@ OUTSIDERS = (
     # ---- what an attacker from outside would try first
     Defence(
         "job's memory limit",
-        "service/worker/job.py",
+        "discreet_service/worker/job.py",
         "resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))",
         "del memory_mb",
         ("acceptance/test_service_slots.py::test_a_slow_start_up_costs_nothing_of_the_slot",),
     ),
     Defence(
         "sign-in limits per address and name",
-        "service/access/authentication.py",
+        "discreet_service/access/authentication.py",
         "if any(failures[kind] >= most for kind, most in MOST_FAILURES.items()):",
         'if failures["pair"] >= MOST_FAILURES["pair"]:',
         ("unit/service/test_access_limits.py::test_tries_are_counted_for_each_kind",),
     ),
     Defence(
         "a password hash for unknown names",
-        "service/access/digests.py",
+        "discreet_service/access/digests.py",
         "return _hasher.verify(stored_hash or _dummy_hash(), password) and stored_hash is not None",
         "return stored_hash is not None and _hasher.verify(stored_hash, password)",
         ("unit/service/test_access_limits.py::test_a_name_that_is_not_there_takes_the_same_work",),
@@ -68,14 +68,14 @@ OUTSIDERS = (
     ),
     Defence(
         "four eyes at approval",
-        "service/use_cases/decisions.py",
+        "discreet_service/use_cases/decisions.py",
         "if request.by == who.name:",
         "if False:",
         ("acceptance/test_service_requests.py::test_nobody_decides_on_a_request_of_their_own[sqlite]",),
     ),
     Defence(
         "approval bound to the exact text",
-        "service/worker/job.py",
+        "discreet_service/worker/job.py",
         "if decision is None or content_sha256(request.content, request.version) != request.sha256:",
         "if decision is None:",
         ("acceptance/test_service_tampering.py::test_changed_after_approval[sqlite-a text that is none]",),
@@ -138,28 +138,28 @@ OUTSIDERS = (
     ),
     Defence(
         "pepper in every seal",
-        "service/access/digests.py",
+        "discreet_service/access/digests.py",
         "return hmac.new(pepper, text.encode(), hashlib.sha256).hexdigest()",
         'return hmac.new(b"", text.encode(), hashlib.sha256).hexdigest()',
         ("unit/service/test_service_parts.py::test_a_seal_depends_on_pepper_purpose_and_the_cut_between_parts",),
     ),
     Defence(
         "session cookie out of reach of scripts",
-        "service/pages/cookies.py",
+        "discreet_service/pages/cookies.py",
         '        httponly=True,\n        samesite="strict" if settings.sign_on is None else "lax",',
         '        httponly=False,\n        samesite="strict" if settings.sign_on is None else "lax",',
         ("unit/service/test_pages_access.py::test_a_session_is_new_with_each_signing_in",),
     ),
     Defence(
         "forms bring their token",
-        "service/pages/visit.py",
+        "discreet_service/pages/visit.py",
         "if not same_secret(sent_token, expected):",
         "if False:",
         ("unit/service/test_pages_access.py::test_no_form_without_its_token[ann]",),
     ),
     Defence(
         "no link leads out of a folder",
-        "service/use_cases/priced_requests.py",
+        "discreet_service/use_cases/priced_requests.py",
         "if not path.is_relative_to(root):",
         "if False:",
         ("unit/service/test_priced_requests.py::test_no_link_leads_out_of_its_folder",),
@@ -249,63 +249,63 @@ LEDGER = (
 SERVICE = (
     Defence(
         "expiry of keys",
-        "service/store/keys.py",
+        "discreet_service/store/keys.py",
         "keys.c.revoked.is_(None), keys.c.expires > now(), ~users.c.disabled",
         "keys.c.revoked.is_(None), ~users.c.disabled",
         ("acceptance/test_service_access.py::test_no_valid_key_no_answer[expired-GET /datasets]",),
     ),
     Defence(
         "idempotency key of one account",
-        "service/store/requests.py",
+        "discreet_service/store/requests.py",
         "query = _all().where(requests.c.by == by, requests.c.idempotency == idempotency)",
         "query = _all().where(requests.c.idempotency == idempotency)",
         ("acceptance/test_service_requests.py::test_one_key_makes_one_request[sqlite]",),
     ),
     Defence(
         "failures for curators alone",
-        "service/api/requests.py",
+        "discreet_service/api/requests.py",
         "def read_failure(request: Request, who: Curator, id: Id)",
         "def read_failure(request: Request, who: Reader, id: Id)",
         ("acceptance/test_service_access.py::test_each_role_gets_its_code[GET /requests/R/failure]",),
     ),
     Defence(
         "requests of one's own projects",
-        "service/use_cases/permissions.py",
+        "discreet_service/use_cases/permissions.py",
         "if own is None or request.project in own:",
         "if True:",
         ("acceptance/test_service_access.py::test_each_role_gets_its_code[GET /requests/R]",),
     ),
     Defence(
         "question as approved, for the worker",
-        "service/worker/job.py",
+        "discreet_service/worker/job.py",
         "if priced.digest != request.question:",
         "if False:",
         ("acceptance/test_service_tampering.py::test_changed_after_approval[sqlite-where its table lies]",),
     ),
     Defence(
         "no field that is not known",
-        "service/schemas.py",
+        "discreet_service/schemas.py",
         'class _Body(BaseModel):\n    model_config = ConfigDict(frozen=True, extra="forbid")',
         'class _Body(BaseModel):\n    model_config = ConfigDict(frozen=True, extra="ignore")',
         ("unit/service/test_service_bodies.py",),
     ),
     Defence(
         "no text of an error in a failure",
-        "service/worker/job.py",
+        "discreet_service/worker/job.py",
         'lines.append(f"{_kind_of(cause)}: ',
         'lines.append(f"{cause!r}: ',
         ("acceptance/test_service_canary.py::test_nothing_of_a_cell_leaves_with_an_error",),
     ),
     Defence(
         "no text of an error in the log",
-        "service/app.py",
+        "discreet_service/app.py",
         'log("error", kind=type(error).__name__)',
         'log("error", kind=str(error))',
         ("acceptance/test_service_canary.py::test_an_error_of_the_server_leaves_its_kind_alone",),
     ),
     Defence(
         "outcome at the end of its slot",
-        "service/worker/job.py",
+        "discreet_service/worker/job.py",
         "time.sleep(left_s)",
         "pass",
         ("unit/service/test_slot_end.py::test_an_outcome_waits_for_the_end_of_its_slot",),

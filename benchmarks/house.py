@@ -51,7 +51,7 @@ def main() -> None:
 
 def figures(tree: Path) -> dict[str, str]:
     """Return the figures of a tree by their names."""
-    files = sorted((tree / "src").rglob("*.py"))
+    files = sorted(file for home in (tree / "src", tree / "packages") for file in home.rglob("*.py"))
     trees = {file: ast.parse(file.read_text()) for file in files}
     all_lines = sum(file.read_text().count("\n") for file in files)
     comments, docstrings = sum(map(comment_lines, files)), sum(map(docstring_lines, trees.values()))
@@ -66,7 +66,7 @@ def figures(tree: Path) -> dict[str, str]:
     )
     packages = closure(tomllib.loads((tree / "pyproject.toml").read_text())["project"]["dependencies"])
     return {
-        "files of the package": f"{len(files):,}",
+        "files of the packages": f"{len(files):,}",
         "lines": f"{all_lines:,}",
         "  of code": f"{code:,}",
         "  of docstrings": f"{docstrings:,}",

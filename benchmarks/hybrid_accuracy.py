@@ -19,9 +19,9 @@ from benchmarks.tables import SHARED
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
 from discreet.methods.public_records.hybrid import HybridEstimate
-from discreet.papers import wang_pairs
-from discreet.papers.experiment import Work
-from discreet.papers.wang_pairs import Error, Pair
+from discreet_papers import wang_pairs
+from discreet_papers.experiment import Work
+from discreet_papers.wang_pairs import Error, Pair
 
 Rows = dict[str, Callable[[float], Method]]
 

@@ -61,7 +61,7 @@ class Baseline:
 def copied_tree(folder: Path) -> Path:
     """Copy what the tests need, the compiled kernels included."""
     tree = folder / "tree"
-    for name in ("src", "tests", "benchmarks"):
+    for name in ("src", "packages", "tests", "benchmarks"):
         shutil.copytree(REPOSITORY / name, tree / name)
     shutil.copy(REPOSITORY / "pyproject.toml", tree)
     return tree
@@ -173,13 +173,14 @@ def _settle(tree: Path, scratch: Path, *, show: bool) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.chdir(tree)
     tempfile.tempdir = None
+    sources = [str(path) for path in (tree / "src", *sorted(tree.glob("packages/*/src")), tree)]
     os.environ |= {
         "TMPDIR": str(scratch),
-        "PYTHONPATH": f"{tree / 'src'}:{tree}",
+        "PYTHONPATH": ":".join(sources),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
-    sys.path[:0] = [str(tree / "src"), str(tree)]
-    for name in [name for name in sys.modules if name.split(".")[0] in ("discreet", "tests", "benchmarks")]:
+    sys.path[:0] = sources
+    for name in [name for name in sys.modules if name.split(".")[0].startswith(("discreet", "tests", "benchmarks"))]:
         del sys.modules[name]
     if not show:
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"

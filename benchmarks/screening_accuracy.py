@@ -16,10 +16,10 @@ from discreet.kernels.top_k.top_k_metrics import top_k_metrics
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import one_shot
 from discreet.methods.screening.top_k_choice import EXPECTED_SHARE
-from discreet.papers.swope_draws import votes
-from discreet.papers.swope_tables import by_lasso, fan_lv, microarray, scaled
 from discreet.report.accuracy_chart import accuracy_chart
 from discreet.simulation.top_k import top_k_accuracy
+from discreet_papers.swope_draws import votes
+from discreet_papers.swope_tables import by_lasso, fan_lv, microarray, scaled
 
 EPSILONS = (1, 2, 5, 10, 20)
 NAMED = {

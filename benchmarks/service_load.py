@@ -23,13 +23,13 @@ from rich.console import Console
 from rich.table import Table
 from tests.servers import running_postgres
 
-from discreet.service.access.roles import Principal, Role
-from discreet.service.context import open_context
-from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn, Place, Source, UserIn
-from discreet.service.settings import read_settings
-from discreet.service.setup import set_up
-from discreet.service.use_cases import datasets, people
 from discreet.workflow.demo import METADATA
+from discreet_service.access.roles import Principal, Role
+from discreet_service.context import open_context
+from discreet_service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn, Place, Source, UserIn
+from discreet_service.settings import read_settings
+from discreet_service.setup import set_up
+from discreet_service.use_cases import datasets, people
 
 EPSILON = 1e-6
 """Of a request: so small that the cap holds them all, and different each time."""

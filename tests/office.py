@@ -13,15 +13,15 @@ import pyarrow.parquet
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 
-from discreet.service.access.roles import Principal, Role
-from discreet.service.app import create_app
-from discreet.service.context import Context
-from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn
-from discreet.service.settings import Settings
-from discreet.service.store import users
-from discreet.service.store.requests import Request
-from discreet.service.use_cases import datasets, people
-from discreet.service.worker import codes, job, queue
+from discreet_service.access.roles import Principal, Role
+from discreet_service.app import create_app
+from discreet_service.context import Context
+from discreet_service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn
+from discreet_service.settings import Settings
+from discreet_service.store import users
+from discreet_service.store.requests import Request
+from discreet_service.use_cases import datasets, people
+from discreet_service.worker import codes, job, queue
 
 N_ROWS = 300
 METADATA = {

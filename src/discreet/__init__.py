@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee as Guarantee
     from discreet.accounting.neighbors import NeighboringRelation as NeighboringRelation
-    from discreet.client.remote import Remote as Remote
     from discreet.data.metadata import Metadata as Metadata
     from discreet.data.sources import open_table as open_table
     from discreet.estimators.auto import AutoSelection as AutoSelection
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.simulation.scenario import Scenario as Scenario
     from discreet.simulation.selection import expected_selection as expected_selection
     from discreet.simulation.top_k import top_k_accuracy as top_k_accuracy
+    from discreet_service.client.remote import Remote as Remote
 
 # Imported on first use: the command line must not wait for scikit-learn.
 _HOMES = {
@@ -48,7 +48,7 @@ _HOMES = {
     "PerturbedHistogram": "discreet.estimators.perturbed_histogram",
     "PublicSubset": "discreet.estimators.public_subset",
     "Release": "discreet.release",
-    "Remote": "discreet.client.remote",
+    "Remote": "discreet_service.client.remote",
     "Rival": "discreet.simulation.rivals",
     "Scenario": "discreet.simulation.scenario",
     "TwoStage": "discreet.estimators.two_stage",
@@ -84,7 +84,6 @@ __all__ = [
     "PoissonRegression",
     "PublicSubset",
     "Release",
-    "Remote",
     "Rival",
     "Scenario",
     "TwoStage",
@@ -106,7 +105,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     if home == "discreet":
         return importlib.import_module(f"discreet.{name}")
-    return getattr(importlib.import_module(home), name)
+    try:
+        return getattr(importlib.import_module(home), name)
+    except ModuleNotFoundError as error:
+        if error.name != "discreet_service":
+            raise
+        raise importlib.import_module("discreet.errors").NotInstalledError("The service", "discreet-service") from None
 
 
 def __dir__() -> list[str]:

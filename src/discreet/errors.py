@@ -15,6 +15,13 @@ class InvalidParameterError(DiscreetError, ValueError):
     """A parameter of a request is outside its range."""
 
 
+class NotInstalledError(InvalidParameterError, ImportError):
+    """What is asked for comes with another package of Discreet, which is not there."""
+
+    def __init__(self, content: str, package: str) -> None:
+        super().__init__(f"{content} is not installed. Install it: pip install {package}")
+
+
 class MetadataError(DiscreetError, ValueError):
     """The public description of a table is missing something or contradicts itself."""
 

@@ -19,14 +19,14 @@ import pyarrow.parquet
 from sqlalchemy import Engine, event, select
 
 from discreet.ledger import Ledger
-from discreet.service.access.roles import Principal, Role
-from discreet.service.context import open_context
-from discreet.service.settings import Settings
-from discreet.service.store import requests
-from discreet.service.store.schema import requests as rows
-from discreet.service.use_cases import decisions
-from discreet.service.worker import job, loop, queue
 from discreet.workflow import request as flow
+from discreet_service.access.roles import Principal, Role
+from discreet_service.context import open_context
+from discreet_service.settings import Settings
+from discreet_service.store import requests
+from discreet_service.store.schema import requests as rows
+from discreet_service.use_cases import decisions
+from discreet_service.worker import job, loop, queue
 
 PATIENCE_S = 60.0
 

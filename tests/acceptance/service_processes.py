@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from discreet.service.context import open_context
-from discreet.service.settings import SCHEMA, Settings
+from discreet_service.context import open_context
+from discreet_service.settings import SCHEMA, Settings
 from tests.office import furnish, settings_of, write_table
 
 PATIENCE_S = 120.0

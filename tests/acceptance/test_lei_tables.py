@@ -5,9 +5,9 @@ import pytest
 from benchmarks.tables import SHARED
 from scipy.stats import binom
 
-from discreet.papers.experiment import Work
-from discreet.papers.lei_prostate import EXPERIMENTS, LETTER, LINEAR, OURS, PENALTIES, Prostate, table_3
-from discreet.papers.lei_simulation import COEFS, chosen, is_right
+from discreet_papers.experiment import Work
+from discreet_papers.lei_prostate import EXPERIMENTS, LETTER, LINEAR, OURS, PENALTIES, Prostate, table_3
+from discreet_papers.lei_simulation import COEFS, chosen, is_right
 from tests.effort import either
 
 pytestmark = pytest.mark.statistics

@@ -14,9 +14,9 @@ from discreet import workflow
 from discreet.data.engines import sql, sql_session
 from discreet.errors import ComputationFailedError
 from discreet.ledger import Ledger
-from discreet.service.access.roles import Principal, Role
-from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn
-from discreet.service.use_cases import datasets, people
+from discreet_service.access.roles import Principal, Role
+from discreet_service.schemas import AllotmentIn, CapIn, DatasetIn
+from discreet_service.use_cases import datasets, people
 from tests.acceptance import conftest
 from tests.acceptance.service_processes import start, write_file
 from tests.office import METADATA, open_office

@@ -17,9 +17,9 @@ import yaml
 import discreet as dc
 from discreet.errors import ComputationFailedError, ForbiddenError, PolicyError, ServiceError, WaitingError
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
-from discreet.service.app import create_app
-from discreet.service.context import Context
-from discreet.service.worker import job, queue
+from discreet_service.app import create_app
+from discreet_service.context import Context
+from discreet_service.worker import job, queue
 from tests.acceptance.conftest import Done, Place
 from tests.office import METADATA, furnish, settings_of, write_table
 from tests.serving import serving
@@ -77,7 +77,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     write_table(folder)
     app = create_app(settings_of(folder, slot_s=1))
     with pytest.MonkeyPatch.context() as patch, serving(app) as url:
-        patch.setattr("discreet.service.logs.sys", SimpleNamespace(stderr=io.StringIO()))  # not among a command's words
+        patch.setattr("discreet_service.logs.sys", SimpleNamespace(stderr=io.StringIO()))  # not among a command's words
         patch.setattr(job.AtSlotEnd, "wait", lambda _: None)  # slots are not what is tested here
         yield Office(url, app.state.context, furnish(app.state.context))
 
@@ -113,7 +113,7 @@ def test_login(office, place, monkeypatch):
 
 def test_a_service_that_is_away(place, monkeypatch):
     """A service that does not answer is told from one that refuses."""
-    monkeypatch.setattr("discreet.client.connection.MOST_TRIES", 1)
+    monkeypatch.setattr("discreet_service.client.connection.MOST_TRIES", 1)
     monkeypatch.setenv("DISCREET_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("DISCREET_KEY", "dk_a_b")
     assert "must be reachable" in place.run("remote", "datasets").refused(1)
@@ -215,7 +215,7 @@ def test_noisy_moments_answer_here(office, monkeypatch):
     office.answered()
     assert office.run("ann", "release", id_, "--out", "m.json", "-q").code == 0
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.cli.remote_ask.service", None)
+        patch.setattr("discreet_service.cli.remote_ask.service", None)
         done = office.run("ann", "fit", "--from", "m.json", "--columns", "a,b")
     assert done.code == 0, done
     assert "nothing further was spent" in done.out
@@ -268,7 +268,7 @@ def _broken(prepare: Any) -> Any:
 def test_an_approval_is_of_what_was_read(office, monkeypatch):
     """On a terminal the text is shown and asked about; what was changed meanwhile is not approved."""
     id_ = office.asked(0.13)
-    monkeypatch.setattr("discreet.cli.remote_decide.interactive", lambda: True)
+    monkeypatch.setattr("discreet_service.cli.remote_decide.interactive", lambda: True)
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     done = office.run("cora", "approve", id_)
     assert done.code == 130
@@ -284,7 +284,7 @@ def test_an_approval_is_of_what_was_read(office, monkeypatch):
 
 def test_a_question_before_it_is_sent(office, monkeypatch):
     """On a terminal one is told the price and what is left first; no is no request."""
-    monkeypatch.setattr("discreet.cli.remote_send.interactive", lambda: True)
+    monkeypatch.setattr("discreet_service.cli.remote_send.interactive", lambda: True)
     before = len(office.json("ann", "requests")["requests"])
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     done = office.run("ann", *SELECT, 0.14)
@@ -304,7 +304,9 @@ def test_interrupted_while_waiting(office, monkeypatch):
         raise KeyboardInterrupt
 
     # Not the module's own, which other threads call.
-    monkeypatch.setattr("discreet.client.reader_calls.time", SimpleNamespace(**vars(time) | {"sleep": interrupted}))
+    monkeypatch.setattr(
+        "discreet_service.client.reader_calls.time", SimpleNamespace(**vars(time) | {"sleep": interrupted})
+    )
     done = office.run("ann", *SELECT, 0.15)
     assert done.code == 7
     id_ = done.out.strip()
@@ -319,7 +321,7 @@ def test_interrupted_while_sending(office, monkeypatch):
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.client.analyst_calls.AnalystCalls.ask", interrupted)
+    monkeypatch.setattr("discreet_service.client.analyst_calls.AnalystCalls.ask", interrupted)
     done = office.run("ann", *SELECT, 0.18)
     assert (done.code, done.out) == (7, "")
     assert "`discreet remote requests` tells whether it was made" in done.err
@@ -332,7 +334,7 @@ def test_a_service_that_goes_away_while_one_waits(office, monkeypatch):
         raise ServiceError("The service must be reachable, but it is not.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.client.reader_calls.ReaderCalls.wait", away)
+        patch.setattr("discreet_service.client.reader_calls.ReaderCalls.wait", away)
         done = office.run("ann", *SELECT, 0.19, "--quiet")
     (id_,) = re.findall("The request stands: discreet remote release ([a-z0-9]+)", done.refused(1))
     assert office.run("ann", "withdraw", id_).code == 0
@@ -416,7 +418,7 @@ def test_in_python(office):
 
 def test_pages_of_a_list(office, monkeypatch):
     """A list is read to its end, page by page, each item once."""
-    monkeypatch.setattr("discreet.client.caller.MOST_A_PAGE", 2)
+    monkeypatch.setattr("discreet_service.client.caller.MOST_A_PAGE", 2)
     with office.remote("otto") as otto:
         every = [one["seq"] for one in otto.audit(None)]
         assert every == sorted(set(every), reverse=True)

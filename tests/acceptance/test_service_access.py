@@ -5,13 +5,13 @@ import re
 import pytest
 
 from discreet.errors import ForbiddenError
-from discreet.service.access.guard import Guard, check_guarded, guard_of, routes_of
-from discreet.service.access.roles import Principal, Role
-from discreet.service.app import create_app
-from discreet.service.clock import now
-from discreet.service.schemas import KeyIn, UserChange, UserIn
-from discreet.service.store.schema import keys as key_rows
-from discreet.service.use_cases import people
+from discreet_service.access.guard import Guard, check_guarded, guard_of, routes_of
+from discreet_service.access.roles import Principal, Role
+from discreet_service.app import create_app
+from discreet_service.clock import now
+from discreet_service.schemas import KeyIn, UserChange, UserIn
+from discreet_service.store.schema import keys as key_rows
+from discreet_service.use_cases import people
 from tests.office import METADATA, PASSWORD, QUESTION, open_office, settings_of
 
 PLAN = {name: QUESTION[name] for name in ("dataset", "method", "target", "parameters")}

@@ -18,11 +18,11 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import VerificationError
 from discreet.ledger import Ledger
-from discreet.service.access.roles import Principal, Role
-from discreet.service.context import open_context
-from discreet.service.schemas import UserIn
-from discreet.service.settings import read_settings
-from discreet.service.use_cases import people
+from discreet_service.access.roles import Principal, Role
+from discreet_service.context import open_context
+from discreet_service.schemas import UserIn
+from discreet_service.settings import read_settings
+from discreet_service.use_cases import people
 from tests.servers import Postgres
 
 pytestmark = pytest.mark.processes

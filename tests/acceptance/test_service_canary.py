@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import MetaData, create_engine
 
 from discreet.data.design import Design
-from discreet.service.worker import job
+from discreet_service.worker import job
 from tests.effort import either
 from tests.office import PEOPLE, open_office
 
@@ -324,7 +324,7 @@ def test_an_error_of_the_server_leaves_its_kind_alone(office, monkeypatch, capfd
         def fail(*_: Any, failure: str = name) -> None:
             raise FAILURES[failure]()
 
-        monkeypatch.setattr("discreet.service.use_cases.people.me", fail)
+        monkeypatch.setattr("discreet_service.use_cases.people.me", fail)
         answer = office.call("ann", "GET", "/me")
         assert (answer.status_code, answer.json()["type"]) == (500, "urn:discreet:problem:internal")
         texts[name] = answer.text

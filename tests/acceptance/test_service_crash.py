@@ -14,10 +14,10 @@ import pytest
 
 from discreet.ledger import Ledger
 from discreet.release import Release
-from discreet.service.access.roles import Principal, Role
-from discreet.service.context import open_context
-from discreet.service.schemas import RequestIn
-from discreet.service.use_cases import releases, requests
+from discreet_service.access.roles import Principal, Role
+from discreet_service.context import open_context
+from discreet_service.schemas import RequestIn
+from discreet_service.use_cases import releases, requests
 from tests.acceptance.service_crash import approve
 from tests.acceptance.service_processes import PATIENCE_S, crowd, own_machine, play, serve, set_up, start
 from tests.effort import either
@@ -31,20 +31,20 @@ SLOT_S = 12
 ANN = Principal("ann", Role.ANALYST)
 
 RESERVE = "discreet.ledger.ledger:Ledger.reserve"
-DECIDE = "discreet.service.store.decisions:add"
+DECIDE = "discreet_service.store.decisions:add"
 WITNESS = "discreet.ledger.witness:Witness.add"
-TAKE = "discreet.service.worker.queue:take"
-BEGIN = "discreet.service.worker.queue:begin"
-TELL = "discreet.service.worker.loop:_send"
-HEARD = "discreet.service.worker.loop:_read_byte"
-SETTLE = "discreet.service.worker.queue:settle"
-RUN = "discreet.service.worker.job:run"
-OPENED = "discreet.service.worker.job:_open_table"
+TAKE = "discreet_service.worker.queue:take"
+BEGIN = "discreet_service.worker.queue:begin"
+TELL = "discreet_service.worker.loop:_send"
+HEARD = "discreet_service.worker.loop:_read_byte"
+SETTLE = "discreet_service.worker.queue:settle"
+RUN = "discreet_service.worker.job:run"
+OPENED = "discreet_service.worker.job:_open_table"
 TOUCH = "discreet.ledger.reservation:Reservation.touch"
 COMPUTED = "discreet.workflow.request:_computed"
-WAIT = "discreet.service.worker.job:AtSlotEnd.wait"
+WAIT = "discreet_service.worker.job:AtSlotEnd.wait"
 WORDED = "discreet.workflow.priced_request:PricedRequest.release"
-SHOWN = "discreet.service.worker.job:AtSlotEnd.released"
+SHOWN = "discreet_service.worker.job:AtSlotEnd.released"
 RELEASE = "discreet.ledger.reservation:Reservation.release"
 
 # Who is killed, where, and how the request ends. "again" has the curator approve once more; "orphan" leaves a job

@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 
 from discreet.methods.registry import _HOMES
-from discreet.service.schemas import MethodName
-from discreet.service.use_cases import plans, priced_requests
+from discreet_service.schemas import MethodName
+from discreet_service.use_cases import plans, priced_requests
 from tests.office import QUESTION, open_office
 
 EXTREMES = (5e-324, 1e200, 1e308)

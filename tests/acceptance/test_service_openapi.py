@@ -8,9 +8,9 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import checks
 
-from discreet.service.access.guard import guard_of, routes_of
-from discreet.service.app import create_app
-from discreet.service.worker import job
+from discreet_service.access.guard import guard_of, routes_of
+from discreet_service.app import create_app
+from discreet_service.worker import job
 from tests.effort import either
 from tests.office import PEOPLE, open_office, settings_of
 

@@ -13,14 +13,14 @@ import pyarrow.parquet
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
-from discreet.service.access.roles import Role
-from discreet.service.app import create_app
-from discreet.service.context import open_context
-from discreet.service.schemas import UserIn
-from discreet.service.settings import Settings, read_settings
-from discreet.service.setup import set_up
-from discreet.service.use_cases import people as accounts
-from discreet.service.worker.loop import work
+from discreet_service.access.roles import Role
+from discreet_service.app import create_app
+from discreet_service.context import open_context
+from discreet_service.schemas import UserIn
+from discreet_service.settings import Settings, read_settings
+from discreet_service.setup import set_up
+from discreet_service.use_cases import people as accounts
+from discreet_service.worker.loop import work
 from tests.acceptance.conftest import METADATA
 from tests.acceptance.conftest import people as rows
 from tests.effort import either

@@ -10,11 +10,11 @@ import pytest
 from discreet.accounting.guarantee import exact
 from discreet.ledger import Ledger
 from discreet.ledger.grains import EPSILON_GRAIN, charged
-from discreet.service.access.roles import Principal, Role
-from discreet.service.context import open_context
-from discreet.service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn, UserIn
-from discreet.service.use_cases import datasets, decisions, people
-from discreet.service.worker import job, queue
+from discreet_service.access.roles import Principal, Role
+from discreet_service.context import open_context
+from discreet_service.schemas import AllotmentIn, CapIn, DatasetIn, KeyIn, MembersIn, UserIn
+from discreet_service.use_cases import datasets, decisions, people
+from discreet_service.worker import job, queue
 from tests.acceptance.service_processes import crowd, server, set_up
 from tests.effort import either
 from tests.office import METADATA, PEOPLE, QUESTION, open_office, write_table

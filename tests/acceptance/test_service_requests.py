@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from discreet.release import Release
-from discreet.service.access.roles import Principal, Role
-from discreet.service.schemas import KeyIn
-from discreet.service.use_cases import people
+from discreet_service.access.roles import Principal, Role
+from discreet_service.schemas import KeyIn
+from discreet_service.use_cases import people
 from tests.office import METADATA, QUESTION, open_office
 
 

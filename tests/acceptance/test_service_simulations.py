@@ -14,11 +14,11 @@ import pytest
 
 from discreet import errors, workflow
 from discreet.errors import InvalidParameterError
-from discreet.service.access.roles import Principal, Role
-from discreet.service.problems import status_of
-from discreet.service.schemas import ExpectIn
-from discreet.service.simulation import child, run
-from discreet.service.use_cases import plans
+from discreet_service.access.roles import Principal, Role
+from discreet_service.problems import status_of
+from discreet_service.schemas import ExpectIn
+from discreet_service.simulation import child, run
+from discreet_service.use_cases import plans
 from tests.acceptance.service_processes import server, set_up
 from tests.office import METADATA, open_office
 

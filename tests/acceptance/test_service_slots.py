@@ -13,13 +13,13 @@ import pyarrow.parquet
 import pytest
 
 from discreet.errors import BudgetError, ComputationFailedError, ConflictError
-from discreet.service.access.roles import Principal, Role
-from discreet.service.context import open_context
-from discreet.service.schemas import RequestIn
-from discreet.service.store import audit
-from discreet.service.use_cases import requests
-from discreet.service.worker import job, loop, queue
 from discreet.workflow import request as flow
+from discreet_service.access.roles import Principal, Role
+from discreet_service.context import open_context
+from discreet_service.schemas import RequestIn
+from discreet_service.store import audit
+from discreet_service.use_cases import requests
+from discreet_service.worker import job, loop, queue
 from tests.acceptance.service_processes import own_machine, play, set_up
 from tests.office import QUESTION, open_office, settings_of
 
@@ -216,7 +216,7 @@ def test_what_was_recovered_by_hand_is_ended(tmp_path):
 
 SLOW_START = """
 import sys, time
-if "discreet.service.worker.job" in sys.orig_argv:
+if "discreet_service.worker.job" in sys.orig_argv:
     time.sleep(5)
 """
 SHORT_S = 4

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from discreet.service.access.roles import Principal, Role
-from discreet.service.store import datasets
+from discreet_service.access.roles import Principal, Role
+from discreet_service.store import datasets
 from tests.office import METADATA, PASSWORD, open_office, write_table
 
 TABLES = {"root": "tables", "path": "toy.parquet"}

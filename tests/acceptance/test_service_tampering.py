@@ -16,15 +16,15 @@ from sqlalchemy import text
 
 from discreet.cli.main import run
 from discreet.errors import BudgetError, VerificationError
-from discreet.service.access.digests import keyed_digest
-from discreet.service.app import create_app
-from discreet.service.context import open_context
-from discreet.service.schemas import KeyIn
-from discreet.service.store import requests
-from discreet.service.use_cases import people
-from discreet.service.use_cases.decisions import seal_of
-from discreet.service.use_cases.requests import content_sha256
-from discreet.service.worker import job, queue
+from discreet_service.access.digests import keyed_digest
+from discreet_service.app import create_app
+from discreet_service.context import open_context
+from discreet_service.schemas import KeyIn
+from discreet_service.store import requests
+from discreet_service.use_cases import people
+from discreet_service.use_cases.decisions import seal_of
+from discreet_service.use_cases.requests import content_sha256
+from discreet_service.worker import job, queue
 from tests.acceptance.service_processes import environment, write_file
 from tests.office import METADATA, PEOPLE, Office, Principal, open_office, settings_of
 

@@ -4,8 +4,8 @@ import pytest
 
 from discreet import sure_independence_screening
 from discreet.mechanisms.rng import Source
-from discreet.papers.experiment import Work
-from discreet.papers.swope_figure_1 import SIS, VOTED, K, figure_1, selected, simulated
+from discreet_papers.experiment import Work
+from discreet_papers.swope_figure_1 import SIS, VOTED, K, figure_1, selected, simulated
 from tests.effort import either
 
 pytestmark = pytest.mark.statistics

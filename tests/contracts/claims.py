@@ -33,7 +33,7 @@ FIELDS = (
     *("source", "tests", "controls", *WRITTEN),
 )
 
-ABOVE = ("cli", "client", "papers", "simulation", "report", "selftest", "service")
+ABOVE = ("cli", "simulation", "report", "selftest")
 """Folders that no code between a cell and a release imports."""
 
 LEFT_OUT = {

@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from discreet.client.problems import KINDS
-from discreet.service.access.guard import guard_of, routes_of
-from discreet.service.access.roles import Role
-from discreet.service.app import create_app
-from discreet.service.codes import MEANING
-from discreet.service.problems import STATUS
+from discreet_service.access.guard import guard_of, routes_of
+from discreet_service.access.roles import Role
+from discreet_service.app import create_app
+from discreet_service.client.problems import KINDS
+from discreet_service.codes import MEANING
+from discreet_service.problems import STATUS
 from tests.office import settings_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text()

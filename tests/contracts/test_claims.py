@@ -45,7 +45,6 @@ NOT_COVERED = {
     "workflow.expect": "simulates from public facts",
     "workflow.metadata": "writes metadata",
     "workflow.plan": "plans from public facts",
-    "workflow.reproduce": "runs the papers' studies on public tables",
     "workflow.run_file": "reads requests from a file",
     "workflow.verify": "checks a ledger against its witness",
     "workflow.hybrid": "chooses among public records",

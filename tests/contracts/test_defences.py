@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from benchmarks.defences import broken_source
+from benchmarks.defences import broken_source, module_of
 from benchmarks.defences_list import DEFENCES, Defence
 from benchmarks.mutant_tests import REPOSITORY
 
@@ -13,7 +13,7 @@ from tests.contracts.test_attack_table import functions
 def test_the_text_of_a_defence_stands_once():
     """Without it the module can still be read, and means something else."""
     for defence in DEFENCES:
-        source = (REPOSITORY / "src/discreet" / defence.file).read_text()
+        source = module_of(REPOSITORY, defence).read_text()
         assert ast.dump(ast.parse(broken_source(REPOSITORY, defence))) != ast.dump(ast.parse(source)), defence.name
 
 

@@ -15,18 +15,27 @@ from pathlib import Path
 import pytest
 
 import discreet
+import discreet_papers
+import discreet_service
 from tests.contracts.docstrings import SECTION, inner_functions_with_sections
 
 PACKAGE = Path(discreet.__file__).parent
 REPOSITORY = Path(__file__).parents[2]
-MODULES = sorted(PACKAGE.rglob("*.py"))
+PLUGINS = tuple(Path(package.__file__).parent for package in (discreet_papers, discreet_service))
+MODULES = sorted(path for package in (PACKAGE, *PLUGINS) for path in package.rglob("*.py"))
 DOOR = "mechanisms/rng.py"
+
+
+def place_of(path):
+    """A module's place in the core, or below the folder of the other packages."""
+    folder = next((package.parent for package in PLUGINS if path.is_relative_to(package)), PACKAGE)
+    return path.relative_to(folder).as_posix()
 
 
 @cache
 def trees():
-    """All modules by their place in the package."""
-    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in MODULES}
+    """All modules by their place."""
+    return {place_of(path): ast.parse(path.read_text()) for path in MODULES}
 
 
 @cache
@@ -97,12 +106,12 @@ def test_the_check_for_running_code_can_fail():
         assert running(ast.parse(line)), line
 
 
-LAZY = {"discreet": ("_HOMES",), "discreet.service.api": ("ROUTERS",), "discreet.service.pages": ("ROUTERS",)}
+LAZY = {"discreet": ("_HOMES",), "discreet_service.api": ("ROUTERS",), "discreet_service.pages": ("ROUTERS",)}
 """Tables that a package's own file holds beside its imports."""
 
 PATCHES = {
     "kernels/rows/thread_limits.py": ("sys.modules", "kind._running", "kind._limits"),
-    "service/worker/job.py": ("sys.modules",),
+    "discreet_service/worker/job.py": ("sys.modules",),
 }
 """What looks at the modules that are loaded, and what sets up a class of its own."""
 
@@ -165,7 +174,7 @@ def patches(tree):
 def test_to_import_a_package_does_nothing_else():
     """No claim covers a package's own file: it imports, names what it exports, and tells where the rest is."""
     packages = {
-        ".".join(["discreet", *place.split("/")[:-1]]): tree
+        ".".join([*([] if place.startswith("discreet_") else ["discreet"]), *place.split("/")[:-1]]): tree
         for place, tree in trees().items()
         if place.endswith("__init__.py")
     }
@@ -229,7 +238,8 @@ def test_only_one_function_states_what_rows_are():
 
 
 def public_things():
-    for info in pkgutil.walk_packages(discreet.__path__, "discreet."):
+    packages = (discreet, discreet_papers, discreet_service)
+    for info in (info for each in packages for info in pkgutil.walk_packages(each.__path__, f"{each.__name__}.")):
         if "migrations" in info.name or "__main__" in info.name:
             continue
         module = importlib.import_module(info.name)
@@ -247,9 +257,15 @@ def test_everything_public_is_documented():
 
 
 def test_version_is_stated_once():
-    """The installed version is the project's."""
+    """The installed version is the project's, and that of the packages that go with it."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     assert version("discreet") == project["version"]
+    plugins = [tomllib.loads(file.read_text())["project"] for file in REPOSITORY.glob("packages/*/pyproject.toml")]
+    assert {each["name"]: each["version"] for each in plugins} == {
+        "discreet-papers": project["version"],
+        "discreet-service": project["version"],
+    }
+    assert all(f"discreet=={project['version']}" in each["dependencies"] for each in plugins)
 
 
 @pytest.mark.processes
@@ -259,6 +275,7 @@ def test_version_is_stated_once():
         "import discreet",
         "import discreet; discreet.Metadata",
         "from discreet.cli import fit, main, plan, report, select",
+        "from discreet_service.cli import remote, serve",
         "from discreet import workflow",
     ],
 )

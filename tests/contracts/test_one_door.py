@@ -22,7 +22,13 @@ OPENDP = "mechanisms/additive.py"
 """OpenDP draws from the system's entropy in Rust; tests/privacy/test_additive.py tests its law."""
 FIXED = {"kernels/public_records/representatives.py"}
 """A constant `random_state`: public records fall into the same clusters every time."""
-SEEDED = ("simulation/", "papers/", "estimators/face.py", "methods/public_records/twins.py", "mechanisms/rng.py")
+SEEDED = (
+    "simulation/",
+    "discreet_papers/",
+    "estimators/face.py",
+    "methods/public_records/twins.py",
+    "mechanisms/rng.py",
+)
 """Simulations on public facts; `random_state` of an estimator, whose release then carries no guarantee."""
 PASSED_ON = (*SEEDED, "workflow/expect.py")
 """Who may speak of a seed: a plan's too."""

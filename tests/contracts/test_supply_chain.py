@@ -15,7 +15,8 @@ from packaging.requirements import Requirement
 
 from tests.contracts.test_house import REPOSITORY
 
-EXTRAS = ("service", "remote", "postgres", "spark", "dev")
+OURS = ("discreet", "discreet-papers", "discreet-service")
+EXTRAS = ("postgres", "spark", "dev")
 NOT_IN_THE_CORE = {"pandas", "pyspark", "statsmodels"}
 
 
@@ -48,9 +49,9 @@ def chosen_names(*words):
     return {canonical(name) for name in re.findall(r"^([A-Za-z0-9._-]+)==", chosen(*words), re.MULTILINE)}
 
 
-def needed(name="discreet", extras=EXTRAS):
-    """Every package that a package needs, and those that these need."""
-    todo, seen = [(name, tuple(extras))], set()
+def needed(names=OURS, extras=EXTRAS):
+    """Every part that packages need, and those that these need."""
+    todo, seen = [(name, tuple(extras)) for name in names], set()
     while todo:
         one = todo.pop()
         if one in seen:
@@ -59,7 +60,7 @@ def needed(name="discreet", extras=EXTRAS):
         found = [Requirement(text) for text in distribution(one[0]).requires or []]
         asked = [need for need in found if _applies(need, one[1])]
         todo += [(canonical(need.name), tuple(sorted(need.extras))) for need in asked]
-    return {name for name, _ in seen} - {"discreet"}
+    return {name for name, _ in seen} - {*OURS}
 
 
 def _applies(need, extras):
@@ -68,7 +69,7 @@ def _applies(need, extras):
 
 def test_every_part_is_pinned():
     """Whatever comes with Discreet and its parts stands in constraints.txt, with the version that is installed."""
-    parts = needed("discreet") | needed("hatchling", ())
+    parts = needed() | needed(["hatchling"], ())
     assert len(parts) > 100
     assert parts - pinned().keys() == set()
     other = {name for name in parts if distribution(name).version != pinned()[name]}
@@ -78,26 +79,30 @@ def test_every_part_is_pinned():
 @pytest.mark.processes
 def test_what_is_installed_is_complete():
     """Each group brings all that its parts need, as they say themselves, and nothing that no part of it needs."""
-    everything = chosen_names("build-system", "discreet", *EXTRAS)
-    assert everything == needed("discreet") | needed("hatchling", ()) | {"hatchling"}
-    assert chosen_names("discreet") == needed("discreet", ())
-    assert chosen_names("discreet", "service") == needed("discreet", ("service",))
+    everything = chosen_names("build-system", *OURS, *EXTRAS)
+    assert everything == needed() | needed(["hatchling"], ())
+    assert chosen_names("discreet") == needed(["discreet"], ())
+    for name in OURS:
+        assert chosen_names("discreet", name) == needed([name], ())
     assert chosen_names("pip", "setuptools") == {"pip", "setuptools"}
 
 
 def test_everything_is_installed_by_its_digest():
-    """Each use of pip in the Makefile takes what constraints.py prints, or the wheel that was built here."""
+    """Each use of pip in the Makefile takes what constraints.py prints, or the wheels that were built here."""
     text = (REPOSITORY / "Makefile").read_text()
     (install,) = re.findall(r"^INSTALL := (.*)", text, re.MULTILINE)
+    (install_ours,) = re.findall(r"^INSTALL_OURS := (.*)", text, re.MULTILINE)
     assert {"--require-hashes", "--no-deps", "--no-build-isolation"} <= set(install.split())
+    assert {"--no-index", "--no-deps"} <= set(install_ours.split())
     lines = [line for line in text.splitlines() if line.startswith("\t$(PIP)")]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         requirements = re.search(r"\$\(INSTALL\) (\S+)$", line)
-        assert line.endswith("--no-deps --force-reinstall dist/*.whl") or f"> {requirements[1]}\n" in text, line
+        is_ours = re.search(r" \$\(INSTALL_OURS\) (discreet|\$\(PLUGINS\))$", line)
+        assert is_ours or f"> {requirements[1]}\n" in text, line
 
 
-@pytest.mark.parametrize("closure", [chosen_names, lambda name: needed(name, ())], ids=["pinned", "installed"])
+@pytest.mark.parametrize("closure", [chosen_names, lambda name: needed([name], ())], ids=["pinned", "installed"])
 def test_the_core_needs_neither_pandas_nor_statsmodels_nor_spark(closure):
     """Neither what is pinned for the core nor what its parts say themselves brings them; the other groups do."""
     core = closure("discreet")
@@ -119,15 +124,22 @@ def test_the_demonstration_installs_the_core_alone(tmp_path):
     groups = re.compile(r"constraints\.py (.*) >")
     core = ["pip setuptools", "build-system discreet"]
     assert groups.findall(commands_of("demo", tmp_path)) == core
-    assert groups.findall(commands_of("docs", tmp_path)) == [*core, "service remote postgres spark dev"]
+    assert groups.findall(commands_of("docs", tmp_path)) == [
+        *core,
+        "discreet-service discreet-papers postgres spark dev",
+    ]
 
 
-def run_with_the_core_alone(*words):
-    """Run `discreet`, or a module, where nothing can be imported that another part than the core's brings."""
+def run_with_the_core_alone(*words, folder=None):
+    """Run `discreet`, or a module, where nothing is imported or plugged in that another part than the core's brings."""
     core = chosen_names("discreet") | {"discreet"}
     other = {name for name, owners in packages_distributions().items() if not {*map(canonical, owners)} & core}
     code = (
-        "import runpy, sys\n"
+        "import importlib.metadata, runpy, sys\n"
+        "every = importlib.metadata.entry_points\n"
+        "def entry_points(**words):\n"
+        f"    return [entry for entry in every(**words) if entry.dist.name in {core!r}]\n"
+        "importlib.metadata.entry_points = entry_points\n"
         "class Blocker:\n"
         "    def find_spec(name, path=None, target=None):\n"
         f"        if name.partition('.')[0] in {other!r}:\n"
@@ -137,7 +149,7 @@ def run_with_the_core_alone(*words):
         "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)\n"
     )
     command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=folder)
 
 
 @pytest.mark.processes
@@ -150,6 +162,53 @@ def test_the_demonstration_runs_with_the_core_alone(tmp_path):
 
 
 @pytest.mark.processes
+@pytest.mark.parametrize(
+    ("name", "content", "package"),
+    [
+        ("serve", "The service", "discreet-service"),
+        ("worker", "The service", "discreet-service"),
+        ("remote", "The service", "discreet-service"),
+        ("reproduce", "The reproduction of the papers", "discreet-papers"),
+    ],
+)
+def test_a_command_of_a_package_that_is_not_there_says_what_to_install(name, content, package):
+    """In one line, with the code of a wrong use; where the package is there, its help is shown."""
+    alone = run_with_the_core_alone("discreet", name, "--help")
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert alone.stderr == f"Error: {content} is not installed. Install it: pip install {package}\n"
+    command = [sys.executable, "-m", "discreet", name, "--help"]
+    assert f"discreet {name}" in subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+@pytest.mark.processes
+def test_the_core_alone_lists_selects_and_fits(tmp_path):
+    """Its list of commands is the same, and so are their options."""
+    assert " reproduce " in run_with_the_core_alone("discreet", "--help").stdout
+    for name in ("select", "fit"):
+        done = run_with_the_core_alone("discreet", name, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+CLASSES = """
+from discreet import *
+import discreet
+print(PCLS.__name__)
+try:
+    discreet.Remote
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.processes
+def test_the_class_of_the_service_says_what_to_install(tmp_path):
+    """As its commands do; every other name is there without it."""
+    (tmp_path / "classes.py").write_text(CLASSES)
+    done = run_with_the_core_alone("classes", folder=tmp_path)
+    line = "NotInstalledError The service is not installed. Install it: pip install discreet-service"
+    assert done.stdout.splitlines() == ["PCLS", line], done.stderr
+
+
 @pytest.mark.parametrize("name", sorted(NOT_IN_THE_CORE))
 def test_what_is_not_in_the_core_is_blocked(name):
     """Control: these are installed here, and the run above could not have imported them."""

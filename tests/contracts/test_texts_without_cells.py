@@ -12,7 +12,15 @@ import pytest
 
 from tests.contracts.test_house import trees
 
-OPEN = ("data/", "methods/", "kernels/", "mechanisms/", "service/worker/", "workflow/request", "workflow/delivery")
+OPEN = (
+    "data/",
+    "methods/",
+    "kernels/",
+    "mechanisms/",
+    "discreet_service/worker/",
+    "workflow/request",
+    "workflow/delivery",
+)
 """Where code runs with rows open."""
 CLOSED = (
     "data/formats/",

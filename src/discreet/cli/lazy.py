@@ -8,13 +8,18 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from discreet.errors import NotInstalledError
+
+ENTRY_POINTS = "discreet.commands"
+"""The group in which other packages name their commands, each an app of typer."""
+
 
 class ListedCommand(TyperCommand):
     """What help and completion list of a command: its name and the first paragraph of its own help."""
 
-    def __init__(self, name: str, summary: str, module: str = "", function: str = "", example: str = "EXAMPLE") -> None:
+    def __init__(self, name: str, summary: str, module: str = "", function: str = "") -> None:
         super().__init__(name, help=summary)
-        self.module, self.function, self.example = module or name, function or name, example
+        self.module, self.function = module or name, function or name
 
     def loaded(self) -> Any:
         """Import the command, or the group of commands, that its module holds."""
@@ -24,10 +29,27 @@ class ListedCommand(TyperCommand):
             command: Any = get_group(function)
         else:
             app = typer.Typer(add_completion=False)
-            app.command(epilog=getattr(module, self.example, None))(function)
+            app.command(epilog=getattr(module, "EXAMPLE", None))(function)
             command = get_command(app)
         command.name = self.name
         return command
+
+
+class PluggedCommand(ListedCommand):
+    """A command of another package, which is looked for when it is used."""
+
+    def __init__(self, name: str, summary: str, package: str, content: str) -> None:
+        super().__init__(name, summary)
+        self.package, self.content = package, content
+
+    def loaded(self) -> Any:
+        """Import the command by the entry point of its name."""
+        metadata = importlib.import_module("importlib.metadata")  # as slow to load as all else together
+        for entry in metadata.entry_points(group=ENTRY_POINTS, name=self.name):
+            command = get_command(entry.load())
+            command.name = self.name
+            return command
+        raise NotInstalledError(self.content, self.package)
 
 
 class LazyGroup(TyperGroup):

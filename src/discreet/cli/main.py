@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from discreet.cli.lazy import LazyGroup, ListedCommand
+from discreet.cli.lazy import LazyGroup, ListedCommand, PluggedCommand
 from discreet.errors import (
     BudgetError,
     ComputationFailedError,
@@ -43,6 +43,8 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 
 INTERRUPTED = 130
 
+SERVICE = ("discreet-service", "The service")
+
 COMMANDS = (
     ListedCommand("demo", "Select the variables behind doctor visits in the RAND Health Insurance Experiment."),
     ListedCommand("dummy", "Write a fake table of the declared shape, to write code against.", module="metadata"),
@@ -55,28 +57,23 @@ COMMANDS = (
     ListedCommand("hybrid", "Spend budget to estimate on public records that the private rows weight."),
     ListedCommand("run", "Screen or select columns, then fit their model: one charge, one release."),
     ListedCommand("report", "Explain a release to an ethics board, an analyst or a participant."),
-    ListedCommand(
+    PluggedCommand(
         "reproduce",
         "Show published tables and figures beside what can honestly be had at the same epsilon. No ledger is charged.",
+        "discreet-papers",
+        "The reproduction of the papers",
     ),
     ListedCommand(
         "selftest",
         "Attack the guarantee: every mechanism and method on its worst pairs, and the product broken on purpose.",
     ),
-    ListedCommand(
-        "serve", "Serve the page and the API: the trusted third party that holds the data.", example="SERVE_EXAMPLE"
-    ),
-    ListedCommand(
-        "worker",
-        "Answer approved requests: the only process that opens private tables.",
-        module="serve",
-        example="WORKER_EXAMPLE",
-    ),
+    PluggedCommand("serve", "Serve the page and the API: the trusted third party that holds the data.", *SERVICE),
+    PluggedCommand("worker", "Answer approved requests: the only process that opens private tables.", *SERVICE),
     ListedCommand("metadata", "What is public about a table: bounds, levels, unit, relation.", function="app"),
     ListedCommand(
         "budget", "The ledger: what each data set may spend for its lifetime, and has spent.", function="app"
     ),
-    ListedCommand("remote", "Ask a service that holds the table: log in, plan, ask, approve, read.", function="app"),
+    PluggedCommand("remote", "Ask a service that holds the table: log in, plan, ask, approve, read.", *SERVICE),
 )
 
 

@@ -18,7 +18,6 @@ from discreet.workflow.hybrid import check_weighted, expected_errors, open_publi
 from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
 from discreet.workflow.plan import Plan, plan
 from discreet.workflow.priced_request import PricedRequest, inquire
-from discreet.workflow.reproduce import reproduce, studies
 from discreet.workflow.request import Answer, answer, check_table, fulfil, reserve
 from discreet.workflow.run_file import RunFile, read_run
 from discreet.workflow.verify import verify
@@ -64,11 +63,9 @@ __all__ = [
     "plan",
     "ranges_as_schema",
     "read_run",
-    "reproduce",
     "reserve",
     "select_from",
     "selection_of",
-    "studies",
     "token",
     "verify",
     "weighted_records",

@@ -6,12 +6,11 @@ from pathlib import Path
 
 
 @cache
-def code_sha256() -> str:
-    """Return the digest of all modules of this package.
+def code_sha256(home: Path = Path(__file__).parents[1]) -> str:
+    """Return the digest of all modules in a folder, by default in that of this package.
 
     64 hexadecimal digits; some ten milliseconds the first time.
     """
-    home = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(home.rglob("*.py")):
         digest.update(f"{path.relative_to(home)}\0".encode())

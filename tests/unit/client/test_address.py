@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.client.address import checked_key, checked_url, is_loopback
 from discreet.errors import InvalidParameterError
+from discreet_service.client.address import checked_key, checked_url, is_loopback
 
 GOOD = [
     "https://statistics.example.org",

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.client.problems import error_of
 from discreet.errors import BudgetExceededError, DiscreetError, InvalidParameterError, ServiceError
-from discreet.service import problems
+from discreet_service import problems
+from discreet_service.client.problems import error_of
 
 
 @pytest.mark.parametrize(("kind", "status", "name"), problems.STATUS, ids=lambda value: str(value))

@@ -8,10 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from discreet.client import connection as connections
-from discreet.client.connection import MOST_TRIES, Connection
-from discreet.client.remote import Remote
 from discreet.errors import InvalidParameterError, NotFoundError, ServiceError, TooManyRequestsError
+from discreet_service.client import connection as connections
+from discreet_service.client.connection import MOST_TRIES, Connection
+from discreet_service.client.remote import Remote
 
 URL, KEY = "https://statistics.example.org", "dk_someone_supersecretword"
 PROBLEM = "application/problem+json"

@@ -4,9 +4,9 @@ import stat
 
 import pytest
 
-from discreet.client.login_store import Login, forget, load, save
-from discreet.client.remote import Remote
 from discreet.errors import InvalidParameterError, NotSignedInError
+from discreet_service.client.login_store import Login, forget, load, save
+from discreet_service.client.remote import Remote
 
 LOGIN = Login("https://statistics.example.org", "dk_a_secretword")
 

@@ -13,7 +13,7 @@ from discreet.errors import InvalidParameterError
 from discreet.ledger.grains import EPSILON_GRAIN
 from discreet.methods.base.ranges import RANGES, ranges_as_schema
 from discreet.methods.registry import method_of
-from discreet.service.schemas import PlanIn
+from discreet_service.schemas import PlanIn
 
 METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "linear", "logistic", "poisson", "histogram")
 

@@ -7,9 +7,11 @@ import pytest
 from benchmarks.tables import SHARED
 
 from discreet.mechanisms.rng import Source
-from discreet.papers import lei_flights
-from discreet.papers.experiment import Work
-from discreet.papers.lei_flights import (
+from discreet.simulation.choice import Choice
+from discreet.simulation.rivals import Rival
+from discreet_papers import lei_flights
+from discreet_papers.experiment import Work
+from discreet_papers.lei_flights import (
     BOUNDS,
     COLUMNS,
     EPSILONS,
@@ -27,8 +29,6 @@ from discreet.papers.lei_flights import (
     table_5,
     table_6,
 )
-from discreet.simulation.choice import Choice
-from discreet.simulation.rivals import Rival
 
 ONE = Rival("one", "sis", {"n_features_to_select": 1})
 N_DRAWN, N_MISSING = 400, 10

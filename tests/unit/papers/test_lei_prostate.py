@@ -7,9 +7,11 @@ import pytest
 from benchmarks.tables import SHARED
 from scipy.optimize import minimize
 
-from discreet.papers import lei_prostate
-from discreet.papers.experiment import Work
-from discreet.papers.lei_prostate import (
+from discreet.simulation.choice import Choice
+from discreet.simulation.rivals import Rival
+from discreet_papers import lei_prostate
+from discreet_papers.experiment import Work
+from discreet_papers.lei_prostate import (
     BOUNDS,
     COLUMNS,
     EPSILONS,
@@ -25,8 +27,6 @@ from discreet.papers.lei_prostate import (
     table_3,
     table_4,
 )
-from discreet.simulation.choice import Choice
-from discreet.simulation.rivals import Rival
 
 ONE = Rival("one", "sis", {"n_features_to_select": 1})
 

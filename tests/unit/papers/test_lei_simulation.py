@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.rng import Source
-from discreet.papers import lei_simulation
-from discreet.papers.experiment import Work
-from discreet.papers.lei_models import Models, laplace
-from discreet.papers.lei_simulation import (
+from discreet.simulation.choice import Choice
+from discreet.simulation.rivals import Rival
+from discreet_papers import lei_simulation
+from discreet_papers.experiment import Work
+from discreet_papers.lei_models import Models, laplace
+from discreet_papers.lei_simulation import (
     ADD_REMOVE,
     AUTO_PARTS,
     COEFS,
@@ -26,8 +28,6 @@ from discreet.papers.lei_simulation import (
     metadata,
     penalties,
 )
-from discreet.simulation.choice import Choice
-from discreet.simulation.rivals import Rival
 
 pytestmark = pytest.mark.statistics
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from discreet.papers import swope_figure_1
-from discreet.papers.experiment import Work
-from discreet.papers.figures import mean_row, share_error, share_row
-from discreet.papers.wang_ways import averaged
 from discreet.report.study import Row
+from discreet_papers import swope_figure_1
+from discreet_papers.experiment import Work
+from discreet_papers.figures import mean_row, share_error, share_row
+from discreet_papers.wang_ways import averaged
 
 
 def test_a_mean_has_the_error_of_its_draws():

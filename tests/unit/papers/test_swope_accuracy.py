@@ -7,9 +7,10 @@ import pytest
 from benchmarks.tables import SHARED
 
 from discreet.mechanisms.rng import Source
-from discreet.papers.experiment import Work
-from discreet.papers.swope import EXPERIMENTS
-from discreet.papers.swope_accuracy import (
+from discreet.simulation.draws import normals
+from discreet_papers.experiment import Work
+from discreet_papers.swope import EXPERIMENTS
+from discreet_papers.swope_accuracy import (
     COMPARED,
     EPSILONS,
     HONEST,
@@ -25,8 +26,7 @@ from discreet.papers.swope_accuracy import (
     differences,
     screenings,
 )
-from discreet.papers.swope_tables import EFFECTS, LASSO, PRODUCTS, SYNTH, Wide, scaled
-from discreet.simulation.draws import normals
+from discreet_papers.swope_tables import EFFECTS, LASSO, PRODUCTS, SYNTH, Wide, scaled
 
 WORK = Work("5", None, 20, 7)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.rng import Source
-from discreet.papers.swope_draws import Printed, most_voted, votes
 from discreet.selftest.laws import race_law
 from discreet.simulation.draws import normals
+from discreet_papers.swope_draws import Printed, most_voted, votes
 
 pytestmark = pytest.mark.statistics
 

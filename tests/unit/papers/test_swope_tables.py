@@ -8,8 +8,8 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from discreet.mechanisms.rng import Source
-from discreet.papers.swope_tables import N_EFFECTS, PENALTY, explained, fan_lv, lasso, microarray, scaled, standardized
 from discreet.simulation.draws import normals
+from discreet_papers.swope_tables import N_EFFECTS, PENALTY, explained, fan_lv, lasso, microarray, scaled, standardized
 
 
 def problem(n, d, seed):

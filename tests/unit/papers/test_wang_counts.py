@@ -7,8 +7,8 @@ from discreet.kernels.moments.moments import GRID
 from discreet.kernels.public_records.nearest import NearestPoints
 from discreet.mechanisms.rng import Source
 from discreet.methods.public_records.hybrid_published import ties_counted
-from discreet.papers.wang_counts import BLOCK, GrowingSet
 from discreet.simulation.draws import uniforms
+from discreet_papers.wang_counts import BLOCK, GrowingSet
 
 RNG = Source.seeded(5)
 COARSE = np.floor(3.0 * uniforms(RNG, 400, 4)).astype(np.int16) * 7  # few values, so that many points are as near

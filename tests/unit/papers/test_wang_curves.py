@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.rng import Source
-from discreet.papers.wang_curves import CLINICAL, ORDER_SHARE, SIMULATED, Algorithm
-from discreet.papers.wang_pairs import private_methods, published, simulated
+from discreet_papers.wang_curves import CLINICAL, ORDER_SHARE, SIMULATED, Algorithm
+from discreet_papers.wang_pairs import private_methods, published, simulated
 
 SIZES = (10, 40, 70, 100)
 

@@ -6,13 +6,13 @@ from benchmarks.tables import SHARED
 from tests.effort import either
 
 from discreet.mechanisms.rng import Source
-from discreet.papers import wang, wang_distances, wang_figures
-from discreet.papers.experiment import Work
-from discreet.papers.wang_curves import SIMULATED
-from discreet.papers.wang_distances import COUNTS, FARTHEST, NOISY, cells_of, distances
-from discreet.papers.wang_pairs import clinical, simulated
-from discreet.papers.wang_ways import BY_SIZE, EXACT, HYBRID, ONE_SIZE, PUBLIC, SUBSET, Protocol, averaged
 from discreet.report.study import Row
+from discreet_papers import wang, wang_distances, wang_figures
+from discreet_papers.experiment import Work
+from discreet_papers.wang_curves import SIMULATED
+from discreet_papers.wang_distances import COUNTS, FARTHEST, NOISY, cells_of, distances
+from discreet_papers.wang_pairs import clinical, simulated
+from discreet_papers.wang_ways import BY_SIZE, EXACT, HYBRID, ONE_SIZE, PUBLIC, SUBSET, Protocol, averaged
 
 pytestmark = pytest.mark.statistics
 

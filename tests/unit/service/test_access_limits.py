@@ -6,10 +6,10 @@ from fastapi.testclient import TestClient
 from tests.office import PASSWORD, open_office, settings_of
 
 from discreet.errors import NotSignedInError, TooManyRequestsError
-from discreet.service.access import authentication, digests
-from discreet.service.access.roles import Role
-from discreet.service.context import open_context
-from discreet.service.store import users
+from discreet_service.access import authentication, digests
+from discreet_service.access.roles import Role
+from discreet_service.context import open_context
+from discreet_service.store import users
 
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 NO_LIMIT = 10**6

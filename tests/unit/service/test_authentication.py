@@ -5,9 +5,9 @@ from sqlalchemy import update
 from tests.office import open_office
 
 from discreet.errors import NotSignedInError
-from discreet.service.access import authentication
-from discreet.service.clock import now
-from discreet.service.store.schema import sessions, users
+from discreet_service.access import authentication
+from discreet_service.clock import now
+from discreet_service.store.schema import sessions, users
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.office import PASSWORD, PEOPLE, open_office
 
-from discreet.service.access.guard import guard_of, routes_of
-from discreet.service.access.roles import Role
-from discreet.service.pages.sign_in import local
-from discreet.service.pages.visit import PageGuard
+from discreet_service.access.guard import guard_of, routes_of
+from discreet_service.access.roles import Role
+from discreet_service.pages.sign_in import local
+from discreet_service.pages.visit import PageGuard
 
 
 @pytest.fixture(scope="module")

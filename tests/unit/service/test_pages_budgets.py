@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.service.pages.budgets import RemainingBudget, timeline
-from discreet.service.schemas import AllotmentOut, BudgetOut, EntryOut
+from discreet_service.pages.budgets import RemainingBudget, timeline
+from discreet_service.schemas import AllotmentOut, BudgetOut, EntryOut
 
 
 def account(**changes):

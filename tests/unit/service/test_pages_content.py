@@ -7,12 +7,12 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.office import METADATA, PASSWORD, open_office
 
-from discreet.service.access.roles import Principal, Role
-from discreet.service.clock import now
-from discreet.service.schemas import CapIn
-from discreet.service.store import requests as rows
-from discreet.service.use_cases import datasets, permissions
-from discreet.service.worker import queue
+from discreet_service.access.roles import Principal, Role
+from discreet_service.clock import now
+from discreet_service.schemas import CapIn
+from discreet_service.store import requests as rows
+from discreet_service.use_cases import datasets, permissions
+from discreet_service.worker import queue
 
 CURATOR = Principal("cora", Role.CURATOR)
 WIDE = METADATA | {

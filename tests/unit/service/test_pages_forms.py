@@ -4,9 +4,9 @@ import pytest
 from markupsafe import Markup
 
 from discreet.errors import InvalidParameterError
-from discreet.service.pages.forms import validated
-from discreet.service.pages.views import html, visible_text
-from discreet.service.schemas import CapIn, DecisionIn, KeyIn, Place, UserIn
+from discreet_service.pages.forms import validated
+from discreet_service.pages.views import html, visible_text
+from discreet_service.schemas import CapIn, DecisionIn, KeyIn, Place, UserIn
 
 
 def test_empty_fields_are_left_out():

@@ -5,8 +5,8 @@ from importlib.resources import files
 
 import pytest
 
-STYLE = files("discreet.service.pages").joinpath("static", "style.css").read_text()
-TEMPLATES = {one.name: one.read_text() for one in files("discreet.service.pages").joinpath("templates").iterdir()}  # type: ignore[var-annotated]
+STYLE = files("discreet_service.pages").joinpath("static", "style.css").read_text()
+TEMPLATES = {one.name: one.read_text() for one in files("discreet_service.pages").joinpath("templates").iterdir()}  # type: ignore[var-annotated]
 
 TEXT = [
     *(("ink", paper) for paper in ("paper", "wash", "warn-wash", "good-wash", "accent-wash")),

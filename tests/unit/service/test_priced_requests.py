@@ -9,7 +9,7 @@ import pytest
 from tests.office import METADATA, QUESTION, open_office, write_table
 
 from discreet.errors import InvalidParameterError
-from discreet.service.use_cases.priced_requests import check_place, private_source, resolve_path
+from discreet_service.use_cases.priced_requests import check_place, private_source, resolve_path
 
 OUTSIDE = [
     "../secret.parquet",

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from discreet.service import schemas
+from discreet_service import schemas
 
 BODIES = [
     kind for name, kind in vars(schemas).items() if name.endswith(("In", "Change")) or name in ("Place", "Source")

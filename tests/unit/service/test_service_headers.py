@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from tests.office import open_office
 
-from discreet.service.worker import job
+from discreet_service.worker import job
 
 ALWAYS = {
     "X-Frame-Options": "DENY",

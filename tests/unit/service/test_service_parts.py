@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 import pytest
 
 from discreet import errors
-from discreet.cli import serve
-from discreet.service import clock
-from discreet.service.access.digests import hash_password, keyed_digest, same_secret, verify_password
-from discreet.service.access.limits import RateLimits
-from discreet.service.logs import FIELDS, log
-from discreet.service.problems import status_of
+from discreet_service import clock
+from discreet_service.access.digests import hash_password, keyed_digest, same_secret, verify_password
+from discreet_service.access.limits import RateLimits
+from discreet_service.cli import serve
+from discreet_service.logs import FIELDS, log
+from discreet_service.problems import status_of
 
 
 def test_texts_of_times_have_the_order_of_the_times():

@@ -6,8 +6,8 @@ from alembic.migration import MigrationContext
 
 from discreet.errors import UnreachableError
 from discreet.ledger import Ledger
-from discreet.service.store import schema
-from discreet.service.store.revisions import open_database
+from discreet_service.store import schema
+from discreet_service.store.revisions import open_database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

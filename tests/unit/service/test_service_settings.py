@@ -3,8 +3,8 @@
 import pytest
 
 from discreet.errors import InvalidParameterError
-from discreet.service.settings import Settings, read_settings
-from discreet.service.setup import set_up, set_up_demo
+from discreet_service.settings import Settings, read_settings
+from discreet_service.setup import set_up, set_up_demo
 
 PEPPER = "this-is-the-secret-pepper"
 ROOT = ("private: {tables: private}",)

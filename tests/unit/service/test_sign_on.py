@@ -19,11 +19,11 @@ from tests.office import Office, open_office
 from tests.serving import serving
 
 from discreet.mechanisms.rng import token
-from discreet.service.access import sign_on
-from discreet.service.access.roles import Principal, Role
-from discreet.service.schemas import UserChange, UserIn
-from discreet.service.settings import SignOn, read_settings
-from discreet.service.use_cases import people
+from discreet_service.access import sign_on
+from discreet_service.access.roles import Principal, Role
+from discreet_service.schemas import UserChange, UserIn
+from discreet_service.settings import SignOn, read_settings
+from discreet_service.use_cases import people
 
 CLIENT, SECRET = "the office", "not a secret"
 KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"}, auto_kid=False)
@@ -282,7 +282,7 @@ def test_an_attempt_that_took_too_long(office, provider, monkeypatch):
     office.client.cookies.clear()
     office.client.cookies.set("discreet-sign-on", kept)  # whatever the browser thinks of its age
     later = time.time() + sign_on.TIMEOUT_S + 1
-    monkeypatch.setattr("discreet.service.access.sign_on.time.time", lambda: later)
+    monkeypatch.setattr("discreet_service.access.sign_on.time.time", lambda: later)
     answer = come_back(office, query)
     assert answer.status_code == 403
     assert "too long ago" in answer.text

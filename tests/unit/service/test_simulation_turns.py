@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from discreet.errors import ConflictError, TooManyRequestsError
-from discreet.service.simulation.turns import Turns
+from discreet_service.simulation.turns import Turns
 
 PATIENCE_S = 60.0
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from discreet.errors import ComputationFailedError
-from discreet.service.clock import now, seconds_until
-from discreet.service.worker.job import AtSlotEnd
+from discreet_service.clock import now, seconds_until
+from discreet_service.worker.job import AtSlotEnd
 
 
 def test_an_outcome_waits_for_the_end_of_its_slot(capsys):

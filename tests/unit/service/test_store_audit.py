@@ -1,7 +1,7 @@
 """The audit can be read again, whatever was noted."""
 
-from discreet.service.store import audit
-from discreet.service.store.revisions import open_database
+from discreet_service.store import audit
+from discreet_service.store.revisions import open_database
 
 
 def test_a_long_detail_is_still_json(tmp_path):

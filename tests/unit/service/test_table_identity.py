@@ -7,8 +7,8 @@ from itertools import pairwise, product
 import pytest
 from tests.warehouse import run, with_user
 
-from discreet.service.store.names import fold_name
-from discreet.service.use_cases.identity import check_servers, tables_at
+from discreet_service.store.names import fold_name
+from discreet_service.use_cases.identity import check_servers, tables_at
 
 ONE_DATABASE = [
     "postgresql://reader@db.example.org/clinic",

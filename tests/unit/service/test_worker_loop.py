@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from discreet import workflow
 from discreet.errors import BudgetError
-from discreet.service.worker import job, loop, queue
+from discreet_service.worker import job, loop, queue
 
 
 def test_a_database_that_comes_back(monkeypatch, capsys):

@@ -1,0 +1,1 @@
+"""The service's commands: the server, the worker, and what asks them from elsewhere."""

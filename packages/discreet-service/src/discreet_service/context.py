@@ -1,0 +1,33 @@
+"""What every use case works on: settings, the ledger, and the rows beside it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from discreet import workflow
+from discreet.database import Database
+from discreet_service.settings import Settings
+from discreet_service.simulation.run import ResourceLimits, Simulations
+from discreet_service.store.revisions import open_database
+
+
+@dataclass(frozen=True)
+class Context:
+    """An open service."""
+
+    settings: Settings
+    ledger: workflow.Ledger
+    database: Database  # the service's own rows, in the ledger's database
+    simulations: Simulations
+
+
+@contextmanager
+def open_context(settings: Settings, *, pooled: bool = False) -> Iterator[Context]:
+    """Open the database of a service until the end of the block, and refuse a restored copy."""
+    with workflow.Ledger(settings.database, witness=settings.witness, pooled=pooled) as ledger:
+        limits = ResourceLimits(settings.simulation_mb, settings.simulation_s)
+        database = open_database(settings.database, pooled=pooled)
+        try:
+            yield Context(settings, ledger, database, Simulations(limits))
+        finally:
+            database.close()

@@ -1,0 +1,34 @@
+"""The navigation of every page, and the notices after a form was sent."""
+
+from discreet_service.access.roles import EVERYONE, READERS, Role
+
+_OVERSEERS = frozenset({Role.AUDITOR, Role.CURATOR, Role.ADMIN})
+NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
+    ("/", "Home", EVERYONE),
+    ("/inbox", "Inbox", frozenset({Role.CURATOR})),
+    ("/datasets", "Data sets", READERS),
+    ("/plan", "Plan", frozenset({Role.ANALYST})),
+    ("/requests", "Requests", READERS),
+    ("/projects", "Projects", READERS),
+    ("/users", "Users", frozenset({Role.ADMIN})),
+    ("/audit", "Audit", _OVERSEERS),
+    ("/keys", "Keys", EVERYONE),
+)
+"""Path, name, and the roles that may open it."""
+
+NOTICES = {
+    "registered": "The data set is registered. It can be asked once it has a cap and a project has a part of it.",
+    "version": "The new version is registered. Requests that wait must be revised to be about it.",
+    "granted": "The cap is set.",
+    "allotted": "The project has its part.",
+    "asked": "The request is made.",
+    "revised": "The request is changed. Whoever approves it must read it again.",
+    "withdrawn": "The request is withdrawn.",
+    "approved": "The request is approved, and its cost is charged.",
+    "rejected": "The request is rejected.",
+    "members": "The project has these members now.",
+    "revoked": "The key is revoked.",
+    "changed": "The account is changed.",
+    "password": "The password is changed, and every other session of yours is over.",
+}
+"""What a page says after a form was sent; its address names one of these, never a text."""

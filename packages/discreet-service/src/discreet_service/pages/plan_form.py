@@ -1,0 +1,127 @@
+"""The form of a plan: from its fields to a request, and back from a request to its fields."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.errors import InvalidParameterError
+from discreet_service.pages.forms import Form, validated
+from discreet_service.pages.method_choices import APPLIES
+from discreet_service.schemas import PlanIn, RequestIn
+
+MOST_TICKED = 80
+"""Up to so many columns are offered as boxes; of more, names are typed."""
+
+
+_SELECTION_FIELDS = ("l1_radius", "max_size")
+
+
+def plan_in(form: Form) -> PlanIn:
+    """Return the plan that a form describes, as the API takes it."""
+    return validated(PlanIn, **_plan(form))
+
+
+def request_in(form: Form) -> RequestIn:
+    """Return the request that a form describes, as the API takes it."""
+    return validated(RequestIn, **_plan(form), project=form.get("project"), purpose=form.get("purpose"))
+
+
+def candidates_of(form: Form) -> list[str] | None:
+    """Return the ticked or typed candidates of a form without the target; None for all that are declared."""
+    if "typed" in form:
+        names = list(dict.fromkeys(line.strip() for line in form.get("typed").split("\n") if line.strip()))
+        return names or None
+    return [name for name in form.every("candidates") if name != form.get("target")]
+
+
+def _plan(form: Form) -> dict[str, Any]:
+    return {
+        "dataset": form.get("dataset"),
+        "method": form.get("method"),
+        "target": form.get("target"),
+        "candidates": candidates_of(form),
+        "parameters": _parameters(form),
+    }
+
+
+def _parameters(form: Form) -> dict[str, Any]:
+    method = form.get("method")
+    texts = {name: form.get(name) for name, methods in APPLIES.items() if method in methods and form.get(name)}
+    parameters: dict[str, Any] = {"epsilon": _number("epsilon", form.get("epsilon"))}
+    if method == "run":
+        parameters["select"] = {"method": texts.pop("selection", "pcls")}
+        parameters["fit"] = {"family": texts.pop("family", "linear")}
+    for name, text in texts.items():
+        is_of_selection = method == "run" and name in _SELECTION_FIELDS
+        if is_of_selection and name == "l1_radius" and parameters["select"]["method"] == "moments":
+            continue
+        (parameters["select"] if is_of_selection else parameters)[name] = (
+            "private" if text == "private" else _number(name, text)
+        )
+    for name, value in _more(form.get("more")).items():
+        are_dicts = isinstance(value, dict) and isinstance(parameters.get(name), dict)
+        parameters[name] = {**parameters[name], **value} if are_dicts else value
+    return parameters
+
+
+def _number(name: str, text: str) -> float | int:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if value != value or abs(value) == float("inf"):
+        raise InvalidParameterError(
+            f"{name} must be a number, but {name}={text[:40]!r}. Write one such as 0.5 or 1e-6."
+        )
+    return int(text) if text.isascii() and text.isdigit() else value
+
+
+def _more(text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise InvalidParameterError(
+            'Further parameters must be a JSON object, but they are not. Write {"y_center": 5}, or leave them out.'
+        )
+    return value
+
+
+def _refuse(_: str) -> None:
+    raise ValueError
+
+
+def form_of(content: Mapping[str, Any]) -> Form:
+    """Return a form that describes the same request."""
+    method, rest = content["method"], dict(content["parameters"])
+    fields = {name: str(content[name]) for name in ("dataset", "project", "method", "target", "purpose")}
+    fields["epsilon"] = _text(rest.pop("epsilon", ""))
+    if method == "run":
+        select, fit = dict(rest.pop("select", None) or {}), dict(rest.pop("fit", None) or {})
+        fields |= {"selection": str(select.pop("method", "pcls")), "family": str(fit.pop("family", "linear"))}
+        fields |= {
+            name: _text(select.pop(name))
+            for name in _SELECTION_FIELDS
+            if isinstance(select.get(name), int | float | str)
+        }
+        rest |= {name: step for name, step in (("select", select), ("fit", fit)) if step}
+    for name, methods in APPLIES.items():
+        if method in methods and isinstance(rest.get(name), int | float | str):
+            fields[name] = _text(rest.pop(name))
+    if rest:
+        fields["more"] = json_text(rest)
+    values = {name: (value,) for name, value in fields.items()}
+    names = tuple(content["candidates"] or ())
+    return Form(values | ({"candidates": names, "typed_names": ("\n".join(names),)} if names else {}))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON."""
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,0 +1,103 @@
+"""Data sets as they are declared: version by version, never changed."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from discreet.errors import ConflictError, NotFoundError
+from discreet_service.clock import now
+from discreet_service.store.schema import datasets, requests
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One version of a data set."""
+
+    name: str  # its key in the ledger
+    version: int  # from 1
+    metadata: dict[str, Any]
+    metadata_sha256: str
+    source: dict[str, Any]  # where the table is, by the name of a folder: for curators and workers alone
+    slot_s: int  # length of a request's slot
+    by: str  # who declared it
+    created: str
+
+    @property
+    def locator(self) -> str:
+        """Where the table is, the same for whoever asks."""
+        return "service:" + json.dumps(self.source, sort_keys=True)
+
+
+def find(connection: Connection, name: str, version: int | None = None) -> Dataset:
+    """Return a version of a data set, the newest by default."""
+    query = select(datasets).where(datasets.c.name == name).order_by(datasets.c.version.desc()).limit(1)
+    if version is not None:
+        query = query.where(datasets.c.version == version)
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise not_found(name)
+    return _dataset(row)
+
+
+def not_found(name: str) -> NotFoundError:
+    """Return the error of a data set that is not there, or not shown."""
+    return NotFoundError(f"A data set must be registered and open to you, but name={name[:100]!r} is not.")
+
+
+def newest(connection: Connection) -> list[Dataset]:
+    """Return the newest version of every data set, by name."""
+    last = select(datasets.c.name, func.max(datasets.c.version).label("version")).group_by(datasets.c.name).subquery()
+    query = (
+        select(datasets)
+        .join(last, (last.c.name == datasets.c.name) & (last.c.version == datasets.c.version))
+        .order_by(datasets.c.name)
+    )
+    return [_dataset(row) for row in connection.execute(query).mappings()]
+
+
+def tables_taken(connection: Connection) -> list[Dataset]:
+    """Return the versions whose tables no other data set may have: the newest of each, and all that were charged."""
+    charged = select(requests.c.dataset, requests.c.version).where(requests.c.entry.is_not(None)).distinct()
+    pairs = {(dataset.name, dataset.version) for dataset in newest(connection)} | {
+        tuple(row) for row in connection.execute(charged)
+    }
+    rows = connection.execute(select(datasets)).mappings()
+    return [_dataset(row) for row in rows if (row["name"], row["version"]) in pairs]
+
+
+def add(
+    connection: Connection,
+    name: str,
+    metadata: dict[str, Any],
+    sha256: str,
+    source: dict[str, Any],
+    slot_s: int,
+    by: str,
+) -> Dataset:
+    """Declare a data set, or a further version of it."""
+    last = connection.execute(select(func.max(datasets.c.version)).where(datasets.c.name == name)).scalar()
+    row = {
+        "name": name,
+        "version": (last or 0) + 1,
+        "metadata": json.dumps(metadata),  # columns keep their order
+        "metadata_sha256": sha256,
+        "source": json.dumps(source, sort_keys=True),
+        "slot_s": slot_s,
+        "by": by,
+        "created": now(),
+    }
+    try:
+        connection.execute(insert(datasets).values(row))
+    except IntegrityError:
+        raise ConflictError(
+            f"Versions must come one after another, but {name!r} got one meanwhile. Try again."
+        ) from None
+    return find(connection, name)
+
+
+def _dataset(row: RowMapping) -> Dataset:
+    texts = {name: json.loads(row[name]) for name in ("metadata", "source")}
+    return Dataset(**{**row, **texts})

@@ -1,0 +1,230 @@
+"""One computation in a process of its own: the only code of the service that opens a private table.
+
+Run as ``python -m discreet_service.worker.job`` with the job as JSON in the first line of standard input. It says two
+things: a dot when it is ready, upon which the second line tells it when its slot ends, and a dot when the rows are done
+with; its standard error, where anything could stand, is nowhere.
+"""
+
+import json
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+from sqlalchemy import Connection
+
+from discreet import workflow
+from discreet.errors import (
+    BudgetError,
+    ComputationFailedError,
+    ConflictError,
+    DataMismatchError,
+    DiscreetError,
+    InvalidParameterError,
+)
+from discreet_service.access.digests import same_secret
+from discreet_service.clock import seconds_until
+from discreet_service.context import Context, open_context
+from discreet_service.settings import Settings
+from discreet_service.store import audit, datasets, decisions, requests
+from discreet_service.store.datasets import Dataset
+from discreet_service.store.decisions import Decision
+from discreet_service.store.requests import Request
+from discreet_service.use_cases.decisions import seal_of
+from discreet_service.use_cases.identity import check_servers, tables_at
+from discreet_service.use_cases.priced_requests import price, private_source
+from discreet_service.use_cases.requests import content_sha256
+from discreet_service.worker import codes
+
+WORKER = "worker"
+"""The actor of the audit for what no person does."""
+
+START_S = 120.0
+"""The most that a job may take until it can start: to load the program, and to check request and seal."""
+
+
+class AtSlotEnd(workflow.Delivery):
+    """Records an outcome when the request's slot ends, and changes its row with the ledger's."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._slot_end = str(request.slot_end)
+        self._detail = ""
+        self._is_late = False
+
+    def touched(self, connection: Connection) -> None:
+        """Open the rows within the slot alone, and only while no other worker has taken the request up."""
+        if seconds_until(self._slot_end) < 0:
+            raise BudgetError("Rows must be opened within the slot, but it is over. Ask again with a longer one.")
+        requests.step(connection, self._request.id, requests.RUNNING, requests.RUNNING, in_slot=self._slot_end)
+
+    def wait(self) -> None:
+        """Sleep until the slot ends, so that no row decides when the outcome is recorded."""
+        signal.setitimer(signal.ITIMER_REAL, 0)  # what `main` has set
+        left_s = seconds_until(self._slot_end)
+        if left_s < 0:
+            self._is_late = True
+            raise ComputationFailedError
+        with suppress(OSError):  # the worker may be dead: what came out is recorded all the same, and no sooner
+            print(".", flush=True)  # for the worker, which stops what has not come here in time
+        time.sleep(left_s)
+
+    def released(self, connection: Connection) -> None:
+        """Show the release with the transaction that records it."""
+        slot, id_ = self._slot_end, self._request.id
+        requests.step(connection, id_, requests.RUNNING, requests.RELEASED, in_slot=slot, ended=slot)
+        audit.record_at(connection, slot, WORKER, "release", id_, {})
+
+    def lost(self, connection: Connection) -> None:
+        """Show that there is none, whatever the cause."""
+        if self._is_late:
+            raise BudgetError("An outcome must be recorded at the end of the slot, but that is past.")
+        requests.fail(connection, self._request, codes.NO_RESULT, self._detail, self._slot_end)
+        audit.record_at(connection, self._slot_end, WORKER, "fail", self._request.id, {"code": codes.NO_RESULT})
+
+    def failed(self, error: BaseException) -> None:
+        """Keep where it failed, without any text of the error."""
+        self._detail = places_of(error)
+
+
+def places_of(error: BaseException) -> str:
+    """Return the kinds of an error and of its causes, and where in the code they arose, a line each."""
+    lines: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(lines) < 10:
+        frames = [
+            f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in extract_tb(cause.__traceback__)
+        ]
+        lines.append(f"{_kind_of(cause)}: {' > '.join(frames[-8:])}")
+        cause = cause.__cause__ or cause.__context__
+    return "\n".join(lines)
+
+
+def _kind_of(error: BaseException) -> str:
+    """Return the name of a type of the code; one that was made at run time could be called after a cell."""
+    kind = type(error)
+    is_in_code = getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
+    return kind.__name__ if is_in_code else "Exception"
+
+
+class SharedTableError(DiscreetError):
+    """The table is not, or not surely, the data set's alone."""
+
+
+Begin = Callable[[Request], Request]
+"""Called when all but the table is ready; returns the request in the slot in which its rows may be read."""
+
+
+def run(context: Context, id_: str, begin: Begin = lambda request: request) -> None:
+    """Answer a request that a worker has taken up."""
+    with context.database.read() as connection:
+        request = requests.find(connection, id_)
+        decision = decisions.find(connection, id_)
+    if not _is_as_approved(context, request, decision):
+        raise ConflictError(f"A request must be as it was approved, but id={id_} is not.")
+    with context.database.read() as connection:
+        dataset = datasets.find(connection, request.dataset, request.version)
+    priced = price(context, dataset, request.content)
+    if priced.digest != request.question:
+        raise ConflictError(f"A request must mean what it meant when it was approved, but id={id_} does not.")
+    request = begin(request)
+    _check_unshared(context, dataset)
+    table = _open_table(context, priced, dataset.source)
+    workflow.check_table(priced, table, charged=True)
+    workflow.fulfil(priced, table, context.ledger.reservation(int(str(request.entry))), delivery=AtSlotEnd(request))
+
+
+def _is_as_approved(context: Context, request: Request, decision: Decision | None) -> bool:
+    if decision is None or content_sha256(request.content, request.version) != request.sha256:
+        return False
+    seal = seal_of(context, request, "approved", decision.by, request.entry)
+    return (decision.decision, decision.sha256) == ("approved", request.sha256) and same_secret(decision.seal, seal)
+
+
+def _check_unshared(context: Context, dataset: Dataset) -> None:
+    """Refuse a table of which another data set has rows, by whatever name: what the server could not see, this can."""
+    roots = context.settings.private
+    for kind in ("data", "targets"):
+        if dataset.source[kind] is not None:
+            try:
+                private_source(roots, dataset.source[kind])
+            except InvalidParameterError:  # such as a link that stands there since
+                raise SharedTableError from None
+    with context.database.read() as connection:
+        versions = [version for version in datasets.tables_taken(connection) if version.name != dataset.name]
+    others = [table for version in versions for table in tables_at(roots, version.source)]
+    for own in tables_at(roots, dataset.source):
+        if any(own.shares(other) for other in others) or check_servers(own, others):
+            raise SharedTableError
+
+
+def _open_table(context: Context, priced: workflow.PricedRequest, source: dict[str, Any]) -> Any:
+    private = context.settings.private
+    data, table = private_source(private, source["data"])
+    targets = (None, None) if source["targets"] is None else private_source(private, source["targets"])
+    return workflow.open_table(data, priced.metadata, table, *targets)
+
+
+def _limit_memory(memory_mb: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a dump would hold rows
+    resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
+
+
+def _limit_clock(seconds: float) -> None:
+    # By the system itself, as the worker may be dead: without a handler, SIGALRM ends the process.
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, seconds))
+
+
+def _limit_slot(slot_end: str) -> None:
+    seconds = max(0.001, seconds_until(slot_end))
+    _limit_clock(seconds)
+    most = int(time.process_time() + seconds * 64) + 60  # of all cores together; the worker watches the clock
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+
+
+def _start_slot(request: Request) -> Request:
+    """Tell the worker that the work can start, and wait for the end of the slot, which it tells in turn."""
+    print(".", end="", flush=True)
+    slot_end = sys.stdin.readline().strip()
+    if not slot_end:
+        raise BudgetError("A slot must be begun by a worker, but it is gone. Ask again.")
+    _limit_slot(slot_end)
+    return replace(request, slot_end=slot_end)
+
+
+def main() -> int:
+    """Read the job, do it, and return an exit code; 0 once the outcome is recorded, whatever it is."""
+    job = json.loads(sys.stdin.readline())
+    settings = Settings.model_validate(job["settings"])
+    _limit_memory(settings.memory_mb)
+    _limit_clock(START_S)
+    try:
+        with open_context(settings) as context:
+            return outcome(context, job["request"], _start_slot)
+    except DiscreetError:
+        return codes.exit_of(codes.NOT_STARTED)
+
+
+def outcome(context: Context, id_: str, begin: Begin = lambda request: request) -> int:
+    """Answer a request, and return an exit code; 0 once the outcome is recorded, whatever it is."""
+    try:
+        run(context, id_, begin)
+    except SharedTableError:
+        return codes.exit_of(codes.SHARED)
+    except DataMismatchError:
+        return codes.exit_of(codes.DATA_MISMATCH)
+    except ConflictError:
+        return codes.exit_of(codes.CHANGED)
+    except DiscreetError:
+        return codes.exit_of(codes.NOT_STARTED)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
