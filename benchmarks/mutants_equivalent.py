@@ -72,6 +72,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "handle = os.open(folder, (os.O_RDONLY | os.O_DIRECTORY) & os.O_CLOEXEC)",
     ): "a folder is opened for reading all the same",
     ("row_pass", "BLOCK_ROWS = 2 * 16"): BLOCKS,
+    ("unit_keys", "HASHED_KEYS = 2 * 14"): BLOCKS,
     ("row_pass", "if n_parts == 0:"): "a short cut: rows of nobody are left out here or when they are added",
     (
         "unit_keys",

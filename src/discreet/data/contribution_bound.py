@@ -7,11 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.data.unit_keys import unit_words
 from discreet.kernels.rows.contribution_bound import kept_rows
-from discreet.typing import Cells, Integers
+from discreet.typing import Cells, Integers, Words
 
-OfUnits = Callable[[Cells, Integers, int], Integers]
-"""From rows, those of one unit side by side, where each unit's begin and end, and the most of one: a sum."""
+OfUnits = Callable[[Cells, Integers, Words, int], Integers]
+"""From rows, those of one unit side by side, where each unit's begin and end, its hash, and the most of one: a sum."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class ContributionBound:
     most : int
         The most rows that remain of one unit.
     of_units : callable, optional
-        The sum over the rows that remain, where it chooses them itself, by that unit's rows alone; default the first
-        rows by a public hash of all their cells.
+        The sum over the rows that remain, where it chooses them itself, by that unit's identifier and rows alone;
+        default a sample by a public hash of the identifier and all cells.
     """
 
     unit_id: str
@@ -72,8 +73,13 @@ class UnitRows:
         self._keys.append(keys)
         self._blocks.append(cells)
 
-    def side_by_side(self) -> tuple[Cells, Integers]:
+    def side_by_side(self, most: int) -> tuple[Cells, Integers, Words]:
         """Return the rows, those of one unit together; the rows that were added are released from memory.
+
+        Parameters
+        ----------
+        most : int
+            The most rows that will remain of one unit.
 
         Returns
         -------
@@ -81,25 +87,34 @@ class UnitRows:
             Without the rows of nobody.
         ndarray of int64, shape (n_units + 1,)
             Where each unit's rows begin; the last place is n.
+        ndarray of uint64, shape (n_units,)
+            A public hash of the identifier of each unit with more rows than `most`; 0 of others.
         """
-        codes = self._codes()
+        codes, names = self._codes()
         cells = np.concatenate(self._blocks)
         self._blocks, self._keys = self._blocks[:1], []  # before there is a third copy
         order = np.argsort(codes)
         codes = codes[order]
         starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else np.empty(0, dtype=np.int64)
-        return cells[order], np.append(starts, len(codes)).astype(np.int64)
+        starts = np.append(starts, len(codes)).astype(np.int64)
+        crowded = np.flatnonzero(np.diff(starts) > most)
+        units = pa.array(codes[starts[crowded]])
+        words = np.zeros(len(starts) - 1, dtype=np.uint64)
+        words[crowded] = unit_words(units if names is None else names.take(units))
+        return cells[order], starts, words
 
-    def _codes(self) -> Integers:
-        """Return a number for each unit."""
+    def _codes(self) -> tuple[Integers, pa.Array | None]:
+        """Return a number for each row's unit, and identifiers by these numbers; None where they are the numbers."""
         if not any(len(keys) for keys in self._keys):
-            return np.empty(0, dtype=np.int64)
+            return np.empty(0, dtype=np.int64), None
         keys = pa.concat_arrays(self._keys)
-        codes = keys if pa.types.is_integer(keys.type) else pc.dictionary_encode(keys).indices
-        return np.asarray(codes.to_numpy().astype(np.int64, copy=False))
+        if pa.types.is_integer(keys.type):
+            return np.asarray(keys.to_numpy().astype(np.int64, copy=False)), None
+        coded = pc.dictionary_encode(keys)
+        return np.asarray(coded.indices.to_numpy().astype(np.int64, copy=False)), coded.dictionary
 
     def bounded_blocks(self, most: int, block_rows: int) -> Iterator[Cells]:
-        """Return at most so many rows of each unit, chosen by that unit's encoded rows alone, in any order of rows.
+        """Return at most so many rows of each unit, a sample by its identifier and encoded rows alone.
 
         Parameters
         ----------
@@ -113,6 +128,6 @@ class UnitRows:
         ndarray of int16, shape (n, n_columns)
             Rows.
         """
-        rows = kept_rows(*self.side_by_side(), most)
+        rows = kept_rows(*self.side_by_side(most), most)
         for start in range(0, len(rows), block_rows):
             yield rows[start : start + block_rows]

@@ -238,7 +238,7 @@ class Table(ABC):
             Called with the number of rows read since its last call; never where there is a contribution bound.
         of_units : callable, optional
             With a `unit_id`, the sum over rows of whole units, which chooses the rows of each that count, by that
-            unit's rows alone; default the sum of `work` over the first rows by a public hash of all their cells.
+            unit's identifier and rows alone; default the sum of `work` over a sample by a public hash of them.
 
         Returns
         -------
@@ -343,8 +343,9 @@ class Table(ABC):
         Notes
         -----
         With a `unit_id`, the contribution bound holds for each feature by itself: a sum takes at most
-        ``rows_per_unit`` rows of one unit, chosen by that unit's cells of the feature and the target alone. A score
-        then changes with one unit by at most that many rows', and does not depend on what else is scored.
+        ``rows_per_unit`` rows of one unit, a sample by its identifier and its cells of the feature and the target
+        alone. A score then changes with one unit by at most that many rows', and does not depend on what else is
+        scored.
 
         References
         ----------

@@ -55,7 +55,8 @@ class RowPass:
         if self.contribution_bound is None:
             return self.start.copy()
         if self.contribution_bound.of_units is not None:
-            return self.contribution_bound.of_units(*rows.side_by_side(), self.contribution_bound.most)
+            most = self.contribution_bound.most
+            return self.contribution_bound.of_units(*rows.side_by_side(most), most)
         total = ExactSum(self.start)
         for cells in rows.bounded_blocks(self.contribution_bound.most, BLOCK_ROWS):
             total.add(self.work(cells))

@@ -9,6 +9,10 @@ import pyarrow.compute as pc
 
 from discreet.data.design import numbers
 from discreet.kernels.rows.contribution_bound import mixed
+from discreet.typing import Words
+
+HASHED_KEYS = 2**14
+"""Identifiers that are hashed at once: their letters fit in a cache."""
 
 
 def keys_of(values: pa.Array, as_text: bool) -> pa.Array:
@@ -65,7 +69,26 @@ def parts_of(keys: pa.Array, n_parts: int) -> npt.NDArray[np.int64]:
     return (words % np.uint64(n_parts)).astype(np.int64)
 
 
-def _hashed(text: pa.Array) -> npt.NDArray[np.uint64]:
+def unit_words(keys: pa.Array) -> Words:
+    """Return a public hash of each identifier as text: the same for 7, 7.0, "7" and "7.00", in any storage."""
+    if pa.types.is_integer(keys.type):
+        text = keys.cast(pa.string()).cast(pa.large_binary())
+    else:
+        text = _without_end_zeros(keys.cast(pa.large_binary()))
+    parts = [_hashed(text.slice(start, HASHED_KEYS)) for start in range(0, len(text), HASHED_KEYS)]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
+
+
+def _without_end_zeros(text: pa.Array) -> pa.Array:
+    """Return text in which a real number is written as `unit_keys` writes it."""
+    if not pc.any(pc.match_substring(text, b".")).as_py():
+        return text
+    is_real = pc.match_substring_regex(text, r"^-?[0-9]+\.[0-9]*$")
+    reals = _decimal_keys(text.filter(is_real).cast(pa.string()))
+    return pc.replace_with_mask(text, is_real, reals.cast(pa.large_binary()))
+
+
+def _hashed(text: pa.Array) -> Words:
     """Return a sum over the bytes of each text, every one mixed with its place."""
     _, offsets, data = text.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64, count=len(text) + 1 + text.offset)[text.offset :]

@@ -17,7 +17,7 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import owned_rows
 from discreet.data.score_design import ScoreDesign
-from discreet.data.unit_keys import keys_of, parts_of, unit_keys
+from discreet.data.unit_keys import is_whole, keys_of, parts_of, unit_keys, unit_words
 from discreet.kernels.moments.moments import GRID
 
 BOX = {"type": "real", "lower": -1, "upper": 1}
@@ -143,7 +143,7 @@ def test_every_way_to_the_rows_is_cut(monkeypatch: pytest.MonkeyPatch, most: int
 
 
 def test_the_choice_favors_no_value() -> None:
-    """Among many units with a low and a high row, about half keep each: the hash decides, not the order of cells."""
+    """Among many units with a low and a high row, about half keep each: the hash decides, not the cells' size."""
     table = [(unit, sign * (unit + 1) / 1000, "a", 0.0) for unit in range(400) for sign in (-1, 1)]
     found = bounded(table, 1)
     low = sum(count for row, count in found.items() if row[1] < 0)
@@ -177,6 +177,68 @@ IDS = {
     "coded integers": pa.array([7, 7, 8, 7]).dictionary_encode(),
     "chunks": pa.chunked_array([["7"], ["7", "8", "7"]]),
 }
+
+
+WHOLE = [0, 7, -3, 1100, 2**53 - 1]
+STORED = {
+    "integers": pa.array(WHOLE),
+    "unsigned": pa.array([max(number, 0) for number in WHOLE], pa.uint64()),
+    "floats": pa.array([float(number) for number in WHOLE]),
+    "decimals": pa.array([Decimal(number) for number in WHOLE], pa.decimal128(30, 5)),
+    "text": pa.array(map(str, WHOLE)),
+    "text of floats": pa.array([f"{number}.0" for number in WHOLE]),
+    "text of decimals": pa.array([f"{number}.00" for number in WHOLE], pa.string_view()),
+    "coded text": pa.array(map(str, WHOLE)).dictionary_encode(),
+    "bytes": pa.array([str(number).encode() for number in WHOLE]),
+}
+"""The same numbers; the last as Spark's workers get them."""
+
+
+@pytest.mark.parametrize("storage", STORED)
+def test_a_unit_s_sample_is_the_same_in_every_storage(storage: str) -> None:
+    """A number has one hash, however it is stored or written."""
+    values = STORED[storage]
+    keys = values if storage == "bytes" else keys_of(values, as_text=not is_whole(values.type))
+    expected = unit_words(pa.array(WHOLE))
+    same = np.array(WHOLE) >= 0 if storage == "unsigned" else np.full(len(WHOLE), True)
+    assert unit_words(keys)[same].tolist() == expected[same].tolist()
+    assert len(set(expected.tolist())) == len(WHOLE)
+
+
+def test_names_that_are_no_numbers_have_hashes_of_their_own() -> None:
+    """Codes, dates and addresses with dots or zeros stay apart; no text is refused."""
+    names = [
+        "7",
+        "07",
+        "7.",
+        "7.5",
+        "7.05",
+        "-7",
+        "1.2.3",
+        "10.0.0.0",
+        "10.0.0",
+        ".0",
+        ".",
+        "a.0",
+        "a",
+        "٣.0",
+        "٣",
+        "1e3",
+    ]
+    words = unit_words(pa.array(names)).tolist()
+    assert len(set(words)) == len(names) - 1
+    assert words[0] == words[2]
+    assert unit_words(pa.array([b"\xff.0", b"\xff"])).tolist()[0] not in words
+
+
+@given(st.lists(st.text(max_size=9), max_size=20), st.integers(1, 5))
+@settings(max_examples=20)
+def test_a_hash_is_of_one_name_alone(names: list[str], at_once: int) -> None:
+    """Whatever is hashed beside it, and however many at once."""
+    alone = [unit_words(pa.array([name])).tolist()[0] for name in names]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.data.unit_keys.HASHED_KEYS", at_once)
+        assert unit_words(pa.array(names, pa.string())).tolist() == alone
 
 
 @pytest.mark.parametrize("storage", IDS)

@@ -57,8 +57,8 @@ def test_the_cut_is_enforced_before_the_sum(most):
     """By the pass or by the work itself, over the same rows."""
     asked = []
 
-    def of_units(cells, starts, limit):
-        asked.append((len(cells), starts.tolist(), limit))
+    def of_units(cells, starts, words, limit):
+        asked.append((len(cells), starts.tolist(), (words > 0).tolist(), limit))
         return START + 7
 
     def rows():
@@ -71,7 +71,7 @@ def test_the_cut_is_enforced_before_the_sum(most):
     assert total[0] == 32767 * (min(most, 3) + min(most, 2))
     own = RowPass(DESIGN, column_sums, START, ContributionBound("pid", most, of_units)).of_units(rows())
     assert own.tolist() == [7, 7, 7]
-    assert asked == [(5, [0, 3, 5], most)]
+    assert asked == [(5, [0, 3, 5], [most < 3, most < 2], most)]
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 5])
@@ -97,10 +97,10 @@ def test_rows_are_given_once():
     keys, cells = owned_rows(batch(), DESIGN)
     for _ in range(2):
         units.add(keys, cells)
-    found, starts = units.side_by_side()
+    found, starts, _ = units.side_by_side(1)
     assert (found.shape, starts.tolist()) == ((10, 3), [0, 6, 10])
-    found, starts = units.side_by_side()
-    assert (found.shape, starts.tolist()) == ((0, 3), [0])
+    found, starts, words = units.side_by_side(1)
+    assert (found.shape, starts.tolist(), words.tolist()) == ((0, 3), [0], [])
     units.add(keys[:1], cells[-1:])
-    found, starts = units.side_by_side()
+    found, starts, _ = units.side_by_side(1)
     assert (found.tolist(), starts.tolist()) == (cells[-1:].tolist(), [0, 1])
