@@ -101,13 +101,13 @@ OUTSIDERS = (
         with _uninterrupted():
             reservation.touch(within=delivery.touched)
         try:
-            outcome = _computed(inquiry.prepared, table, source or Source(), progress, delivery)
+            outcome = _computed(priced.prepared, table, source or Source(), progress, delivery)
         finally:
             delivery.wait()
 """,
         """\
         try:
-            outcome = _computed(inquiry.prepared, table, source or Source(), progress, delivery)
+            outcome = _computed(priced.prepared, table, source or Source(), progress, delivery)
         finally:
             delivery.wait()
         with _uninterrupted():
@@ -132,7 +132,7 @@ OUTSIDERS = (
     Defence(
         "same question, stored answer",
         "workflow/request.py",
-        "stored = None if fresh or inquiry.locator is None else ledger.stored(inquiry.digest)",
+        "stored = None if fresh or priced.locator is None else ledger.stored(priced.digest)",
         "stored = None",
         ("acceptance/test_same_request.py::test_same_request_is_free",),
     ),
@@ -404,7 +404,7 @@ RELEASES = (
     ),
     Defence(
         "HTML escaped",
-        "report/render.py",
+        "report/rendering.py",
         "finalize=lambda value: value if isinstance(value, Markup) else escaper(value),",
         "finalize=lambda value: Markup(value),",
         ("unit/report/test_participant.py::test_contact_is_named_and_escaped[participant-html]",),

@@ -42,12 +42,12 @@ NOT_COVERED = {
     "workflow.code": "prints a request as a program",
     "workflow.demo": "makes a public table",
     "workflow.derive": "computes from a release, without rows",
-    "workflow.expect": "simulates from public facts",
-    "workflow.metadata": "writes metadata",
-    "workflow.plan": "plans from public facts",
+    "workflow.expectation_figures": "simulates from public facts",
+    "workflow.metadata": "checks and converts metadata",
     "workflow.reproduce": "runs the papers' studies on public tables",
     "workflow.run_file": "reads requests from a file",
-    "workflow.verify": "checks a ledger against its witness",
+    "workflow.table_shape": "drafts metadata from a header, and makes fake tables",
+    "workflow.verification": "checks a ledger against its witness",
     "workflow.hybrid": "chooses among public records",
 }
 """Modules that no claim covers, each with the reason; one that ends in a dot, or its beginning, stands for several."""

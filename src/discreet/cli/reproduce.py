@@ -1,16 +1,16 @@
 """``discreet reproduce``: tables and figures of the papers, as published and as they can honestly be had."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet import workflow
 from discreet.cli.console import as_json, progress, result, say
 from discreet.cli.options import Quiet
 from discreet.errors import InvalidParameterError
-from discreet.report.studies import study_markdown
-from discreet.report.study import Findings, Study
+
+if TYPE_CHECKING:
+    from discreet.report.study import Findings, Study
 
 EXAMPLE = """\b
 Example:
@@ -37,8 +37,12 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Show published tables and figures beside what can honestly be had at the same epsilon. No ledger is charged."""
+    # Pages of figures start slowly: help must not wait for them.
+    from discreet.report.studies import study_markdown
+    from discreet.workflow import reproduce as reproduction
+
     if not names:
-        available = workflow.studies()
+        available = reproduction.studies()
         if json_:
             as_json("discreet/studies@1", studies=[_listed(study) for study in available])
         else:
@@ -48,7 +52,7 @@ def reproduce(
         raise InvalidParameterError(f"--data must be a folder with the public tables, but {data} is none.")
     try:
         with progress(quiet) as show_progress:
-            findings = workflow.reproduce(names, data, out, repeats, processes, show_progress)
+            findings = reproduction.reproduce(names, data, out, repeats, processes, show_progress)
     except KeyboardInterrupt:
         say(f"Parts that are done are kept in {out}: the same command goes on from there.")
         raise
@@ -62,7 +66,7 @@ def reproduce(
     say(f"Tables, pictures and the page written: {out / page}", quiet)
 
 
-def _lines(available: list[Study]) -> list[str]:
+def _lines(available: "list[Study]") -> list[str]:
     width = max(len(study.name) for study in available)
     return [
         *(f"{study.name:<{width}}  {study.source}: {study.title}" for study in available),
@@ -71,7 +75,7 @@ def _lines(available: list[Study]) -> list[str]:
     ]
 
 
-def _listed(study: Study) -> dict[str, object]:
+def _listed(study: "Study") -> dict[str, object]:
     return {
         "name": study.name,
         "title": study.title,
@@ -81,7 +85,7 @@ def _listed(study: Study) -> dict[str, object]:
     }
 
 
-def _figures(findings: Findings) -> dict[str, object]:
+def _figures(findings: "Findings") -> dict[str, object]:
     return {
         **_listed(findings.study),
         "repeats": findings.repeats,
@@ -95,5 +99,5 @@ def _figures(findings: Findings) -> dict[str, object]:
     }
 
 
-def _summary(findings: Findings) -> str:
+def _summary(findings: "Findings") -> str:
     return f"{findings.study.name}: {findings.absent[0] if findings.absent else f'{len(findings.rows)} figures'}"

@@ -10,7 +10,7 @@ from typing import Any
 from discreet.errors import InvalidParameterError
 from discreet.release import Release
 from discreet.report.facts import Audience
-from discreet.report.render import render
+from discreet.report.rendering import render
 
 _CALLS = {
     "h1": "#heading(level: 1)",

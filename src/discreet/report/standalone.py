@@ -10,7 +10,7 @@ from markupsafe import escape
 from discreet.release import Release
 from discreet.report.escape import flow
 from discreet.report.facts import Facts, gather
-from discreet.report.render import environment
+from discreet.report.rendering import environment
 
 _WORDS = {
     "coefficients": ("estimates.j2", "fit_picture_title", "fit_picture_note"),

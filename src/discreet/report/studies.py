@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from discreet.report.escape import to_markdown
-from discreet.report.render import environment
+from discreet.report.rendering import environment
 from discreet.report.study import Findings, Row
 from discreet.report.words import number
 

@@ -1,6 +1,5 @@
 """Parts of studies are kept when done, absent tables are said, and files are written whole."""
 
-import importlib
 import json
 from pathlib import Path
 
@@ -10,9 +9,8 @@ from discreet.errors import InvalidParameterError
 from discreet.papers import registry
 from discreet.papers.experiment import Experiment, Work
 from discreet.report.study import Column, Picture, Row, Study
-from discreet.workflow import studies
-
-module = importlib.import_module("discreet.workflow.reproduce")  # the package has a function of this name
+from discreet.workflow import reproduce as module
+from discreet.workflow.reproduce import studies
 
 CALLS: list[Work] = []
 COLUMNS = (Column("as printed", False, "Theirs."), Column("ours", True, "Ours."))

@@ -10,7 +10,7 @@ from discreet.errors import NotFoundError
 from discreet.release import Release
 from discreet.report.escape import flow
 from discreet.report.facts import gather
-from discreet.report.render import environment
+from discreet.report.rendering import environment
 from discreet.service.access.roles import READERS
 from discreet.service.call_limits import reports
 from discreet.service.pages.visit import Visit, signed_in
