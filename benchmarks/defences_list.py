@@ -57,7 +57,7 @@ OUTSIDERS = (
         "sizes = np.abs(descent.lasso(features, values[:, -1].copy(), alpha * len(values), MAX_STEPS, GAP))",
         'sizes = importlib.import_module("sklearn.linear_model").Lasso(alpha=alpha, fit_intercept=False)\n'
         "    sizes = np.abs(sizes.fit(features, values[:, -1]).coef_)",
-        ("unit/kernels/test_block_lasso.py::test_a_block_that_does_not_converge_says_nothing",),
+        ("unit/kernels/top_k/test_block_lasso.py::test_a_block_that_does_not_converge_says_nothing",),
     ),
     Defence(
         "no spilling of rows to disk",
