@@ -57,7 +57,7 @@ OUTSIDERS = (
         "sizes = np.abs(descent.lasso(features, values[:, -1].copy(), alpha * len(values), MAX_STEPS, GAP))",
         'sizes = importlib.import_module("sklearn.linear_model").Lasso(alpha=alpha, fit_intercept=False)\n'
         "    sizes = np.abs(sizes.fit(features, values[:, -1]).coef_)",
-        ("unit/kernels/test_block_lasso.py::test_a_block_that_does_not_converge_says_nothing",),
+        ("unit/kernels/top_k/test_block_lasso.py::test_a_block_that_does_not_converge_says_nothing",),
     ),
     Defence(
         "no spilling of rows to disk",
@@ -101,13 +101,13 @@ OUTSIDERS = (
         with _uninterrupted():
             reservation.touch(within=delivery.touched)
         try:
-            outcome = _computed(inquiry.prepared, table, source or Source(), progress, delivery)
+            outcome = _computed(priced.prepared, table, source or Source(), progress, delivery)
         finally:
             delivery.wait()
 """,
         """\
         try:
-            outcome = _computed(inquiry.prepared, table, source or Source(), progress, delivery)
+            outcome = _computed(priced.prepared, table, source or Source(), progress, delivery)
         finally:
             delivery.wait()
         with _uninterrupted():
@@ -132,7 +132,7 @@ OUTSIDERS = (
     Defence(
         "same question, stored answer",
         "workflow/request.py",
-        "stored = None if fresh or inquiry.locator is None else ledger.stored(inquiry.digest)",
+        "stored = None if fresh or priced.locator is None else ledger.stored(priced.digest)",
         "stored = None",
         ("acceptance/test_same_request.py::test_same_request_is_free",),
     ),

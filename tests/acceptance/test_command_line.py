@@ -262,7 +262,7 @@ def test_demo_twice(place):
     first = place.run("demo", "--dir", "demo")
     assert first.code == 0
     assert first.out.startswith("Selected for mdvis: ")
-    assert "1. Plan" in first.err
+    assert "1. Dry run" in first.err
     files = {path.name for path in Path("demo").iterdir()}
     assert files == {
         "rand_hie.parquet",

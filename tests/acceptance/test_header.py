@@ -75,7 +75,7 @@ def test_once_the_first_person_was_published(place, monkeypatch):
     """Control: without the check the skeleton holds the first row."""
     Path("some.csv").write_text("41,2.5,north\n42,3.5,south\n")
     assert header.may_be_row(["41", "2.5", "north"])
-    monkeypatch.setattr("discreet.workflow.metadata.may_be_row", lambda _: False)
+    monkeypatch.setattr("discreet.workflow.table_shape.may_be_row", lambda _: False)
     assert "north" in place.run("metadata", "new", "some.csv").out
 
 

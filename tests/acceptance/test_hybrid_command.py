@@ -108,7 +108,7 @@ def test_a_plan_says_cost_and_expected_errors(pair):
     done = hybrid(pair, "--dry-run", twins=2, measure="counts", points=8, candidates="age,site")
     assert done.code == 0, done
     for line in (
-        "Plan for visits on 2 candidates, 8 estimates",
+        "Dry run for visits on 2 candidates, 8 estimates",
         "counts                   epsilon 0.85",
         "points       8",
     ):

@@ -84,7 +84,7 @@ def test_a_dry_run_opens_no_data(wide):
     (wide.folder / "wide.parquet").unlink()
     done = screen(wide, "--n-features", 3, "--dry-run", data=None)
     assert done.code == 0, done
-    assert "Plan for dose on 1,500 candidates\n  cost         epsilon 5, replace_one" in done.out
+    assert "Dry run for dose on 1,500 candidates\n  cost         epsilon 5, replace_one" in done.out
     assert "y_center" in done.out
     plan = json.loads(screen(wide, "--n-features", 3, "--dry-run", "--json", data=None).out)
     assert (plan["candidates"], plan["cost"]["epsilon"]) == ({"count": D}, 5.0)
@@ -157,6 +157,6 @@ def test_a_dry_run_asks_the_header_where_no_count_is_declared(wide):
     """With the data named, their header tells how many features there are; no row can be read there."""
     without = {**WIDE, "features": {key: value for key, value in WIDE["features"].items() if key != "count"}}
     (wide.folder / "wide.yaml").write_text(json.dumps(without))
-    assert "Plan for dose on 1,500 candidates" in screen(wide, "-k", 3, "--dry-run").out
+    assert "Dry run for dose on 1,500 candidates" in screen(wide, "-k", 3, "--dry-run").out
     assert "features.count" in screen(wide, "-k", 3, "--dry-run", data=None).refused(2)
     assert wide.spent() == 0.0

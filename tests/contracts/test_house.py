@@ -17,6 +17,7 @@ import pytest
 import discreet
 import discreet_papers
 import discreet_service
+from discreet import report, workflow
 from tests.contracts.docstrings import SECTION, inner_functions_with_sections
 
 PACKAGE = Path(discreet.__file__).parent
@@ -106,7 +107,10 @@ def test_the_check_for_running_code_can_fail():
         assert running(ast.parse(line)), line
 
 
-LAZY = {"discreet": ("_HOMES",), "discreet_service.api": ("ROUTERS",), "discreet_service.pages": ("ROUTERS",)}
+LAZY = {
+    **{f"discreet{package}": ("_HOMES",) for package in ("", ".report", ".workflow")},
+    **{f"discreet_service.{face}": ("ROUTERS",) for face in ("api", "pages")},
+}
 """Tables that a package's own file holds beside its imports."""
 
 PATCHES = {
@@ -303,12 +307,29 @@ def test_help_loads_no_command(arguments):
     assert completed.stderr.splitlines()[-1] == f"{ours} []"
 
 
-def test_exports_are_there():
-    """Each name of __all__ can be had, and an unknown one is refused as any attribute."""
-    for name in discreet.__all__:
-        assert getattr(discreet, name) is not None
+@pytest.mark.processes
+def test_help_of_a_command_loads_no_library():
+    """Help of a command needs its options alone: no model of a method, no table, no ledger, no page."""
+    code = """if True:
+        import sys
+        from discreet.cli.main import COMMANDS, run
+        pages = [[command.name] for command in COMMANDS] + [["metadata", "check"], ["budget", "grant"]]
+        codes = {run([*page, "--help"]) for page in pages}
+        slow = {"numpy", "pyarrow", "sqlalchemy", "duckdb", "scipy", "numba", "pydantic", "jinja2", "httpx2", "fastapi"}
+        print(codes, sorted(slow & set(sys.modules)), file=sys.stderr)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "{0} []"
+
+
+@pytest.mark.parametrize("package", [discreet, report, workflow])
+def test_exports_are_there(package):
+    """Each name of __all__ can be had and is no module's name, and an unknown one is refused as any attribute."""
+    for name in package.__all__:
+        assert not inspect.ismodule(getattr(package, name))
+        assert importlib.util.find_spec(f"{package.__name__}.{name}") is None
     with pytest.raises(AttributeError, match="nothing_such"):
-        _ = discreet.nothing_such
+        _ = package.nothing_such
 
 
 def tracked_text():

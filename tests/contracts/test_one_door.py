@@ -30,7 +30,7 @@ SEEDED = (
     "mechanisms/rng.py",
 )
 """Simulations on public facts; `random_state` of an estimator, whose release then carries no guarantee."""
-PASSED_ON = (*SEEDED, "workflow/expect.py")
+PASSED_ON = (*SEEDED, "workflow/expectation_figures.py")
 """Who may speak of a seed: a plan's too."""
 
 

@@ -26,7 +26,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
 from discreet.methods.screening import two_stage
 from discreet.release import STATED
-from discreet.workflow.priced_request import PricedRequest, inquire
+from discreet.workflow.priced_request import PricedRequest, price
 from tests.privacy.noise_entries import ENTRIES, IGNORED, Call, Minimum, lattice_of, places, price_of
 
 
@@ -48,7 +48,7 @@ class Spent:
 class Recording:
     """A run: its calls, its rows where a method looks at them together, what its progress told, how it ended."""
 
-    inquiry: PricedRequest
+    priced: PricedRequest
     calls: list[Call] = field(default_factory=list)
     blocks: list[tuple[Any, Any]] = field(default_factory=list)
     told: dict[tuple[str, int | None], int] = field(default_factory=dict)
@@ -85,8 +85,8 @@ class Door(Source):
 class _Run:
     """One run of a method, recorded, and held against an earlier one where there is such."""
 
-    def __init__(self, inquiry: PricedRequest, before: Recording | None, seed: int) -> None:
-        self.before, self.seed, self.found = before, seed, Recording(inquiry)
+    def __init__(self, priced: PricedRequest, before: Recording | None, seed: int) -> None:
+        self.before, self.seed, self.found = before, seed, Recording(priced)
         self.rng = Door(self, seed)
         self.inside, self.cells = False, None
 
@@ -212,18 +212,18 @@ def _wrapped(run: _Run) -> Iterator[None]:
 
 def asked(method: Method, table: Table, target: str, candidates: Sequence[str]) -> PricedRequest:
     """A request, priced; its time is left out, as it says nothing of the rows."""
-    inquiry = inquire(method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=STATED)
-    return replace(inquiry, asked_at="")
+    priced = price(method, table.metadata, target, candidates, name="frame", locator=None, rows_origin=STATED)
+    return replace(priced, asked_at="")
 
 
-def record(inquiry: PricedRequest, table: Table, seed: int = 0, before: Recording | None = None) -> Recording:
+def record(priced: PricedRequest, table: Table, seed: int = 0, before: Recording | None = None) -> Recording:
     """Run a request on a table; with a recording, on another table with the outputs of that one."""
-    run = _Run(inquiry, before, seed)
-    table.check(inquiry.prepared.columns)
-    inquiry.prepared.check_table(table, charged=False)
+    run = _Run(priced, before, seed)
+    table.check(priced.prepared.columns)
+    priced.prepared.check_table(table, charged=False)
     with _wrapped(run):
         try:
-            release = inquiry.release(inquiry.prepared.run(table, run.rng, run.tell), None)
+            release = priced.release(priced.prepared.run(table, run.rng, run.tell), None)
             run.found.release = release.to_json()
         except (AssertionError, KeyboardInterrupt):
             raise
@@ -297,21 +297,21 @@ def spent(one: Recording, other: Recording, event: Event) -> list[Spent]:
 def compared(ask: Callable[[Table], PricedRequest], one: Table, other: Table, seed: int = 0) -> list[Spent]:
     """Record on one table, replay on its neighbor: what each part spent, or an AssertionError that says what leaks."""
     first = record(ask(one), one, seed)
-    second, inquiry = record(ask(other), other, seed, first), first.inquiry
+    second, priced = record(ask(other), other, seed, first), first.priced
     release = json.loads(first.release)
     assert "failed" not in release, f"a run on odd rows ends in {release}"
-    event = inquiry.prepared.event
+    event = priced.prepared.event
     assert event is not None, "nothing is charged"
-    _check_price(inquiry, release, event)
+    _check_price(priced, release, event)
     found = spent(first, second, event)
     for part in found:
         assert part.cost <= part.charged, f"{part.part} spends {part.share:.4g} of what is charged"
     return found
 
 
-def _check_price(inquiry: PricedRequest, release: dict[str, Any], event: Event) -> None:
+def _check_price(priced: PricedRequest, release: dict[str, Any], event: Event) -> None:
     """What is promised is at most what was asked for, and the steps add up to what is charged."""
-    asked_for, promised = inquiry.method.model_dump(), inquiry.promised
+    asked_for, promised = priced.method.model_dump(), priced.promised
     assert promised.epsilon <= exact_epsilon(asked_for["epsilon"]), "more is promised than was asked for"
     assert promised.delta <= exact_delta(asked_for.get("delta") or promised.delta)
     assert release["guarantee"]["epsilon"] >= float(promised.epsilon)

@@ -20,7 +20,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome
 from discreet.methods.registry import method_of
 from discreet.release import Release
-from discreet.workflow.priced_request import inquire
+from discreet.workflow.priced_request import price
 
 WIDTHS = (1, 2, 3, 5, 9, 17, 33, 64, 65, 100, 128)
 SIZES = (0, 1, 2, 3, None)
@@ -228,16 +228,16 @@ def outcome_of(request: Request, kind: str | None = None) -> Release | None:
             if request.method in ("hybrid", "public-subset"):
                 parameters["public"] = PublicRecords(request.rows(metadata, "random", PUBLIC), metadata)
             method = method_of(request.method, **parameters)
-            inquiry = inquire(method, metadata, "y", name="edge", locator=None, rows_origin=table.rows_origin)
-            inquiry.plan()
+            priced = price(method, metadata, "y", name="edge", locator=None, rows_origin=table.rows_origin)
+            priced.record()
             # Public records in memory are of no file that the metadata could name: such a request is never charged.
-            inquiry.prepared.check_table(table, request.method not in ("hybrid", "public-subset"))
+            priced.prepared.check_table(table, request.method not in ("hybrid", "public-subset"))
         except DiscreetError as refusal:
             if "\n" in str(refusal) or len(str(refusal)) > 500:
                 raise AssertionError("a refusal must be one line") from refusal
             return None
-        outcome: Outcome = inquiry.prepared.run(table, Source())
-        release = inquiry.release(outcome, None)
+        outcome: Outcome = priced.prepared.run(table, Source())
+        release = priced.release(outcome, None)
     json.loads(release.model_dump_json())
     return release
 

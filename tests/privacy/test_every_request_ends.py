@@ -15,7 +15,7 @@ from discreet.mechanisms import subset_search
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.methods.select_then_fit import _Steps
-from discreet.workflow.priced_request import inquire
+from discreet.workflow.priced_request import price
 from tests.effort import either
 from tests.privacy.requests import FAMILIES, HYBRIDS, SCREENINGS, SELECTIONS, Request, outcome_of, requests, shape_of
 
@@ -92,9 +92,9 @@ def test_a_hundred_thousand_columns_are_screened(n_rows: int, mechanism: str) ->
     table = open_table((scipy.sparse.csr_array(np.ones((n_rows, MANY))), np.ones(n_rows)), metadata)
     for epsilon in (1e-9, 1000.0):
         method = method_of("sis", epsilon=epsilon, mechanism=mechanism, n_features_to_select=3)
-        inquiry = inquire(method, metadata, "y", name="edge", locator=None, rows_origin=table.rows_origin)
-        inquiry.prepared.check_table(table, charged=True)
-        assert len(set(inquiry.release(inquiry.prepared.run(table, Source()), None).selected)) == 3
+        priced = price(method, metadata, "y", name="edge", locator=None, rows_origin=table.rows_origin)
+        priced.prepared.check_table(table, charged=True)
+        assert len(set(priced.release(priced.prepared.run(table, Source()), None).selected)) == 3
 
 
 def test_models_of_64_bits_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

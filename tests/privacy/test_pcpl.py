@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.accounting.compose import guarantee_of
-from discreet.methods.subset_selection.calibration import Sensitivity
-from discreet.methods.subset_selection.pcpl import ProfileLikelihood
-from discreet.methods.subset_selection.profile_published import published_scale, published_scores
+from discreet.methods.subset_selection.pcpl import ProfileLikelihood, _published_scale, _published_scores
 from discreet.methods.subset_selection.sum_of_squares import squares_scale, squares_step
 from tests.privacy.laws import log_law, max_log_ratio
 from tests.privacy.pairs import pinned, table_of
@@ -28,7 +26,8 @@ class Exact:
         table = table_of(rows, names, "y", relation, bound, units=units, **metadata)
         self.prepared = method.prepare(table.metadata, "y", names)
         setting = self.prepared.setting
-        self.sensitivity = Sensitivity.of(setting.design, setting.ratio)
+        self.profile = self.prepared.profile(setting)
+        self.sensitivity = self.profile.sensitivity
         masks = setting.space.masks()
         moments = table.moments(setting.design)
         self.sums = setting.scores(moments, masks, float(self.sensitivity.tolerance))
@@ -47,14 +46,12 @@ class Exact:
     def log_choice(self, whole):
         """Log-probabilities of the models, given the published sum."""
         split = self.prepared.split
-        choice, scores = self.prepared.chooser.scored(self.prepared.setting, whole * self.step, self.sums, self.counted)
+        choice, scores = self.profile.scored(whole * self.step, self.sums, self.counted)
         scale = float((choice.gamma + choice.inflation) / split.selection)
         return log_law(scores, scale, self.prepared.method.noise_law)
 
     def bound(self, whole):
-        split = self.prepared.split
-        profile = self.prepared.chooser.profile(self.prepared.setting)
-        return profile.bound(whole * self.step, split.squares, split.delta)
+        return self.profile.bound(whole * self.step)
 
     def largest_good(self):
         """The largest published sum whose bound still lies below the true least sum."""
@@ -93,7 +90,7 @@ def probe(one):
     spread = int(one.scale)
     edge = one.largest_good()
     low, high = one.least - 10**12, edge
-    threshold = one.prepared.chooser.profile(one.prepared.setting).threshold
+    threshold = one.profile.threshold
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if one.bound(middle) > threshold else (middle, high)
@@ -160,11 +157,11 @@ def test_units_of_several_rows_lose_at_most_epsilon(relation, extra):
 
 def worse_of_two(sums, epsilon, delta, n, printed):
     """P(the worse of two models by the score) under the published noise, |G| as its scale, Z_G drawn once."""
-    scores = published_scores(np.array(sums), np.zeros(2), n) if printed else n * np.log(np.array(sums))
+    scores = _published_scores(np.array(sums), np.zeros(2), n) if printed else n * np.log(np.array(sums))
     gap, kink = abs(float(scores[0] - scores[1])), math.log(1 / (2 * delta)) - epsilon * (min(sums) - 1.0)
 
     def integrand(z):
-        g = gap / published_scale(min(sums), 1.0, float(z), epsilon, delta, n)
+        g = gap / _published_scale(min(sums), 1.0, float(z), epsilon, delta, n)
         return mpmath.exp(-abs(z)) / 2 * (mpmath.mpf(1) / 2 + g / 4) * mpmath.exp(-g)
 
     ends = sorted([-60, -20, 0, 20, 60, *(kink + k for k in (-1, -0.1, 0, 0.1, 1))])
@@ -209,7 +206,7 @@ def test_floored_likelihood_is_pure(relation, mechanism, floor):
     found = []
     for rows in swap(relation, 0):
         one = Exact(chosen, rows, relation)
-        choice, scores = one.prepared.chooser.floored(one.prepared.setting, one.sums, one.counted)
+        choice, scores = one.profile.floored(one.sums, one.counted)
         found.append((scores, float(choice.gamma + choice.inflation), choice))
         assert guarantee_of(one.prepared.event, one.prepared.tuning.metadata.neighboring).delta == 0
         assert len(one.sums) == 2
@@ -224,9 +221,9 @@ def test_floored_likelihood_is_pure(relation, mechanism, floor):
 def test_the_floored_range_is_nearly_reached():
     """One model's sum from nothing to one sensitivity, another's back: twice n log(1 + Delta / (n s0^2))."""
     one = Exact(method(1.0, variance_floor=0.3), np.zeros((N, 3)), "replace_one")
-    profile, size = one.prepared.chooser.profile(one.prepared.setting), float(one.sensitivity.size)
+    profile, size = one.profile, float(one.sensitivity.size)
     floor = Fraction(3, 10)
-    before, after = (profile.floored_log_likelihood(np.array(sums), floor) for sums in ((0.0, size), (size, 0.0)))
+    before, after = (profile.floored(np.array(sums), np.zeros(2))[1] for sums in ((0.0, size), (size, 0.0)))
     assert np.ptp(after - before) == pytest.approx(float(profile.floored_gamma(floor)), rel=1e-9)
     assert np.ptp(after - before) <= float(profile.floored_gamma(floor))
 
@@ -236,7 +233,7 @@ def test_the_floored_range_is_nearly_reached():
 def test_range_bound_is_that_of_the_specification_and_is_reached(relation, bound):
     """2.1: log-form ranges at f_min = L, reached by one sum up and one down, or one of them alone."""
     one = Exact(method(1.0), np.zeros((N, 3)), relation)
-    profile, size = one.prepared.chooser.profile(one.prepared.setting), float(one.sensitivity.size)
+    profile, size = one.profile, float(one.sensitivity.size)
     least = bound * size
     gamma = float(profile.gamma(Fraction(bound) * one.sensitivity.size))
     up = N * math.log1p(1.0 / bound)
@@ -244,7 +241,7 @@ def test_range_bound_is_that_of_the_specification_and_is_reached(relation, bound
     expected = up + down if relation == "replace_one" else down
     assert gamma == pytest.approx(expected, rel=1e-9)
     sums = np.array([[least, least], [least + size, least - size]])
-    moved = np.diff(profile.log_likelihood(sums), axis=0)
+    moved = np.diff([profile.log_likelihoods(each) for each in sums], axis=0)
     assert np.ptp(moved) == pytest.approx(up + down, rel=1e-9)
 
 

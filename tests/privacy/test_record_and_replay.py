@@ -21,7 +21,7 @@ from discreet.methods.public_records import histogram, measures, public_subset
 from discreet.methods.regression import perturbed_logistic
 from discreet.methods.screening import sis
 from discreet.methods.screening.screener import Screening
-from discreet.methods.subset_selection import calibration, profile_noise, sum_of_squares
+from discreet.methods.subset_selection import calibration, pcpl, sum_of_squares
 from tests.effort import either
 from tests.privacy.noise_entries import (
     COMPOSITES,
@@ -206,7 +206,7 @@ def half_top_k(self: Any, n: int, epsilon: Any, sensitivity: Any, *rest: Any, wh
 
 OF_SCORES = (calibration.Sensitivity, "of", staticmethod(half_fields(calibration.Sensitivity.of, gamma=2)))
 OF_SQUARES = (sum_of_squares, "squares_scale", half(sum_of_squares.squares_scale))
-OF_PROFILE = (profile_noise.ProfileNoise, "gamma", half(profile_noise.ProfileNoise.gamma))
+OF_PROFILE = (pcpl._Profile, "gamma", half(pcpl._Profile.gamma))
 OF_RANKS = (quantile, "rank_sensitivity", half(quantile.rank_sensitivity))
 OF_SUMS = (NoisySums, "estimates", half_estimates)
 OF_TOP_K = (Screening, "top_k", half_top_k)

@@ -8,7 +8,7 @@ from discreet.claims import Claim, head, of_function, readers, resting_on, shipp
 from discreet.data.engines.frame import FrameTable
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet.release import ClaimRecord, Release
-from discreet.report.render import render
+from discreet.report.rendering import render
 from discreet.workflow.request import answer
 from tests.privacy.pairs import pinned, table_of
 from tests.unit.report.report_releases import make

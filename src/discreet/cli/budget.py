@@ -19,7 +19,6 @@ from discreet.cli.budget_text import (
 )
 from discreet.cli.console import as_json, number, result, say
 from discreet.errors import BudgetError, InvalidParameterError
-from discreet.release import Release
 
 app = typer.Typer(
     no_args_is_help=True, help="The ledger: what each data set may spend for its lifetime, and has spent."
@@ -208,7 +207,7 @@ def reconcile(
     with _existing(ledger, witness, is_restored=True) as book:
         if book.witness is None and not release:
             raise InvalidParameterError("There is nothing to reconcile from. Give --witness or --release.")
-        entries = book.reconcile(book.witness, releases=[Release.read(path) for path in release or []])
+        entries = book.reconcile(book.witness, releases=[workflow.Release.read(path) for path in release or []])
     if json_:
         as_json("discreet/reconciliation@1", entries=[entry_record(entry) for entry in entries])
         return
@@ -239,11 +238,11 @@ def witness(
         result(f"{file} has seen all entries of the ledger, up to head {book.head[:16]}.")
 
 
-def _lost_caps(entry: workflow.Entry) -> bool:
+def _lost_caps(entry: "workflow.Entry") -> bool:
     return any(lost["kind"] in ("grant", "allot") for lost in entry.facts.get("lost", ()))
 
 
-def _existing(location: str | None, witness: Path | None = None, *, is_restored: bool = False) -> workflow.Ledger:
+def _existing(location: str | None, witness: Path | None = None, *, is_restored: bool = False) -> "workflow.Ledger":
     """Open a ledger to look at it: a mistyped path must not look like an empty ledger, nor like an empty witness."""
     if location is not None and "://" not in location and not Path(location).exists():
         raise BudgetError(f"The ledger must exist to be shown, but {location[:300]} does not. Check --ledger.")

@@ -9,7 +9,7 @@ from discreet.cli.console import number
 ZCDP = "zcdp"
 
 
-def account_record(account: workflow.Account, allotments: Sequence[workflow.Allotment] = ()) -> dict[str, Any]:
+def account_record(account: "workflow.Account", allotments: "Sequence[workflow.Allotment]" = ()) -> dict[str, Any]:
     """An account as JSON, with what projects are allotted of it."""
     return {
         "dataset": account.dataset,
@@ -21,12 +21,12 @@ def account_record(account: workflow.Account, allotments: Sequence[workflow.Allo
     }
 
 
-def allotment_record(allotment: workflow.Allotment) -> dict[str, Any]:
+def allotment_record(allotment: "workflow.Allotment") -> dict[str, Any]:
     """An allotment as JSON."""
     return {"dataset": allotment.dataset, "project": allotment.project, **_sums(allotment)}
 
 
-def entry_record(entry: workflow.Entry) -> dict[str, Any]:
+def entry_record(entry: "workflow.Entry") -> dict[str, Any]:
     """An entry as JSON."""
     names = ("seq", "time", "kind", "dataset", "project", "request", "unit", "hash", "state")
     return {
@@ -40,18 +40,18 @@ def entry_record(entry: workflow.Entry) -> dict[str, Any]:
     }
 
 
-def account_line(account: workflow.Account) -> str:
+def account_line(account: "workflow.Account") -> str:
     """An account as a bar and its sums."""
     converted = f"; {converts(account)}" if account.accounting == ZCDP else ""
     return f"{_bar(account.dataset, account)}, {account.n_releases} releases{converted}"
 
 
-def allotment_line(allotment: workflow.Allotment) -> str:
+def allotment_line(allotment: "workflow.Allotment") -> str:
     """An allotment as a bar and its sums, below that of its data set."""
     return _bar(f"  {allotment.project}", allotment)
 
 
-def entry_line(entry: workflow.Entry) -> str:
+def entry_line(entry: "workflow.Entry") -> str:
     """An entry in one line."""
     kind = f"{entry.kind} ({entry.state})" if entry.state else entry.kind
     name = entry.dataset if entry.project is None else f"{entry.dataset} {entry.project}"
@@ -60,19 +60,19 @@ def entry_line(entry: workflow.Entry) -> str:
     return f"{entry.seq:>5}  {entry.time}  {kind:<20} {name:<20} {amount:<16} {entry.hash[:12]}"
 
 
-def cap(sums: workflow.Account | workflow.Allotment) -> str:
+def cap(sums: "workflow.Account | workflow.Allotment") -> str:
     """What may be spent."""
     if sums.accounting != ZCDP:
         return f"epsilon {number(sums.epsilon_cap)}"
     return f"rho {number(sums.rho_cap)}"
 
 
-def converts(account: workflow.Account) -> str:
+def converts(account: "workflow.Account") -> str:
     """The cap's epsilon: that of the running rho would be no bound."""
     return f"the cap converts to epsilon {number(account.epsilon_cap)} at delta {number(account.delta_cap)}"
 
 
-def _bar(name: str, sums: workflow.Account | workflow.Allotment) -> str:
+def _bar(name: str, sums: "workflow.Account | workflow.Allotment") -> str:
     filled = round(30 * float(sums.share_spent))
     bar = f"{name:<20} [{'#' * filled}{'.' * (30 - filled)}]"
     if sums.accounting == ZCDP:
@@ -82,7 +82,7 @@ def _bar(name: str, sums: workflow.Account | workflow.Allotment) -> str:
     return f"{bar} {spent} of {whole} spent, {left} left"
 
 
-def _sums(sums: workflow.Account | workflow.Allotment) -> dict[str, Any]:
+def _sums(sums: "workflow.Account | workflow.Allotment") -> dict[str, Any]:
     return {
         "epsilon": _part(sums, "epsilon"),
         "delta": _part(sums, "delta"),
@@ -96,5 +96,5 @@ def _sums(sums: workflow.Account | workflow.Allotment) -> dict[str, Any]:
     }
 
 
-def _part(sums: workflow.Account | workflow.Allotment, name: str) -> dict[str, float]:
+def _part(sums: "workflow.Account | workflow.Allotment", name: str) -> dict[str, float]:
     return {of: float(getattr(sums, f"{name}_{of}")) for of in ("cap", "spent", "left")}

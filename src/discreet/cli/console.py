@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from discreet.errors import InvalidParameterError
 
@@ -82,6 +80,10 @@ def progress(quiet: bool) -> Iterator[Told | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    # Bars load slowly, and what has none must not wait for them.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -12,7 +12,6 @@ from discreet.cli.console import number, progress, result, say
 from discreet.cli.release_text import summary
 from discreet.files import write_whole
 from discreet.report.words import count
-from discreet.workflow import demo as example
 
 
 def demo(
@@ -27,15 +26,17 @@ def demo(
     Example:
       discreet demo --dir discreet-demo
     """
+    from discreet.workflow import demo as example  # pydantic starts slowly: help must not wait for it
+
     data, metadata_file, plan_file = example.write_demo(dir_)
     metadata = workflow.Metadata.read(metadata_file)
     plan = workflow.read_run(plan_file)
     method = plan.method()
     say(_heading(metadata), quiet)
-    planned = workflow.plan(method, metadata, plan.target)
-    models = count(planned.noise.n_candidates or 0)
+    prepared = workflow.dry_run(method, metadata, plan.target).prepared
+    models = count(prepared.noise.n_candidates or 0)
     say(
-        f"1. Plan, without data ({plan_file}): {models} models of {len(planned.candidates)} candidates, then\n"
+        f"1. Dry run, without data ({plan_file}): {models} models of {len(prepared.candidates)} candidates, then\n"
         f"   coefficients of the one selected; epsilon {number(plan.epsilon)}, delta {number(plan.delta)} for both.",
         quiet,
     )
@@ -67,7 +68,7 @@ def demo(
     say(_next(dir_, data, metadata_file), quiet)
 
 
-def _heading(metadata: workflow.Metadata) -> str:
+def _heading(metadata: "workflow.Metadata") -> str:
     return (
         f"RAND Health Insurance Experiment: {metadata.n_rows:,} rows, in the public domain.\n"
         "A row is one person in one year. Most people have several rows, and the table has no identifier by which\n"

@@ -2,16 +2,20 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.console import as_json, number, result
 from discreet.cli.release_text import n_models
-from discreet.release import NoiseRecord, StepRecord, TwinRecord
 from discreet.report.words import count
 
+if TYPE_CHECKING:
+    from discreet.release import NoiseRecord, TwinRecord
 
-def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRecord] = ()) -> None:
+
+def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[TwinRecord]" = ()) -> None:
     """Print what a request would cost."""
+    from discreet.release import NoiseRecord, StepRecord  # pydantic starts slowly: help must not wait for it
+
     if json_:
         errors = {"expected_errors": [error.model_dump(mode="json") for error in expected]} if expected else {}
         as_json(**{**record, **errors})
@@ -26,7 +30,7 @@ def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRec
     models = f", {count(number_of_models)} {kind}" if number_of_models else ""
     n_candidates = candidates["count"] if isinstance(candidates, Mapping) else len(candidates)
     lines = [
-        f"Plan for {record['target']} on {count(n_candidates)} candidates{models}",
+        f"Dry run for {record['target']} on {count(n_candidates)} candidates{models}",
         f"  cost         {cost(record)}",
     ]
     for step in map(StepRecord.model_validate, record["steps"]):
@@ -57,7 +61,7 @@ def show_plan(record: Mapping[str, Any], json_: bool, expected: Sequence[TwinRec
 
 
 def cost(record: Mapping[str, Any]) -> str:
-    """Return what a plan says that it would spend.
+    """Return what a request would spend.
 
     In a few words.
     """
@@ -68,14 +72,14 @@ def cost(record: Mapping[str, Any]) -> str:
     return f"epsilon {number(spent['epsilon'])}{delta}, {record['neighboring']}"
 
 
-def _standing_out(noise: NoiseRecord, n_selected: int) -> str:
+def _standing_out(noise: "NoiseRecord", n_selected: int) -> str:
     """About what a column needs to be chosen: the noise that the last one chosen, or the set of them, must beat."""
     rivals = (noise.n_candidates or 1) / (n_selected if noise.mechanism == "one_shot" else 1)
     lead = count(math.ceil(noise.scale * max(math.log(rivals), 1.0)))
     return f"a column whose score is about {lead} above others; a row adds 1 at most, and most add far less"
 
 
-def _expected(errors: Sequence[TwinRecord]) -> list[str]:
+def _expected(errors: "Sequence[TwinRecord]") -> list[str]:
     """What errors to expect, a line for each number of points."""
     if not errors:
         return []

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,7 +28,9 @@ from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver, spend
 from discreet.errors import InvalidParameterError
 from discreet.files import writable
-from discreet.release import MomentsRecord, Release
+
+if TYPE_CHECKING:
+    from discreet.release import MomentsRecord, Release
 
 EXAMPLE = """\b
 Example:
@@ -49,12 +51,12 @@ class FitAsked:
 
     target: str
     columns: tuple[str, ...] | None
-    earlier: Release | None
+    earlier: "Release | None"
     read: Path | None
     family: str
     parameters: dict[str, Any]
 
-    def free(self, context: typer.Context, *free_options: str) -> Release | None:
+    def free(self, context: typer.Context, *free_options: str) -> "Release | None":
         """Return what the noisy moments of the earlier release answer, or None when the fit must be bought."""
         if self.earlier is None or self.earlier.moments is None or self.family != "linear":
             return None
@@ -97,7 +99,7 @@ def question(
     solver: Annotated[str | None, typer.Option(help="Default: what the plan finds best.")] = None,
 ) -> FitAsked:
     """What a fit asks."""
-    earlier = Release.read(from_) if from_ is not None else None
+    earlier = workflow.Release.read(from_) if from_ is not None else None
     response = target or (str(earlier.request.get("target", "")) if earlier is not None else "")
     parameters = {
         "epsilon": epsilon,
@@ -144,7 +146,7 @@ def fit(
 
 
 def _check_free(
-    context: typer.Context, release: Release, moments: MomentsRecord, free_options: tuple[str, ...]
+    context: typer.Context, release: "Release", moments: "MomentsRecord", free_options: tuple[str, ...]
 ) -> None:
     """Refuse options that ask noisy moments for something else than was bought."""
     bought = {"target": release.request.get("target"), "intercept": None in moments.owners}

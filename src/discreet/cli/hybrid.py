@@ -15,7 +15,6 @@ from discreet.cli.select import named_numbers, other_parameters
 from discreet.cli.spend import spend
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.files import writable
-from discreet.release import Release
 
 EXAMPLE = """\b
 Example:
@@ -191,7 +190,7 @@ def hybrid(
     if from_ is not None:
         _check_free(context, public, weighted_out)
         opened = workflow.open_public(str(public), declared, public_table)
-        _write(weighted_out, Release.read(from_), declared, opened, quiet)
+        _write(weighted_out, workflow.Release.read(from_), declared, opened, quiet)
         return
     options, records = estimate.asked(), None
     if options.method == "histogram":
@@ -221,7 +220,7 @@ def _known(method: str) -> str:
     return method
 
 
-def _opened(public: str | None, declared: workflow.Metadata, table: str | None, data: str | None) -> Any:
+def _opened(public: str | None, declared: "workflow.Metadata", table: str | None, data: str | None) -> Any:
     """Open the public records: they must be given, and be another file than the private table."""
     if public is None:
         raise InvalidParameterError(
@@ -283,7 +282,9 @@ def _numbers(text: str | None, form: str, kind: type) -> tuple[Any, ...] | None:
         raise InvalidParameterError(f"An option of several numbers must have the form {form}.") from None
 
 
-def _write(path: Path | None, release: Release, declared: workflow.Metadata, records: Any, quiet: bool) -> None:
+def _write(
+    path: Path | None, release: "workflow.Release", declared: "workflow.Metadata", records: Any, quiet: bool
+) -> None:
     """Write the weighted records where they were asked for, and say so."""
     if path is None:
         return

@@ -77,6 +77,12 @@ COMMANDS = (
 )
 
 
+NOT_ASKED = {"help": False, "install_completion": False, "show_completion": False}
+"""Typer loads pydantic to read an option that is None, and every help page would wait for it; False it takes as is."""
+
+DEFAULTS = {**NOT_ASKED, **{str(command.name): NOT_ASKED for command in COMMANDS}}
+
+
 class Commands(LazyGroup):
     """All commands, in the order of the help page."""
 
@@ -87,7 +93,7 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "default_map": DEFAULTS},
     help="Which variables matter in a table about people, under a differential privacy guarantee.",
 )
 

@@ -129,7 +129,7 @@ def _names_it(doubt: str) -> None:
     confirmed()
 
 
-def _further(metadata: workflow.Metadata) -> str:
+def _further(metadata: "workflow.Metadata") -> str:
     if metadata.features is None:
         return ""
     listed = metadata.features.listed()

@@ -43,7 +43,7 @@ class PlanAsked:
     fields: dict[str, Any]
     compare: bool
 
-    def of(self, public: workflow.Metadata) -> workflow.Question:
+    def of(self, public: "workflow.Metadata") -> "workflow.Question":
         """Return the whole question."""
         return workflow.Question(metadata=public, **self.fields)
 
@@ -138,7 +138,7 @@ def check_out(out: Path | None, *read: Path | None) -> None:
     spare(out, *read)
 
 
-def expect(options: PlanAsked, public: workflow.Metadata, out: Path | None, json_: bool, quiet: bool) -> None:
+def expect(options: PlanAsked, public: "workflow.Metadata", out: Path | None, json_: bool, quiet: bool) -> None:
     """Simulate, print, and write where it was asked for."""
     whole = options.of(public)
     with progress(quiet) as show_progress:
@@ -182,7 +182,7 @@ def _counts(text: str | None) -> tuple[int, ...]:
 # ---- what is handed over
 
 
-def _csv(expectation: workflow.Expectation) -> str:
+def _csv(expectation: "workflow.Expectation") -> str:
     """A row a selection, epsilon and scenario; then the fits, whose error is another than that of a chance."""
     renamed = {"error": "coefficient_error"}
     fits = [{"rival": FIT, **{renamed.get(key, key): value for key, value in row.items()}} for row in expectation.fits]

@@ -75,7 +75,7 @@ def curve(epsilons: tuple[float, ...], rows: Rows, title: str) -> list[str]:
 
 
 def comparison(
-    expectation: workflow.Expectation, rows: Rows, epsilon: float, title: str, full: bool
+    expectation: "workflow.Expectation", rows: Rows, epsilon: float, title: str, full: bool
 ) -> list[list[str]]:
     """Return the comparison of the methods at one epsilon, the best mean overlap first.
 
@@ -109,7 +109,7 @@ def comparison(
     return tables
 
 
-def _one_comparison(expectation: workflow.Expectation, rows: Rows, epsilon: float, title: str) -> list[str]:
+def _one_comparison(expectation: "workflow.Expectation", rows: Rows, epsilon: float, title: str) -> list[str]:
     choices = {choice.name: choice for choice in expectation.choices}
     table = [[f"At epsilon {number(epsilon)}", "overlap", "right", "error", "explained", "delta", "models"]]
     for row in sorted(rows, key=lambda row: (-row["overlap"], -row["right"])):
@@ -126,7 +126,7 @@ def _one_comparison(expectation: workflow.Expectation, rows: Rows, epsilon: floa
     return aligned(table, title)
 
 
-def needed(goal: tuple[str, float], expectation: workflow.Expectation, rows: Rows, title: str) -> list[str]:
+def needed(goal: tuple[str, float], expectation: "workflow.Expectation", rows: Rows, title: str) -> list[str]:
     """Return the epsilon that each method needs, least first."""
     measure, least = goal
     names = [one["scenario"] for one in expectation.supposed["scenarios"]]
@@ -146,7 +146,7 @@ def needed(goal: tuple[str, float], expectation: workflow.Expectation, rows: Row
 
 
 def _needed_of_all(
-    names: list[str], goal: tuple[str, float], expectation: workflow.Expectation, rows: Rows, title: str
+    names: list[str], goal: tuple[str, float], expectation: "workflow.Expectation", rows: Rows, title: str
 ) -> list[str]:
     rows_by_name: dict[str, dict[str, float]] = {one.name: {} for one in expectation.choices}
     for row in rows:

@@ -17,7 +17,7 @@ WORDS = {
 SIGNS = {">=": "at least", "<=": "at most"}
 
 
-def shown(question: workflow.Question, expectation: workflow.Expectation, compare: bool) -> list[str]:
+def shown(question: "workflow.Question", expectation: "workflow.Expectation", compare: bool) -> list[str]:
     """Return the lines of a plan.
 
     At most 100 columns wide.
@@ -42,7 +42,7 @@ def shown(question: workflow.Question, expectation: workflow.Expectation, compar
     return [*lines, "", *notes, f"{opened} and nothing was spent."]
 
 
-def page(question: workflow.Question, expectation: workflow.Expectation) -> str:
+def page(question: "workflow.Question", expectation: "workflow.Expectation") -> str:
     """Return a plan as a page with pictures.
 
     HTML that needs nothing else.
@@ -88,7 +88,7 @@ def scenario_lines(supposed: dict[str, Any]) -> list[str]:
     ]
 
 
-def note_lines(question: workflow.Question, expectation: workflow.Expectation) -> list[str]:
+def note_lines(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:
     """Return what the figures mean, and what theory says.
 
     A note each, however long.
@@ -117,7 +117,7 @@ def note_lines(question: workflow.Question, expectation: workflow.Expectation) -
     return notes
 
 
-def _fit_notes(question: workflow.Question, expectation: workflow.Expectation) -> list[str]:
+def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:
     notes = []
     if expectation.fits:
         noise = f"delta {question.delta:.0g}" if question.delta else "no delta"

@@ -1,15 +1,19 @@
 """A release as a few lines of text: the answer first, then what it cost."""
 
+from typing import TYPE_CHECKING
+
 from discreet import report as reports
 from discreet.cli.console import number
-from discreet.release import NoiseRecord, Release
 from discreet.report.words import count
+
+if TYPE_CHECKING:
+    from discreet.release import NoiseRecord, Release
 
 SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
 """Mechanisms that do not choose among models."""
 
 
-def summary(release: Release) -> str:
+def summary(release: "Release") -> str:
     """Return a release in a few lines.
 
     The answer first, then what it cost.
@@ -45,7 +49,7 @@ def summary(release: Release) -> str:
     return "\n".join(lines)
 
 
-def estimated(release: Release) -> list[str]:
+def estimated(release: "Release") -> list[str]:
     """Return what an estimate is and what it rests on, in a few lines.
 
     Before its coefficients.
@@ -65,7 +69,7 @@ def estimated(release: Release) -> list[str]:
     return lines
 
 
-def n_models(noise: NoiseRecord) -> int | None:
+def n_models(noise: "NoiseRecord") -> int | None:
     """Return among how many models or estimates a mechanism chooses.
 
     None for a mechanism that does not choose among them.

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from discreet import report as reports
+from discreet import workflow
 from discreet.cli.console import result, say, spare
 from discreet.errors import InvalidParameterError
 from discreet.files import writable, write_whole
-from discreet.release import Release
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".txt": "text", ".json": "json"}
 FORMATS |= {".csv": "csv", ".pdf": "pdf"}
@@ -42,7 +42,7 @@ def report(
     if out is not None:
         writable(out)
         spare(out, release)
-    read = Release.read(release)
+    read = workflow.Release.read(release)
     if chosen == "pdf":
         if out is None:
             raise InvalidParameterError("A PDF needs a file: give --out FILE.pdf.")

@@ -184,7 +184,9 @@ def select(
     spend(chosen, metadata, options.target, options.candidates, how, *options.reads, chosen=facts)
 
 
-def auto_of(options: Asked, public: workflow.Metadata, quiet: bool, private: Any = None) -> tuple[Any, dict[str, Any]]:
+def auto_of(
+    options: Asked, public: "workflow.Metadata", quiet: bool, private: Any = None
+) -> tuple[Any, dict[str, Any]]:
     """Let a plan choose the method, from public facts alone, and say what it chose."""
     parameters = options.parameters
     with progress(quiet) as show_progress:

@@ -1,4 +1,4 @@
-"""What every command that spends does alike: show the plan, ask, reserve and run, hand over the release."""
+"""What every command that spends does alike: show the dry run, ask, reserve and run, hand over the release."""
 
 import sys
 from collections.abc import Sequence
@@ -9,12 +9,11 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import number, progress, result, say, spare
-from discreet.cli.dry_run_text import show_plan
+from discreet.cli.dry_run_text import show_dry_run
 from discreet.cli.options import How
 from discreet.cli.release_text import summary
 from discreet.errors import InvalidParameterError
 from discreet.files import writable
-from discreet.release import Release
 
 
 def spend(
@@ -25,20 +24,20 @@ def spend(
     how: How,
     *reads: str | Path | None,
     chosen: dict[str, Any] | None = None,
-) -> Release | None:
-    """Plan a request, or answer it and hand over the release.
+) -> "workflow.Release | None":
+    """Show the dry run of a request, or answer it and hand over the release.
 
-    None for a plan.
+    None for a dry run.
     """
     public = workflow.Metadata.read(metadata)
     if how.dry_run:
         header = None
         if how.data is not None and public.features is not None and public.features.listed() is None:
             header = workflow.open_table(how.data, public, how.table, how.targets)
-        planned = workflow.plan(method, public, target, candidates, header)
+        priced = workflow.dry_run(method, public, target, candidates, header)
         with progress(how.quiet) as report_progress:
             expected = workflow.expected_errors(method, public, target, candidates, report_progress)
-        show_plan(planned.record(), how.json, expected)
+        show_dry_run(priced.record(), how.json, expected)
         return None
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE, or --dry-run to see the cost alone.")
@@ -70,7 +69,7 @@ def spend(
     return answer.release
 
 
-def deliver(release: Release, how: How) -> None:
+def deliver(release: "workflow.Release", how: How) -> None:
     """Print a release, and write it where it was asked for."""
     try:
         if how.out is not None:
@@ -81,12 +80,12 @@ def deliver(release: Release, how: How) -> None:
         say(f"Release written to {how.out}. `discreet report {how.out}` explains it.", how.quiet)
 
 
-def _ask(plan: workflow.Plan, account: workflow.Account | None) -> None:
-    if plan.guarantee is None or account is None:
+def _ask(priced: "workflow.DryRun", account: "workflow.Account | None") -> None:
+    if priced.guarantee is None or account is None:
         return  # nothing to spend, or the ledger will refuse
-    if account.accounting == "basic" and plan.guarantee.epsilon > account.epsilon_left:
+    if account.accounting == "basic" and priced.guarantee.epsilon > account.epsilon_left:
         return
-    spent, left = number(plan.guarantee.epsilon), f"the {number(account.epsilon_left)} left"
+    spent, left = number(priced.guarantee.epsilon), f"the {number(account.epsilon_left)} left"
     if account.accounting != "basic":
         left = f"what is left of rho {float(account.rho_cap):.3g}"
     say(f"This will spend epsilon {spent} of {left} for {account.dataset} and cannot be undone.")

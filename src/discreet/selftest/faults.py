@@ -141,16 +141,16 @@ PRINTED = (
     ),
     Fault(
         "the sign of the likelihood as Lei et al. print it",
-        "methods.subset_selection.profile_choice:ProfileChooser.scored",
-        "choice, profile.log_likelihood(sums)",
-        "choice, -profile.log_likelihood(sums)",
+        "methods.subset_selection.pcpl:_Profile.scored",
+        "choice, self.log_likelihoods",
+        "choice, -self.log_likelihoods",
         "profile",
     ),
     Fault(
         "the likelihood's bound without its tail",
-        "methods.subset_selection.profile_noise:ProfileNoise.bound",
-        "* step * tail * UP - step",
-        "* step * 0",
+        "methods.subset_selection.pcpl:_Profile.bound",
+        "- scale * step * tail * UP - step",
+        "- scale * step * 0",
         "profile",
     ),
     Fault(

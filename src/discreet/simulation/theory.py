@@ -193,10 +193,8 @@ def _common(facts: _Facts) -> list[Condition]:
 
 def _likely_penalty(prepared: PreparedProfileLikelihood, facts: _Facts) -> float:
     """What the penalty becomes when the sum of squares is as supposed and its noise is nothing."""
-    setting, chooser = prepared.setting, prepared.chooser
-    profile = chooser.profile(setting)
+    profile = prepared.profile(prepared.setting)
     sum_of_squares = Fraction(facts.n_rows * facts.sigma2 / facts.y_bound**2)
-    bound = profile.bound(sum_of_squares, prepared.split.squares, prepared.split.delta)
-    if bound <= profile.threshold:
-        return float(chooser.widest(setting).penalty)
-    return float(chooser.choice(setting, bound).penalty)
+    bound = profile.bound(sum_of_squares)
+    choice = profile.widest() if bound <= profile.threshold else profile.choice(bound)
+    return float(choice.penalty)

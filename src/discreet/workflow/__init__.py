@@ -1,26 +1,108 @@
 """The joints of the house: one request from its parameters to its release, and what surrounds it."""
 
-from discreet.data.engines.sql_identity import database_relatives, database_server
-from discreet.data.metadata import Metadata
-from discreet.data.sources import DATABASE_SUFFIXES, open_table
-from discreet.ledger import Account, Allotment, Entry, Ledger, Reservation, Verification
-from discreet.mechanisms.rng import token
-from discreet.methods.base.candidates import candidates_record
-from discreet.methods.base.ranges import ranges_as_schema
-from discreet.methods.registry import method_of
-from discreet.workflow.auto import auto_method
-from discreet.workflow.delivery import Delivery
-from discreet.workflow.derive import fit_from, select_from, selection_of
-from discreet.workflow.expect import Choice, Expectation, Question, expect
-from discreet.workflow.expectation import EPSILONS
-from discreet.workflow.expectation_page import accuracy_picture, expectation_page
-from discreet.workflow.hybrid import check_weighted, expected_errors, open_public, weighted_records, write_weighted
-from discreet.workflow.metadata import check_metadata, convert_metadata, new_metadata, write_dummy
-from discreet.workflow.plan import Plan, plan
-from discreet.workflow.priced_request import PricedRequest, inquire
-from discreet.workflow.request import Answer, answer, check_table, fulfil, reserve
-from discreet.workflow.run_file import RunFile, read_run
-from discreet.workflow.verify import verify
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.data.engines.sql_identity import database_relatives as database_relatives
+    from discreet.data.engines.sql_identity import database_server as database_server
+    from discreet.data.metadata import Metadata as Metadata
+    from discreet.data.sources import DATABASE_SUFFIXES as DATABASE_SUFFIXES
+    from discreet.data.sources import open_table as open_table
+    from discreet.ledger import Account as Account
+    from discreet.ledger import Allotment as Allotment
+    from discreet.ledger import Entry as Entry
+    from discreet.ledger import Ledger as Ledger
+    from discreet.mechanisms.rng import token as token
+    from discreet.methods.base.candidates import candidates_record as candidates_record
+    from discreet.methods.base.ranges import ranges_as_schema as ranges_as_schema
+    from discreet.methods.registry import method_of as method_of
+    from discreet.release import Release as Release
+    from discreet.workflow.auto import auto_method as auto_method
+    from discreet.workflow.delivery import Delivery as Delivery
+    from discreet.workflow.derive import fit_from as fit_from
+    from discreet.workflow.derive import select_from as select_from
+    from discreet.workflow.derive import selection_of as selection_of
+    from discreet.workflow.dry_runs import DryRun as DryRun
+    from discreet.workflow.dry_runs import dry_run as dry_run
+    from discreet.workflow.expectation import EPSILONS as EPSILONS
+    from discreet.workflow.expectation import Choice as Choice
+    from discreet.workflow.expectation import Expectation as Expectation
+    from discreet.workflow.expectation import Question as Question
+    from discreet.workflow.expectation_figures import expect as expect
+    from discreet.workflow.expectation_report import accuracy_picture as accuracy_picture
+    from discreet.workflow.expectation_report import expectation_page as expectation_page
+    from discreet.workflow.hybrid import check_weighted as check_weighted
+    from discreet.workflow.hybrid import expected_errors as expected_errors
+    from discreet.workflow.hybrid import open_public as open_public
+    from discreet.workflow.hybrid import weighted_records as weighted_records
+    from discreet.workflow.hybrid import write_weighted as write_weighted
+    from discreet.workflow.metadata import check_metadata as check_metadata
+    from discreet.workflow.metadata import convert_metadata as convert_metadata
+    from discreet.workflow.priced_request import PricedRequest as PricedRequest
+    from discreet.workflow.priced_request import price as price
+    from discreet.workflow.request import Answer as Answer
+    from discreet.workflow.request import answer as answer
+    from discreet.workflow.request import check_table as check_table
+    from discreet.workflow.request import fulfil as fulfil
+    from discreet.workflow.request import reserve as reserve
+    from discreet.workflow.run_file import RunFile as RunFile
+    from discreet.workflow.run_file import read_run as read_run
+    from discreet.workflow.table_shape import new_metadata as new_metadata
+    from discreet.workflow.table_shape import write_dummy as write_dummy
+    from discreet.workflow.verification import verify as verify
+
+# Imported on first use: a command that checks metadata must not wait for the ledger. No function may have the name of
+# a module here, for an imported module takes its place.
+_HOMES = {
+    "Account": "discreet.ledger",
+    "Allotment": "discreet.ledger",
+    "Answer": "discreet.workflow.request",
+    "Choice": "discreet.workflow.expectation",
+    "DATABASE_SUFFIXES": "discreet.data.sources",
+    "Delivery": "discreet.workflow.delivery",
+    "DryRun": "discreet.workflow.dry_runs",
+    "EPSILONS": "discreet.workflow.expectation",
+    "Entry": "discreet.ledger",
+    "Expectation": "discreet.workflow.expectation",
+    "Ledger": "discreet.ledger",
+    "Metadata": "discreet.data.metadata",
+    "PricedRequest": "discreet.workflow.priced_request",
+    "Question": "discreet.workflow.expectation",
+    "Release": "discreet.release",
+    "RunFile": "discreet.workflow.run_file",
+    "accuracy_picture": "discreet.workflow.expectation_report",
+    "answer": "discreet.workflow.request",
+    "auto_method": "discreet.workflow.auto",
+    "candidates_record": "discreet.methods.base.candidates",
+    "check_metadata": "discreet.workflow.metadata",
+    "check_table": "discreet.workflow.request",
+    "check_weighted": "discreet.workflow.hybrid",
+    "convert_metadata": "discreet.workflow.metadata",
+    "database_relatives": "discreet.data.engines.sql_identity",
+    "database_server": "discreet.data.engines.sql_identity",
+    "dry_run": "discreet.workflow.dry_runs",
+    "expect": "discreet.workflow.expectation_figures",
+    "expectation_page": "discreet.workflow.expectation_report",
+    "expected_errors": "discreet.workflow.hybrid",
+    "fit_from": "discreet.workflow.derive",
+    "fulfil": "discreet.workflow.request",
+    "method_of": "discreet.methods.registry",
+    "new_metadata": "discreet.workflow.table_shape",
+    "open_public": "discreet.workflow.hybrid",
+    "open_table": "discreet.data.sources",
+    "price": "discreet.workflow.priced_request",
+    "ranges_as_schema": "discreet.methods.base.ranges",
+    "read_run": "discreet.workflow.run_file",
+    "reserve": "discreet.workflow.request",
+    "select_from": "discreet.workflow.derive",
+    "selection_of": "discreet.workflow.derive",
+    "token": "discreet.mechanisms.rng",
+    "verify": "discreet.workflow.verification",
+    "weighted_records": "discreet.workflow.hybrid",
+    "write_dummy": "discreet.workflow.table_shape",
+    "write_weighted": "discreet.workflow.hybrid",
+}
 
 __all__ = [
     "DATABASE_SUFFIXES",
@@ -30,37 +112,35 @@ __all__ = [
     "Answer",
     "Choice",
     "Delivery",
+    "DryRun",
     "Entry",
     "Expectation",
     "Ledger",
     "Metadata",
-    "Plan",
     "PricedRequest",
     "Question",
-    "Reservation",
+    "Release",
     "RunFile",
-    "Verification",
     "accuracy_picture",
     "answer",
     "auto_method",
-    "candidates_record",
     "check_metadata",
     "check_table",
     "check_weighted",
     "convert_metadata",
     "database_relatives",
     "database_server",
+    "dry_run",
     "expect",
     "expectation_page",
     "expected_errors",
     "fit_from",
     "fulfil",
-    "inquire",
     "method_of",
     "new_metadata",
     "open_public",
     "open_table",
-    "plan",
+    "price",
     "ranges_as_schema",
     "read_run",
     "reserve",
@@ -72,3 +152,13 @@ __all__ = [
     "write_dummy",
     "write_weighted",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.workflow' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

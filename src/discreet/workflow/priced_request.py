@@ -1,4 +1,4 @@
-"""A request in flight: everything about it is public, and its answer is worded here."""
+"""A request between its price and its answer: everything about it is public, and the release is worded here."""
 
 import platform
 from collections.abc import Sequence
@@ -26,21 +26,15 @@ from discreet.release import (
     RowsOrigin,
     canonical_sha256,
 )
-from discreet.workflow.plan import Plan, guarantee_for, plan_of
+from discreet.workflow.dry_runs import DryRun
 
 
 @dataclass(frozen=True)
-class PricedRequest:
-    """What is asked of which table, checked against its metadata and priced, before any data are opened.
+class PricedRequest(DryRun):
+    """A request whose privacy cost is known, of a named table: what can be charged and answered.
 
     Parameters
     ----------
-    method : Method
-        The parameters.
-    prepared : Preparation
-        What the method made of them.
-    metadata : Metadata
-        What is public about the table.
     name : str
         Public name of the source, without its folder.
     locator : str or None
@@ -56,12 +50,9 @@ class PricedRequest:
 
     Notes
     -----
-    A service prices and reserves an inquiry where no private table can be read, and has another process fulfil it.
+    A service prices and charges a request where no private table can be read, and has another process answer it.
     """
 
-    method: Method
-    prepared: Preparation
-    metadata: Metadata
     name: str
     locator: str | None
     asked_at: str
@@ -87,8 +78,7 @@ class PricedRequest:
     @property
     def guarantee(self) -> Guarantee | None:
         """What would be promised; None for a run for study, and for rows that may be anything."""
-        is_promised = self.is_system and self.rows_origin != UNSTATED
-        return guarantee_for(self.prepared, self.metadata) if is_promised else None
+        return super().guarantee if self.is_system and self.rows_origin != UNSTATED else None
 
     @property
     def promised(self) -> Guarantee:
@@ -97,13 +87,6 @@ class PricedRequest:
         if record is None:
             raise PolicyError("A charge must stand for a guarantee. Use a run that gives one.")
         return record
-
-    def plan(self) -> Plan:
-        """Return the cost and the noise.
-
-        From public facts alone.
-        """
-        return plan_of(self.method, self.prepared, self.metadata)
 
     def public_request(self) -> dict[str, Any]:
         """Return what the ledger and the release record of the request.
@@ -174,7 +157,7 @@ class PricedRequest:
         )
 
 
-def inquire(
+def price(
     method: Method,
     metadata: Metadata,
     target: str,
@@ -186,10 +169,7 @@ def inquire(
     is_system: bool = True,
     chosen: dict[str, Any] | None = None,
 ) -> PricedRequest:
-    """Check a request against the metadata and price it, without any data.
-
-    Ready to be charged.
-    """
+    """Check a request of a named table against the metadata and price it, without any data."""
     prepared = method.prepare(metadata, target, candidates)
     return PricedRequest(method, prepared, metadata, name, locator, _now(), rows_origin, is_system, chosen)
 

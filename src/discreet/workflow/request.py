@@ -15,8 +15,8 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method, Outcome, Preparation, Progress
 from discreet.release import Release
 from discreet.workflow.delivery import AT_ONCE, Delivery, Step
-from discreet.workflow.plan import Plan, asked
-from discreet.workflow.priced_request import PricedRequest, inquire
+from discreet.workflow.dry_runs import DryRun, candidates_asked
+from discreet.workflow.priced_request import PricedRequest, price
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Answer:
     stored: bool
 
 
-Confirm = Callable[[Plan, Account | None], None]
-"""Called with the plan and the account before anything is charged; raises to stop."""
+Confirm = Callable[[DryRun, Account | None], None]
+"""Called with the dry run and the account before anything is charged; raises to stop."""
 
 
 def answer(
@@ -73,7 +73,7 @@ def answer(
     progress : callable, optional
         Told of work whose length is public.
     confirm : callable, optional
-        Called with the plan and the account before anything is charged; may raise to stop.
+        Called with the dry run and the account before anything is charged; may raise to stop.
     chosen : dict, optional
         How the method was chosen, from public facts; stands in the release.
 
@@ -99,33 +99,33 @@ def answer(
     """
     source = rng or Source()
     is_system = type(source) is Source  # whoever overrides the words knows them
-    inquiry = inquire(
+    priced = price(
         method,
         table.metadata,
         target,
-        asked(method, table, target, candidates),
+        candidates_asked(method, table, target, candidates),
         name=table.name,
         locator=table.locator,
         rows_origin=table.rows_origin,
         is_system=is_system,
         chosen=chosen,
     )
-    check_table(inquiry, table, charged=ledger is not None)
-    if inquiry.guarantee is None:
-        return _studied(inquiry, table, ledger, source, progress)
+    check_table(priced, table, charged=ledger is not None)
+    if priced.guarantee is None:
+        return _studied(priced, table, ledger, source, progress)
     if ledger is not None:
-        return _charged(inquiry, table, ledger, fresh, source, progress, confirm)
+        return _charged(priced, table, ledger, fresh, source, progress, confirm)
     if confirm is not None:
-        confirm(inquiry.plan(), None)
-    return Answer(inquiry.release(_computed(inquiry.prepared, table, source, progress), None), stored=False)
+        confirm(priced, None)
+    return Answer(priced.release(_computed(priced.prepared, table, source, progress), None), stored=False)
 
 
-def check_table(inquiry: PricedRequest, table: Table, *, charged: bool) -> None:
-    """Compare a table's header with an inquiry, before anything is charged; no row is read.
+def check_table(priced: PricedRequest, table: Table, *, charged: bool) -> None:
+    """Compare a table's header with a priced request, before anything is charged; no row is read.
 
     Parameters
     ----------
-    inquiry : PricedRequest
+    priced : PricedRequest
         What is asked.
     table : Table
         The private table.
@@ -137,12 +137,12 @@ def check_table(inquiry: PricedRequest, table: Table, *, charged: bool) -> None:
     DataMismatchError
         When the table is not what was declared.
     """
-    table.check(inquiry.prepared.columns)
-    inquiry.prepared.check_table(table, charged)
+    table.check(priced.prepared.columns)
+    priced.prepared.check_table(table, charged)
 
 
 def _charged(
-    inquiry: PricedRequest,
+    priced: PricedRequest,
     table: Table,
     ledger: Ledger,
     fresh: bool,
@@ -150,21 +150,21 @@ def _charged(
     progress: Progress | None,
     confirm: Confirm | None,
 ) -> Answer:
-    inquiry.check_charge()
-    stored = None if fresh or inquiry.locator is None else ledger.stored(inquiry.digest)
+    priced.check_charge()
+    stored = None if fresh or priced.locator is None else ledger.stored(priced.digest)
     if stored is not None:
         return Answer(Release.from_json(stored), stored=True)
     if confirm is not None:
-        confirm(inquiry.plan(), ledger.account(inquiry.metadata.dataset))
-    return Answer(_spend(inquiry, table, ledger, source, progress), stored=False)
+        confirm(priced, ledger.account(priced.metadata.dataset))
+    return Answer(_spend(priced, table, ledger, source, progress), stored=False)
 
 
-def _spend(inquiry: PricedRequest, table: Table, ledger: Ledger, source: Source, progress: Progress | None) -> Release:
+def _spend(priced: PricedRequest, table: Table, ledger: Ledger, source: Source, progress: Progress | None) -> Release:
     reservation = None
     try:
         with _uninterrupted():
-            reservation = reserve(inquiry, ledger)
-        return fulfil(inquiry, table, reservation, source=source, progress=progress)
+            reservation = reserve(priced, ledger)
+        return fulfil(priced, table, reservation, source=source, progress=progress)
     except BaseException:
         with _uninterrupted(), suppress(BudgetError):  # a step later than this one cannot be cancelled
             if reservation is not None:
@@ -173,18 +173,18 @@ def _spend(inquiry: PricedRequest, table: Table, ledger: Ledger, source: Source,
 
 
 def reserve(
-    inquiry: PricedRequest,
+    priced: PricedRequest,
     ledger: Ledger,
     *,
     project: str | None = None,
     reference: str | None = None,
     within: Step | None = None,
 ) -> Reservation:
-    """Take the cost of an inquiry from its data set's budget.
+    """Take the cost of a priced request from its data set's budget.
 
     Parameters
     ----------
-    inquiry : PricedRequest
+    priced : PricedRequest
         What is asked.
     ledger : Ledger
         Charged before the data are opened.
@@ -205,23 +205,23 @@ def reserve(
     BudgetError
         When the ledger refuses.
     """
-    inquiry.check_charge()
-    facts = {**inquiry.public_request(), "discreet": version("discreet"), "rows_origin": inquiry.rows_origin}
+    priced.check_charge()
+    facts = {**priced.public_request(), "discreet": version("discreet"), "rows_origin": priced.rows_origin}
     return ledger.reserve(
-        request=inquiry.digest,
-        dataset=inquiry.metadata.dataset,
-        unit=inquiry.metadata.unit,
-        neighboring=inquiry.metadata.neighboring,
-        guarantee=inquiry.promised,
+        request=priced.digest,
+        dataset=priced.metadata.dataset,
+        unit=priced.metadata.unit,
+        neighboring=priced.metadata.neighboring,
+        guarantee=priced.promised,
         facts=facts if reference is None else {**facts, "reference": reference},
-        event=inquiry.prepared.event,
+        event=priced.prepared.event,
         project=project,
         within=within,
     )
 
 
 def fulfil(
-    inquiry: PricedRequest,
+    priced: PricedRequest,
     table: Table,
     reservation: Reservation,
     *,
@@ -233,7 +233,7 @@ def fulfil(
 
     Parameters
     ----------
-    inquiry : PricedRequest
+    priced : PricedRequest
         What is asked.
     table : Table
         The private table, whose header was checked.
@@ -264,7 +264,7 @@ def fulfil(
     -----
     From touched to released or lost: from the first byte read on, the charge stands.
     """
-    if not reservation.covers(inquiry.promised, inquiry.prepared.event):
+    if not reservation.covers(priced.promised, priced.prepared.event):
         raise ConflictError(
             "A computation must cost no more than what was reserved for it, but this one does: the request or the "
             "version of Discreet is another one than when it was charged. Make it anew."
@@ -273,11 +273,11 @@ def fulfil(
         with _uninterrupted():
             reservation.touch(within=delivery.touched)
         try:
-            outcome = _computed(inquiry.prepared, table, source or Source(), progress, delivery)
+            outcome = _computed(priced.prepared, table, source or Source(), progress, delivery)
         finally:
             delivery.wait()
         with _uninterrupted():
-            release = inquiry.release(outcome, reservation)
+            release = priced.release(outcome, reservation)
             reservation.release(release.to_json(), within=delivery.released)
     except BaseException:
         with _uninterrupted(), suppress(BudgetError):  # not touched, already released, or the ledger is gone
@@ -287,17 +287,17 @@ def fulfil(
 
 
 def _studied(
-    inquiry: PricedRequest, table: Table, ledger: Ledger | None, source: Source, progress: Progress | None
+    priced: PricedRequest, table: Table, ledger: Ledger | None, source: Source, progress: Progress | None
 ) -> Answer:
     """A run that gives no guarantee: nothing is charged, and no data set with a cap is touched."""
-    dataset = inquiry.metadata.dataset
+    dataset = priced.metadata.dataset
     if ledger is not None and any(account.dataset.lower() == dataset.lower() for account in ledger.accounts()):
         raise PolicyError(
             f"Data set {dataset} has a cap in the ledger, so every run on it must give a guarantee, but this one is "
             "for study and gives none. Open the rows with open_table and drop as_published and random_state, or use "
             "other data."
         )
-    return Answer(inquiry.release(_computed(inquiry.prepared, table, source, progress), None), stored=False)
+    return Answer(priced.release(_computed(priced.prepared, table, source, progress), None), stored=False)
 
 
 def _computed(

@@ -12,7 +12,7 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
-from discreet.workflow import plan
+from discreet.workflow import dry_run
 
 N, D, K = 3000, 12, 4
 COLUMNS = {f"x{i}": {"type": "real", "lower": -1 - i, "upper": 1 + i * i, "source": "d"} for i in range(D)}
@@ -81,9 +81,9 @@ def test_parts_share_alike_what_is_left():
         told = one.parameters
         assert tuple(told[step]["epsilon"] for step in ("screen", "select", "fit")) == parts
     method = method_of("run", epsilon=3.0, delta=1e-6, screen={"n_features_to_select": 3}, select={"method": "pcls"})
-    found = plan(method, METADATA, "y")
+    found = dry_run(method, METADATA, "y")
     assert float(found.guarantee.epsilon) == pytest.approx(3, abs=1e-6)
-    assert list(found.parameters) == ["epsilon", "delta", "screen", "select", "fit"]
+    assert list(found.prepared.parameters) == ["epsilon", "delta", "screen", "select", "fit"]
 
 
 def test_another_price_than_was_reserved_ends_the_run():

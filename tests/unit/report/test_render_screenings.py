@@ -6,7 +6,7 @@ from tests.unit.report.report_releases import make
 from discreet.release import NoiseRecord, StepRecord
 from discreet.report import request_facts
 from discreet.report.noise_box import choice
-from discreet.report.render import render
+from discreet.report.rendering import render
 
 BOX = NoiseRecord(
     mechanism="one_shot",

@@ -10,7 +10,7 @@ from discreet.errors import ConflictError
 from discreet.ledger import Ledger
 from discreet.methods.registry import method_of
 from discreet.release import READ
-from discreet.workflow.priced_request import inquire
+from discreet.workflow.priced_request import price
 from discreet.workflow.request import fulfil, reserve
 
 COLUMNS = {name: {"type": "real", "lower": -1, "upper": 1, "source": "by design"} for name in ("y", "a")}
@@ -28,7 +28,7 @@ class Unread(FrameTable):
 
 def asked(epsilon, **parameters):
     method = method_of("linear", epsilon=epsilon, **parameters)
-    return inquire(method, METADATA, "y", ("a",), name="toy", locator="here", rows_origin=READ)
+    return price(method, METADATA, "y", ("a",), name="toy", locator="here", rows_origin=READ)
 
 
 def table(kind=FrameTable):
@@ -76,7 +76,7 @@ def test_a_dearer_version_is_refused(tmp_path, monkeypatch):
         later = asked(0.5, delta=1e-7)
         promised = later.promised
         dearer = type(promised)(promised.epsilon + exact(0.001, "epsilon"), promised.delta, promised.neighboring)
-        monkeypatch.setattr("discreet.workflow.priced_request.guarantee_for", lambda *_: dearer)
+        monkeypatch.setattr("discreet.workflow.dry_runs.guarantee_of", lambda *_: dearer)
         with pytest.raises(ConflictError):
             fulfil(later, table(Unread), reservation)
 

@@ -8,8 +8,7 @@ import yaml
 
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
-from discreet.workflow import metadata as workflow_metadata
-from discreet.workflow import new_metadata
+from discreet.workflow import new_metadata, table_shape
 
 TABLE = pa.table({"x": [1.5], "y": [2.5]})
 
@@ -39,7 +38,7 @@ def key(data):
 @pytest.mark.parametrize("name", ["ins.claims", "ins.visits", "visits.2024", "visits.2025", "ins.csv"])
 def test_a_table_of_a_catalog_keeps_its_name(name, monkeypatch):
     """A dot in it ends nothing."""
-    monkeypatch.setattr(workflow_metadata, "undeclared_table", lambda *_: Named(name))
+    monkeypatch.setattr(table_shape, "undeclared_table", lambda *_: Named(name))
     assert key("anywhere") == name
 
 

@@ -1,16 +1,16 @@
 """``discreet reproduce``: tables and figures of the papers, as published and as they can honestly be had."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.console import as_json, progress, result, say
 from discreet.cli.options import Quiet
 from discreet.errors import InvalidParameterError
-from discreet.report.studies import study_markdown
-from discreet.report.study import Findings, Study
-from discreet_papers import reproduction
+
+if TYPE_CHECKING:
+    from discreet.report.study import Findings, Study
 
 app = typer.Typer(add_completion=False)
 
@@ -40,6 +40,10 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Show published tables and figures beside what can honestly be had at the same epsilon. No ledger is charged."""
+    # Pages of figures start slowly: help must not wait for them.
+    from discreet.report.studies import study_markdown
+    from discreet_papers import reproduction
+
     if not names:
         available = reproduction.studies()
         if json_:
@@ -65,7 +69,7 @@ def reproduce(
     say(f"Tables, pictures and the page written: {out / page}", quiet)
 
 
-def _lines(available: list[Study]) -> list[str]:
+def _lines(available: "list[Study]") -> list[str]:
     width = max(len(study.name) for study in available)
     return [
         *(f"{study.name:<{width}}  {study.source}: {study.title}" for study in available),
@@ -74,7 +78,7 @@ def _lines(available: list[Study]) -> list[str]:
     ]
 
 
-def _listed(study: Study) -> dict[str, object]:
+def _listed(study: "Study") -> dict[str, object]:
     return {
         "name": study.name,
         "title": study.title,
@@ -84,7 +88,7 @@ def _listed(study: Study) -> dict[str, object]:
     }
 
 
-def _figures(findings: Findings) -> dict[str, object]:
+def _figures(findings: "Findings") -> dict[str, object]:
     return {
         **_listed(findings.study),
         "repeats": findings.repeats,
@@ -98,5 +102,5 @@ def _figures(findings: Findings) -> dict[str, object]:
     }
 
 
-def _summary(findings: Findings) -> str:
+def _summary(findings: "Findings") -> str:
     return f"{findings.study.name}: {findings.absent[0] if findings.absent else f'{len(findings.rows)} figures'}"

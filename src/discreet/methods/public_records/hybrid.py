@@ -191,11 +191,11 @@ class PreparedPoints(Preparation):
         tuple of TwinRecord
             None where no twins are asked for, or a contrast of one's own makes no predictions.
         """
-        if not self.points_method.twins or not self.objective.predicts:
+        method, n_rows = self.points_method, self.metadata.n_rows or self.points_method.n0
+        if not method.twins or not self.objective.predicts:
             return ()
-        return twin_errors(
-            self.points_method, self.metadata, self.target, self.candidates, self.points_method.twins, progress
-        )
+        request = (self.metadata, self.target, self.candidates)
+        return twin_errors(method, method.public, n_rows, *request, method.twins, progress)
 
     def weighted(self, noisy: Any, places: Integers, weights: Floats) -> PointsRecord:
         """Return weighted public points as they stand in a release.

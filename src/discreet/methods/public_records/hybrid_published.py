@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,9 @@ from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.base.rows_in_memory import all_rows
-from discreet.methods.public_records.hybrid import PreparedPoints
+from discreet.methods.public_records.hybrid import HybridMethod, PreparedPoints
 from discreet.release import CandidateRecord, HybridRecord, NoiseRecord
 from discreet.typing import Floats, Integers
-
-if TYPE_CHECKING:
-    from discreet.methods.public_records.public_subset import PublicSubset
-
 
 PARTS = (Fraction(4, 10), Fraction(1, 10), Fraction(1, 2))
 """Of the epsilon that is claimed: first weights, weights of all candidates, criteria (Section 5.1)."""
@@ -36,8 +32,10 @@ class PreparedPublished(PreparedPoints):
 
     Parameters
     ----------
-    method : PublicSubset
+    method : HybridMethod
         The parameters; epsilon is what the paper claims in total.
+    sizes : tuple of int or None
+        Numbers of public points to choose between; default as printed, 10, 60, 110 and so on.
     metadata : Metadata
         Of the table.
     target : str
@@ -47,7 +45,12 @@ class PreparedPublished(PreparedPoints):
     """
 
     def __init__(
-        self, method: "PublicSubset", metadata: Metadata, target: str, candidates: Sequence[str] | None
+        self,
+        method: HybridMethod,
+        sizes: tuple[int, ...] | None,
+        metadata: Metadata,
+        target: str,
+        candidates: Sequence[str] | None,
     ) -> None:
         epsilon = exact_epsilon(method.epsilon)
         all_points = method.model_copy(update={"n_points": "all", "measure": "counts"})
@@ -62,7 +65,7 @@ class PreparedPublished(PreparedPoints):
             )
         self.method, self.epsilons = method, tuple(epsilon * part for part in PARTS)
         m = len(self.points)
-        self.sizes = tuple(sorted(method.sizes)) if method.sizes is not None else tuple(range(10, m + 1, 50)) or (m,)
+        self.sizes = tuple(sorted(sizes)) if sizes is not None else tuple(range(10, m + 1, 50)) or (m,)
         if max(self.sizes) > m:
             raise InvalidParameterError(f"sizes must be at most the {m} public points. Give smaller ones.")
         self.event = None

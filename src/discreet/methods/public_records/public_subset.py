@@ -141,7 +141,7 @@ class PublicSubset(HybridMethod):
             When sizes, losses or the contrast do not fit.
         """
         if self.as_published:
-            return PreparedPublished(self, metadata, target, candidates)
+            return PreparedPublished(self, self.sizes, metadata, target, candidates)
         return PreparedSubset(self, metadata, target, candidates)
 
 

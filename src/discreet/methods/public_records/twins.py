@@ -2,25 +2,22 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
-from discreet.data.public_records import PublicRecords
+from discreet.data.public_records import PublicPoints, PublicRecords
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Progress
+from discreet.methods.public_records.m_estimation import MEstimation
 from discreet.methods.public_records.measures import Counts
 from discreet.release import TwinRecord
 from discreet.typing import Floats
-
-if TYPE_CHECKING:
-    from discreet.methods.public_records.hybrid import HybridMethod
-
 
 TILT = 0.5
 """The private twin differs from the public one by this many standard deviations, in a direction drawn at random."""
@@ -36,7 +33,9 @@ MOST_ROWS = 50_000
 
 
 def twin_errors(
-    method: "HybridMethod",
+    method: MEstimation,
+    public: PublicRecords,
+    n_rows: int | None,
     metadata: Metadata,
     target: str,
     candidates: Sequence[str] | None,
@@ -46,13 +45,14 @@ def twin_errors(
     """Return the errors of an estimate on simulated private tables, for several numbers of public points.
 
     A random half of the public records plays the public table, rows of the other half, tilted by `TILT`, the private
-    one.
+    one of so many rows.
     """
     rng = Source.seeded(0)  # nothing here is private
     errors_by_size: dict[tuple[str, int], list[float]] = {}
     for _ in range(repeats):
         with suppress(DataMismatchError, InvalidParameterError):  # a half of few records may not do as a table
-            for key, error in _repeat_errors(method, metadata, target, candidates, rng).items():
+            points = public.points(metadata, target, candidates)
+            for key, error in _repeat_errors(method, points, n_rows, metadata, target, candidates, rng).items():
                 errors_by_size.setdefault(key, []).append(error)
         if progress is not None:
             progress("Simulating on public records", 1, repeats)
@@ -69,11 +69,16 @@ def twin_errors(
 
 
 def _repeat_errors(
-    method: "HybridMethod", metadata: Metadata, target: str, candidates: Sequence[str] | None, rng: Source
+    method: MEstimation,
+    points: PublicPoints,
+    n_rows: int | None,
+    metadata: Metadata,
+    target: str,
+    candidates: Sequence[str] | None,
+    rng: Source,
 ) -> dict[tuple[str, int], float]:
-    points = method.public.points(metadata, target, candidates)
     metadata = metadata.model_copy(update={"public": None, "unit_id": None, "rows_per_unit": 1})
-    private, public = _halves(points, min(metadata.n_rows or method.n0 or MOST_ROWS, MOST_ROWS), rng)
+    private, public = _halves(points, min(n_rows or MOST_ROWS, MOST_ROWS), rng)
     if metadata.n_rows is not None:
         metadata = metadata.model_copy(update={"n_rows": private.num_rows})
     table, records = FrameTable(private, metadata), PublicRecords(public, metadata)
@@ -100,7 +105,7 @@ def _repeat_errors(
     return errors
 
 
-def _halves(points: Any, n_rows: int, rng: Source) -> tuple[pa.Table, pa.Table]:
+def _halves(points: PublicPoints, n_rows: int, rng: Source) -> tuple[pa.Table, pa.Table]:
     """Rows that play the private table, and records that play the public one."""
     scaled = points.cells.astype(np.float64)
     scaled = (scaled - scaled.mean(axis=0)) / np.maximum(scaled.std(axis=0), 1e-9)

@@ -185,7 +185,7 @@ class GeneralizedLinear(Fitter):
         """
         design = self.design(metadata, target, columns)
         if budget.rho is None and self.family_name == "logistic":
-            return PreparedPerturbation(self, design, budget)
+            return PreparedPerturbation(self, self.confidence, design, budget)
         if budget.rho is None:
             raise InvalidParameterError(f"A {self.name} regression needs a delta, such as 1e-6. Give one.")
         return PreparedGlm(self, design, budget)

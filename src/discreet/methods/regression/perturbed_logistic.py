@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,12 @@ from discreet.kernels.glm.objective_perturbation import OUTPUT_SHARE, minimized,
 from discreet.mechanisms.additive import MAX_SCALE, discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.spherical import ACCURACY, spherical_laplace
-from discreet.methods.base.method import Outcome, Preparation, Progress
+from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected, public_columns
 from discreet.methods.regression.terms import Terms
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Cells, Floats, Integers
-
-if TYPE_CHECKING:
-    from discreet.methods.regression.generalized_linear import GeneralizedLinear
-
 
 CLAIM = "methods/regression/perturbed_logistic.privacy.md"
 
@@ -42,8 +38,10 @@ class PreparedPerturbation(Preparation):
 
     Parameters
     ----------
-    method : GeneralizedLinear
+    method : Fitter
         The parameters.
+    confidence : float
+        Level of the intervals.
     design : Design
         The row map.
     budget : NoiseBudget
@@ -55,13 +53,13 @@ class PreparedPerturbation(Preparation):
         When units may own several rows, or the output's noise does not fit in 64 bits.
     """
 
-    def __init__(self, method: "GeneralizedLinear", design: Design, budget: NoiseBudget) -> None:
+    def __init__(self, method: Fitter, confidence: float, design: Design, budget: NoiseBudget) -> None:
         metadata = design.metadata
         if metadata.rows_per_unit > 1:
             raise InvalidParameterError(
                 "Objective perturbation protects units of one row. Give a delta, such as 1e-6, for units of several."
             )
-        self.method, self.design, self.terms = method, design, Terms(design)
+        self.confidence, self.design, self.terms = confidence, design, Terms(design)
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
         epsilon = budget.epsilon or Fraction(0)
         if epsilon < LEAST_EPSILON:
@@ -131,7 +129,7 @@ class PreparedPerturbation(Preparation):
         theta, _ = minimized(sums, linear, self.chosen)
         released = np.array(self._rounded(theta, rng)) * STEP
         widest, unknown = np.full(p, BOX), np.zeros((p, p))
-        fit = Fit(np.clip(released, -BOX, BOX), -widest, widest, unknown, unknown, self.method.confidence)
+        fit = Fit(np.clip(released, -BOX, BOX), -widest, widest, unknown, unknown, self.confidence)
         return Outcome(
             selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=self.terms.fit("logistic", fit)
         )

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from pydantic import model_validator
 
 from discreet.accounting.events import Event, FailureEvent, SelectionEvent, event_record
 from discreet.accounting.guarantee import exact, exact_epsilon
+from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
@@ -23,17 +25,17 @@ from discreet.methods.base.ranges import RANGES
 from discreet.methods.base.request_facts import models_progress, rows_progress
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.penalty import covering_penalty
-from discreet.methods.subset_selection.profile_choice import Choice, ProfileChooser, Split
-from discreet.methods.subset_selection.profile_published import published_noise, published_scores
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.subset_regression import (
     PreparedSelection,
     SubsetSelection,
     events_of,
+    largest_target,
 )
-from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
+from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part, squares_scale, squares_step
 from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, estimate_privately
 from discreet.release import NoiseRecord, StepRecord
+from discreet.typing import Floats
 
 SQUARES = "residual_sum_of_squares"
 UNIT = "-2 log-likelihood"
@@ -44,6 +46,15 @@ FINE = 2**40
 """Steps of the published algorithm's standard Laplace variable."""
 
 LARGEST_DELTA = 1e-6
+
+ROOM = 100
+"""The bound of the least sum must exceed its sensitivity by this many solver's errors, or the choice is uniform."""
+
+UP = 1 + Fraction(1, 2**40)
+"""Makes up for the rounding of a few float64 operations and logarithms."""
+
+LEAST_FLOOR = Fraction(1, 10**12)
+"""Of s0^2, in squared target bounds."""
 
 
 class ProfileLikelihood(SubsetSelection):
@@ -170,13 +181,13 @@ class ProfileLikelihood(SubsetSelection):
         tuning = self.tuning(metadata, setting)
         return PreparedProfileLikelihood(self, setting, tuning, self._split(setting, tuning, n_rows))
 
-    def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> Split:
+    def _split(self, setting: Setting, tuning: Tuning, n_rows: int) -> "_Split":
         """Epsilon of the sum of squares and of the choice, and delta (privacy specification 2.4 and 11)."""
         if self.variance_floor is not None:
-            return Split(Fraction(0), tuning.remaining, Fraction(0), n_rows)
+            return _Split(Fraction(0), tuning.remaining, Fraction(0), n_rows)
         if self.as_published:
             epsilon = exact_epsilon(self.epsilon)
-            return Split(epsilon, epsilon, self._delta(n_rows), n_rows)
+            return _Split(epsilon, epsilon, self._delta(n_rows), n_rows)
         delta, epsilon = self._delta(n_rows), tuning.remaining
         squares_share = (self.shares or {}).get(SQUARES)
         if squares_share is not None:
@@ -193,7 +204,7 @@ class ProfileLikelihood(SubsetSelection):
             first = epsilon * Fraction(round(share * 10_000), 10_000)
         else:
             first = epsilon / 5
-        return Split(first, epsilon - first, delta, n_rows)
+        return _Split(first, epsilon - first, delta, n_rows)
 
     def _delta(self, n_rows: int) -> Fraction:
         if self.delta == 0.0:
@@ -233,6 +244,148 @@ class ProfileLikelihood(SubsetSelection):
         return min(penalty, Fraction(MAX_PENALTY))
 
 
+@dataclass(frozen=True)
+class _Split:
+    """Epsilon of the sum of squares and of the choice, the delta with which the sum's bound may fail, and n or n0."""
+
+    squares: Fraction
+    selection: Fraction
+    delta: Fraction
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Range of the scores' changes, what computing adds to it, and phi, in -2 log-likelihood; a uniform choice looks
+    at no score.
+    """
+
+    gamma: Fraction
+    inflation: Fraction
+    penalty: Fraction
+    uniform: bool = False
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """How far n log f moves between neighbors, and the choice by it. Sums of squares are in squared target bounds."""
+
+    method: ProfileLikelihood
+    setting: Setting
+    neighboring: NeighboringRelation
+    split: _Split
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """Of the sums of squares."""
+        return Sensitivity.of(self.setting.design, self.setting.ratio)
+
+    @property
+    def _n_rows_changed(self) -> int:
+        return 2 if self.neighboring is NeighboringRelation.REPLACE_ONE else 1
+
+    @property
+    def _rounding(self) -> Fraction:
+        """Of n log f, f between 2^-60 and 2^60, either way: |n log f| <= 42 n, to 2^-50 of it."""
+        return Fraction(2 * 42 * self.split.n_rows, 2**50)
+
+    # ---- the likelihood, with a bound of the least sum of squares that holds but with probability delta
+
+    @property
+    def threshold(self) -> Fraction:
+        """A bound of the least sum of squares must lie above this, or the choice is uniform."""
+        return self.sensitivity.size + ROOM * self.sensitivity.error
+
+    def bound(self, published: Fraction) -> Fraction:
+        """L, which the least sum of squares falls below with probability delta at most; L may be negative.
+
+        Source: privacy specification 2.2 and 14.
+        """
+        # F - tau - eta - scale log(1 / (2 delta)) - one step: the lower tail of Laplace noise is e^(-t) / 2.
+        step, scale = squares_step(self.sensitivity), squares_scale(self.sensitivity, self.split.squares)
+        tail = Fraction(math.log(float(1 / (2 * self.split.delta)))) * UP
+        return published - self.sensitivity.error - scale * step * tail * UP - step
+
+    def gamma(self, bound: Fraction) -> Fraction:
+        """Range sensitivity of n log f at a table whose least f is at least a bound.
+
+        Source: privacy specification 2.1.
+        """
+        # n log((1 + x) / (1 - x)), or -n log(1 - x) under ADD_OR_REMOVE_ONE, with x = Delta / L.
+        size = self.sensitivity.size
+        share = float(self._n_rows_changed * size / (bound - size))
+        return self.split.n_rows * Fraction(math.log1p(share)) * UP
+
+    def inflation(self, bound: Fraction) -> Fraction:
+        """What the solver's error and rounding add to the range, in every neighbor that shares the bound."""
+        # Twice the length of the interval of the errors of n log f; f is at least `least` in a neighbor.
+        least = bound - self.sensitivity.size - self.sensitivity.error
+        return 2 * (self.split.n_rows * self.sensitivity.error / least + self._rounding)
+
+    # ---- the floored likelihood, without any failure
+
+    @property
+    def floor(self) -> Fraction | None:
+        """s0^2 in squared target bounds; not below what floats can tell from nothing."""
+        if self.method.variance_floor is None:
+            return None
+        unit = exact(self.setting.design.bound, "y_bound") ** 2
+        return max(exact(self.method.variance_floor, "variance_floor") / unit, LEAST_FLOOR)
+
+    def floored_gamma(self, floor: Fraction) -> Fraction:
+        """Range sensitivity of n log(f / n + s0^2): n log(1 + Delta / (n s0^2)) for each row that comes or goes.
+
+        Source: privacy specification 2.5.
+        """
+        n_rows = self.split.n_rows
+        share = float(self.sensitivity.size / (n_rows * floor))
+        return self._n_rows_changed * n_rows * Fraction(math.log1p(share)) * UP
+
+    def floored_inflation(self, floor: Fraction) -> Fraction:
+        """What the solver's error and rounding add to the floored range."""
+        return 2 * (self.sensitivity.error / floor * UP + self._rounding)
+
+    # ---- the choice
+
+    def choice(self, bound: Fraction, uniform: bool = False) -> _Choice:
+        """Range and penalty of the choice, given a lower bound of the least sum of squares."""
+        floor = self.floor
+        if floor is not None:
+            gamma, inflation = self.floored_gamma(floor), self.floored_inflation(floor)
+        else:
+            gamma, inflation = self.gamma(bound), self.inflation(bound)
+        scale = (gamma + inflation) / self.split.selection
+        penalty = self.method.penalty(scale, self.setting.n_units, self.split.n_rows)
+        inflation += 2 * penalty * len(self.setting.design.candidates) / 2**51
+        return _Choice(gamma, inflation, penalty, uniform and floor is None)
+
+    def widest(self) -> _Choice:
+        """The choice with the most noise, just above the threshold: uniform, unless the likelihood is floored."""
+        return self.choice(self.threshold * (1 + Fraction(1, 2**20)), uniform=True)
+
+    def scored(self, published: Fraction, sums: Floats, counted: Floats) -> tuple[_Choice, Floats]:
+        """The choice after a published sum of squares, and the scores n log f + phi |M|, which are not releasable.
+
+        All are zero where the bound is too small to choose by.
+        """
+        bound = self.bound(published)
+        if bound <= self.threshold:
+            return self.widest(), np.zeros(len(sums))
+        choice = self.choice(bound)
+        return choice, self.log_likelihoods(sums) + float(choice.penalty) * counted
+
+    def log_likelihoods(self, sums: Floats) -> Floats:
+        """Of every model n log f, -2 log-likelihood up to a constant; not releasable."""
+        # On the event that the bound holds no sum lies below the tolerance.
+        return self.split.n_rows * np.log(np.maximum(sums, float(self.sensitivity.tolerance)))
+
+    def floored(self, sums: Floats, counted: Floats) -> tuple[_Choice, Floats]:
+        """The choice by the floored likelihood, and n log(f / n + s0^2) + phi |M|, which are not releasable."""
+        choice, floor, n_rows = self.choice(Fraction(0)), float(self.floor or 1), self.split.n_rows
+        likelihoods = n_rows * np.log(np.maximum(sums, 0.0) / n_rows + floor)
+        return choice, likelihoods + float(choice.penalty) * counted
+
+
 class PreparedProfileLikelihood(PreparedSelection):
     """A request of `ProfileLikelihood`.
 
@@ -244,16 +397,15 @@ class PreparedProfileLikelihood(PreparedSelection):
         The widest that can come out.
     tuning : Tuning
         The private estimates before the choice.
-    split : Split
+    split : _Split
         What is left, and of what.
     """
 
-    def __init__(self, method: ProfileLikelihood, setting: Setting, tuning: Tuning, split: Split) -> None:
+    def __init__(self, method: ProfileLikelihood, setting: Setting, tuning: Tuning, split: _Split) -> None:
         super().__init__(method, setting, tuning)
         self.method, self.split = method, split
-        self.chooser = ProfileChooser(tuning.metadata.neighboring, split, method.penalty, method.variance_floor)
         # The most that the range can be where it is used at all.
-        self.noise = self._noise(replace(self.chooser.widest(setting), uniform=False))
+        self.noise = self._noise(replace(self.profile(setting).widest(), uniform=False))
         selection = SelectionEvent(split.selection, method.noise_law)
         parts = list(tuning.parts)
         failure: list[Event] = []
@@ -299,41 +451,53 @@ class PreparedProfileLikelihood(PreparedSelection):
         """
         tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         setting, masks = tuned.setting, self.space.masks()
-        sensitivity = Sensitivity.of(setting.design, setting.ratio)
+        profile = self.profile(setting)
         report_models = models_progress(progress, len(masks))
-        sums = setting.scores(tuned.moments, masks, float(sensitivity.tolerance), report_models)
+        sums = setting.scores(tuned.moments, masks, float(profile.sensitivity.tolerance), report_models)
         counted = setting.counted(masks)
         if self.method.as_published:
             return self._run_as_published(table, sums, counted, masks, rng)
         steps = list(tuned.steps)
         if self.method.variance_floor is None:
-            published = noisy_squares(float(sums.min()), sensitivity, self.split.squares, rng)
+            published = noisy_squares(float(sums.min()), profile.sensitivity, self.split.squares, rng)
             steps += self._squares_records(setting, published)
-            choice, scores = self.chooser.scored(setting, published, sums, counted)
+            choice, scores = profile.scored(published, sums, counted)
         else:
-            choice, scores = self.chooser.floored(setting, sums, counted)
+            choice, scores = profile.floored(sums, counted)
         law = (choice.gamma + choice.inflation, self.split.selection, rng, self.method.noise_law)
         chosen = int(masks[noisy_min(scores, *law)])
         noise = self._noise(choice)
         return Outcome(self.space.names(chosen), noise, (*steps, self.selection_record(noise)) if steps else ())
 
     def _run_as_published(
-        self,
-        table: Table,
-        sums: npt.NDArray[np.float64],
-        counted: npt.NDArray[np.float64],
-        masks: npt.NDArray[np.uint64],
-        rng: Source,
+        self, table: Table, sums: Floats, counted: Floats, masks: npt.NDArray[np.uint64], rng: Source
     ) -> Outcome:
-        n_rows, epsilon = self.split.n_rows, float(self.split.selection)
+        """With r the largest |y| of the table, as in the paper."""
+        design, n_rows, epsilon = self.setting.design, self.split.n_rows, float(self.split.selection)
+        size = (largest_target(table, design) + self.setting.radius / design.bound) ** 2
         penalty = float(self.method.penalty(Fraction(1), self.setting.n_units, n_rows))
         z = discrete_laplace([0], FINE, rng)[0] / FINE
-        scale = published_noise(table, self.setting, sums, epsilon, float(self.split.delta), n_rows, z)
-        chosen = noisy_min(published_scores(sums, penalty * counted, n_rows), scale, 1, rng, "laplace")
-        noise = self._box("laplace", "laplace", scale * epsilon, 0.0, epsilon, "2 |G(D)|", "as published", "none")
+        scale = min(_published_scale(float(sums.min()), size, z, epsilon, float(self.split.delta), n_rows), 1e200)
+        chosen = noisy_min(_published_scores(sums, penalty * counted, n_rows), scale, 1, rng, "laplace")
+        noise = self._published_box(scale)
         return Outcome(self.space.names(int(masks[chosen])), noise)
 
     # ---- what is public about the request
+
+    def profile(self, setting: Setting) -> _Profile:
+        """Return the ranges of the log-likelihood, from public facts and earlier releases.
+
+        Parameters
+        ----------
+        setting : Setting
+            The widest that can come out, or what did.
+
+        Returns
+        -------
+        _Profile
+            Ranges, penalty and scores of the choice.
+        """
+        return _Profile(self.method, setting, self.tuning.metadata.neighboring, self.split)
 
     def selection_record(self, noise: NoiseRecord) -> StepRecord:
         """Return the choice of the model as a step.
@@ -368,10 +532,9 @@ class PreparedProfileLikelihood(PreparedSelection):
             StepRecord(name="sigma2", event=nothing, noise=free, value=variance * unit),
         ]
 
-    def _noise(self, choice: Choice) -> NoiseRecord:
+    def _noise(self, choice: _Choice) -> NoiseRecord:
         if self.method.as_published:
-            epsilon = float(self.split.selection)
-            return self._box("laplace", "laplace", 1.0, 0.0, epsilon, "2 |G(D)|", "as published", "none")
+            return self._published_box(1.0 / float(self.split.selection))
         replace_one = self.tuning.metadata.n_rows is not None
         if self.method.variance_floor is not None:
             formula = ("2 " if replace_one else "") + "n log(1 + (r + R)^2 / (n s0^2))"
@@ -380,34 +543,45 @@ class PreparedProfileLikelihood(PreparedSelection):
         else:
             formula = "n log((1 + x) / (1 - x))" if replace_one else "-n0 log(1 - x)"
             formula += ", x = (r + R)^2 / a bound of RSS"
-        numbers = (float(choice.gamma), float(choice.inflation), float(self.split.selection))
-        texts = (
-            formula,
-            "exact draw; score errors counted in the inflation",
-            "methods/subset_selection/pcpl.privacy.md",
-        )
-        return self._box(self.method.mechanism, self.method.noise_law, *numbers, *texts)
-
-    def _box(
-        self,
-        mechanism: str,
-        noise: str,
-        gamma: float,
-        inflation: float,
-        epsilon: float,
-        formula: str,
-        numerics: str,
-        claim: str,
-    ) -> NoiseRecord:
+        gamma, inflation = float(choice.gamma), float(choice.inflation)
         return NoiseRecord(
-            mechanism=mechanism,
-            noise=noise,
+            mechanism=self.method.mechanism,
+            noise=self.method.noise_law,
             n_candidates=self.space.n_models,
             sensitivity=gamma,
             inflation=inflation,
-            scale=(gamma + inflation) / epsilon,
+            scale=(gamma + inflation) / float(self.split.selection),
             unit=UNIT,
             formula=formula,
-            numerics=numerics,
-            claim=claim,
+            numerics="exact draw; score errors counted in the inflation",
+            claim="methods/subset_selection/pcpl.privacy.md",
         )
+
+    def _published_box(self, scale: float) -> NoiseRecord:
+        return NoiseRecord(
+            mechanism="laplace",
+            noise="laplace",
+            n_candidates=self.space.n_models,
+            sensitivity=scale * float(self.split.selection),
+            inflation=0.0,
+            scale=scale,
+            unit=UNIT,
+            formula="2 |G(D)|",
+            numerics="as published",
+            claim="none",
+        )
+
+
+def _published_scale(least: float, size: float, noise: float, epsilon: float, delta: float, n_rows: int) -> float:
+    """2 |G(D)| / epsilon as printed: where G is negative, a symmetric noise loses its sign.
+
+    Source: Lei et al. 2018, Algorithm 2; privacy specification 2.3.
+    """
+    denominator = least - size + size / epsilon * (noise - math.log(1.0 / (2.0 * delta)))
+    return 2.0 * n_rows * size / max(abs(denominator), 1e-300) / epsilon
+
+
+def _published_scores(sums: Floats, penalties: Floats, n_rows: int) -> Floats:
+    """l* + phi |M| of every model as printed: the sign of the likelihood is wrong, so the worst fit is the best."""
+    scores: Floats = -0.5 * n_rows * np.log(np.maximum(sums, 1e-300) / n_rows) + penalties
+    return scores

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from discreet.cli.console import as_json, number, result, say
-from discreet.cli.dry_run_text import cost, show_plan
+from discreet.cli.dry_run_text import cost, show_dry_run
 from discreet.cli.options import How
 from discreet.cli.request_options import Asked
 from discreet.cli.spend import confirmed, deliver, interactive
@@ -73,7 +73,7 @@ def send(remote: "Remote", dataset: str, options: Asked, sent: Sending, chosen: 
         "candidates": options.candidates,
     }
     if sent.how.dry_run:
-        show_plan(remote.plan(dataset, **question), sent.how.json)
+        show_dry_run(remote.plan(dataset, **question), sent.how.json)
         return
     if interactive() and not sent.how.yes:
         _ask(remote, dataset, remote.plan(dataset, **question), sent.project)

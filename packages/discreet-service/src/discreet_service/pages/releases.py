@@ -10,18 +10,10 @@ from discreet.errors import NotFoundError
 from discreet.release import Release
 from discreet.report.escape import environment, flow
 from discreet.report.facts import gather
-<<<<<<< HEAD:src/discreet/service/pages/releases.py
-from discreet.service.access.roles import READERS
-from discreet.service.call_limits import reports
-from discreet.service.pages.visit import Visit, signed_in
-from discreet.service.use_cases import permissions, releases, requests
-=======
-from discreet.report.render import environment
 from discreet_service.access.roles import READERS
 from discreet_service.call_limits import reports
 from discreet_service.pages.visit import Visit, signed_in
 from discreet_service.use_cases import permissions, releases, requests
->>>>>>> dc4475ea37164a13256c150dcfc1fae912b638f8:packages/discreet-service/src/discreet_service/pages/releases.py
 
 router = APIRouter()
 

@@ -19,7 +19,7 @@ def plan(context: Context, who: Principal, body: PlanIn) -> dict[str, Any]:
     dataset = permissions.open_dataset(context, who, body.dataset)
     priced = price(context, dataset, body.model_dump(mode="json"))
     with computable():
-        record = priced.plan().record()
+        record = priced.record()
         json.dumps(record, allow_nan=False)
     return record
 

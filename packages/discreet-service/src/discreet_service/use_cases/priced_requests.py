@@ -28,7 +28,7 @@ def price(context: Context, dataset: Dataset, content: dict[str, Any]) -> workfl
         )
     parameters = _parameters(context, dataset, metadata, content)
     with computable():
-        priced = workflow.inquire(
+        priced = workflow.price(
             workflow.method_of(content["method"], **parameters),
             metadata,
             content["target"],

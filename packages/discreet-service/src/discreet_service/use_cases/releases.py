@@ -8,7 +8,7 @@ from discreet import report
 from discreet.errors import ConflictError
 from discreet.release import Release
 from discreet.report.facts import Audience
-from discreet.report.render import Format
+from discreet.report.rendering import Format
 from discreet_service.access.roles import Principal
 from discreet_service.context import Context
 from discreet_service.store import requests

@@ -12,7 +12,7 @@ from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
 from discreet.methods.regression.terms import LARGEST
-from discreet.workflow import answer, plan
+from discreet.workflow import answer, dry_run
 
 N_ROWS = 4000
 
@@ -46,7 +46,7 @@ def test_noise_that_cannot_be_drawn_is_refused_before_anything_is_charged(
     """The plan is refused already, and so is the request: no entry is made, no row read."""
     method = method_of(family, epsilon=epsilon, delta=delta)
     with pytest.raises(InvalidParameterError, match=r"fit in 64 bits, but .*Raise epsilon, or lower rows_per_unit"):
-        plan(method, metadata(rows_per_unit), "y")
+        dry_run(method, metadata(rows_per_unit), "y")
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         ledger.grant("toy", 10, 0.01)
         with pytest.raises(InvalidParameterError, match="fit in 64 bits"):
@@ -60,7 +60,7 @@ def test_a_plan_that_selects_first_is_refused_as_well():
         "run", epsilon=2e-7, delta=1e-12, select={"method": "pcls", "epsilon": 1e-7}, fit={"family": "logistic"}
     )
     with pytest.raises(InvalidParameterError, match="fit in 64 bits"):
-        plan(method, metadata(1), "y")
+        dry_run(method, metadata(1), "y")
 
 
 @pytest.mark.parametrize("source", [Source(), Source.seeded(3)], ids=["system", "seeded"])

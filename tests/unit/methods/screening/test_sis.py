@@ -183,15 +183,15 @@ def test_one_row_suffices():
 
 def test_many_rounds_of_peeling_gain_by_a_delta():
     """50 of 2000 columns: with a delta the rule peels, and the guarantee is what was asked at that delta."""
-    from discreet.workflow import plan
+    from discreet.workflow import dry_run
 
     wide = Metadata.from_value(
         {**metadata("add_or_remove_one").to_dict(), "columns": {**{f"x{i}": BOX for i in range(2000)}, "y": BOX}}
     )
     asked = {"epsilon": 1.0, "n_features_to_select": 50}
-    pure, gaussian = (plan(method_of("sis", delta=delta, **asked), wide, "y") for delta in (0.0, 1e-6))
-    assert (pure.parameters["mechanism"], gaussian.parameters["mechanism"]) == ("one_shot", "peeling")
-    assert gaussian.noise.scale < 0.45 * pure.noise.scale
+    pure, gaussian = (dry_run(method_of("sis", delta=delta, **asked), wide, "y") for delta in (0.0, 1e-6))
+    assert (pure.prepared.parameters["mechanism"], gaussian.prepared.parameters["mechanism"]) == ("one_shot", "peeling")
+    assert gaussian.prepared.noise.scale < 0.45 * pure.prepared.noise.scale
     assert 0.999 < gaussian.guarantee.epsilon <= 1
     assert (pure.guarantee.delta, float(gaussian.guarantee.delta)) == (0, 1e-6)
 

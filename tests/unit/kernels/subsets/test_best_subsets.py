@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.tables import SHARED
-from kernel_problems import DESIGNS, simulated
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from tests.unit.kernels.kernel_problems import DESIGNS, simulated
 
 from discreet.kernels.subsets import best_subsets_compiled
 from discreet.kernels.subsets.best_subsets import best_subsets, search_subsets

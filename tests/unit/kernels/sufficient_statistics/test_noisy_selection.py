@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from benchmarks.right_models import BETAS, Contestant, noisy_moments, share, table
-from kernel_problems import DESIGNS, simulated
 from sklearn.linear_model import lars_path
+from tests.unit.kernels.kernel_problems import DESIGNS, simulated
 
 from discreet.kernels.rows.unit_rows import lengths, shortest_length, unit_rows
 from discreet.kernels.subsets.best_subsets import best_subsets

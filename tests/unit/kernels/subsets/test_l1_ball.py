@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_problems import (
+from tests.effort import either
+from tests.unit.kernels.kernel_problems import (
     DESIGNS,
     MAX_ROWS,
     Bools,
@@ -19,7 +20,6 @@ from kernel_problems import (
     simulated,
     stated_tolerance,
 )
-from tests.effort import either
 
 from discreet.kernels.subsets import l1_ball
 from discreet.kernels.subsets.l1_ball import solve_on_l1_ball, value_and_gap

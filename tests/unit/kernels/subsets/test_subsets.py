@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from kernel_problems import (
+from tests.effort import either
+from tests.unit.kernels.kernel_problems import (
     DESIGNS,
     MAX_ROWS,
     Bools,
@@ -13,7 +14,6 @@ from kernel_problems import (
     simulated,
     stated_tolerance,
 )
-from tests.effort import either
 
 from discreet.kernels.subsets import subsets
 from discreet.kernels.subsets.l1_ball import solve_on_l1_ball

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_problems import simulated
 from scipy.special import logsumexp
 from scipy.stats import chisquare
+from tests.unit.kernels.kernel_problems import simulated
 
 from discreet.kernels.search import separable_blocks
 from discreet.kernels.search.separable import Bound, SearchProblem

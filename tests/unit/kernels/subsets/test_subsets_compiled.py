@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from kernel_problems import DESIGNS, MAX_ROWS, problem, rounding, simulated, stated_tolerance
+from tests.unit.kernels.kernel_problems import DESIGNS, MAX_ROWS, problem, rounding, simulated, stated_tolerance
 
 from discreet.kernels.subsets import subsets, subsets_compiled
 from discreet.kernels.subsets.l1_ball import ridge_for, solve_on_l1_ball, value_and_gap

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from kernel_problems import MAX_ROWS, optimum_by_path, problem, simulated, stated_tolerance
+from tests.unit.kernels.kernel_problems import MAX_ROWS, optimum_by_path, problem, simulated, stated_tolerance
 
 from discreet.kernels.subsets import small_models_compiled
 from discreet.kernels.subsets.problem import SubsetProblem

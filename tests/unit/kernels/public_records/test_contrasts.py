@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from kernel_problems import simulated
 from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
 from tests.effort import either, pairwise
+from tests.unit.kernels.kernel_problems import simulated
 
 from discreet.kernels.public_records.contrasts import Huber, LeastSquares, Logistic, Mean, Median, Poisson, Quantile
 from discreet.kernels.public_records.linear_minima import standardized

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from kernel_problems import MAX_ROWS, Floats, simulated, stated_tolerance
 from tests.effort import either
+from tests.unit.kernels.kernel_problems import MAX_ROWS, Floats, simulated, stated_tolerance
 
 from discreet.kernels.subsets.l1_ball import solve_on_l1_ball
 from discreet.kernels.subsets.l1_ball_exact import finish, rounding_of_moments
