@@ -6,8 +6,8 @@ from discreet.data.sources import DATABASE_SUFFIXES, open_table
 from discreet.ledger import Account, Allotment, Entry, Ledger, Reservation, Verification
 from discreet.mechanisms.rng import token
 from discreet.methods.base.candidates import candidates_record
-from discreet.methods.base.ranges import ranges_as_schema
 from discreet.methods.registry import method_of
+from discreet.parameters.by_method import ranges_as_schema
 from discreet.workflow.auto import auto_method
 from discreet.workflow.delivery import Delivery
 from discreet.workflow.derive import fit_from, select_from, selection_of
