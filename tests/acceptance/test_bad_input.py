@@ -73,7 +73,7 @@ def refused(place: Place, code: int, hint: str, *words: object, **options: objec
         ({"model_penalty": "dear"}, 2, "model_penalty.*number.*'dear'"),
         ({"share": "l1_radius=2"}, 2, "shares must lie in"),
         ({"share": "l1_radius"}, 2, "--share STEP=PART"),
-        ({"l1_radius": "narrow"}, 2, 'l1_radius must be a number, or "private" to estimate it'),
+        ({"l1_radius": "narrow"}, 2, "l1_radius must be a number in [1e-100, 1e+100] or private, but"),
         ({"set": "colour=1"}, 2, "colour"),
         ({"model_penalty": "nan"}, 2, "model_penalty"),
         ({"model_penalty": "-1"}, 2, "model_penalty"),
