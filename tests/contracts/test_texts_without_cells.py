@@ -41,7 +41,7 @@ KINDS = {
     "declared bounds": "half lower upper",
     "what somebody named: files, data sets, requests": "path place source dataset id_ id",
     "types": "__name__",
-    "fields of our own classes": "cls field_name share_names",
+    "fields of our own classes": "cls field_name",
 }
 PUBLIC = frozenset(" ".join(KINDS.values()).split())
 
@@ -66,7 +66,7 @@ ONE_BY_ONE = {
     "mechanisms/additive.py": "exact_scale purpose scale: the scale, and the name of a parameter",
     "mechanisms/quantile.py": "quantile: which quantile",
     "mechanisms/top_k.py": "size value: the number of scores, and the sensitivity",
-    "methods/base/method.py": "message parameter_names value: parameters, as they were given and as they must be",
+    "methods/base/method.py": "_refusal: parameters, as they were given and as they must be",
     "methods/public_records/hybrid_published.py": "m: number of public points",
     "methods/public_records/m_estimation.py": "error value: a parameter",
     "methods/subset_selection/model_space.py": "field fits most shown: numbers of models and columns, and names of "
@@ -76,13 +76,10 @@ ONE_BY_ONE = {
     "methods/subset_selection/pcpl.py": "most squares_share: parameters",
     "methods/regression/perturbed_logistic.py": "_too_small: says epsilon",
     "methods/public_records/public_subset.py": "most: number of public points",
-    "methods/base/ranges.py": "self value: a range, and a parameter",
     "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",
     "methods/screening/screener.py": "advice: words of the code",
     "methods/select_then_fit.py": "first fitting misplaced selection_method shown: names and values of parameters",
-    "methods/screening/sis.py": "value: a parameter",
-    "methods/subset_selection/subset_regression.py": "shown value: parameters",
     "methods/moments/moments_selection.py": "stated: declared moments",
     "methods/subset_selection/tuning.py": "named total: shares of epsilon",
     "workflow/delivery.py": "error: for the log that the owner of the rows asked for, and nobody else",

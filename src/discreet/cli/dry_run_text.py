@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.console import as_json, number, result
 from discreet.cli.release_text import n_models
+from discreet.parameters.by_method import titles
 from discreet.report.words import count
 
 if TYPE_CHECKING:
@@ -39,18 +40,7 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
         f"  mechanism    {noise.mechanism} ({noise.noise} noise of scale {number(noise.scale)})",
         f"  sensitivity  {number(noise.sensitivity)} = {noise.formula}",
     ]
-    shown = {
-        "n_features_to_select": "selected",
-        "y_center": "y center",
-        "y_bound": "y bound (r)",
-        "l1_radius": "R",
-        "model_penalty": "penalty",
-        "contrast": "contrast",
-        "measure": "buys",
-        "n_points": "points",
-        "sizes": "sizes",
-        "n_cells": "cells",
-    }
+    shown = {**titles(), "n_cells": "cells"}
     stated = {word: parameters[key] for key, word in shown.items() if parameters.get(key) not in (None, [])}
     lines += [f"  {word:<12} {_plain(value)}" for word, value in stated.items()]
     if record["method"] == "sis":

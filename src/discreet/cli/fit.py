@@ -24,6 +24,7 @@ from discreet.cli.options import (
     names,
     number_or_word,
 )
+from discreet.cli.parameter_options import taking
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import deliver, spend
 from discreet.errors import InvalidParameterError
@@ -72,6 +73,7 @@ class FitAsked:
         return Asked(self.family, self.target, columns, self.parameters, reads=reads)
 
 
+@taking("linear", "logistic", "poisson", epsilon=None, delta=0.0, confidence=0.95)
 def question(
     target: Annotated[str | None, typer.Option(help="The response. Default: that of --from.")] = None,
     columns: Annotated[
@@ -80,38 +82,16 @@ def question(
     from_: Annotated[
         Path | None, typer.Option("--from", help="A release: fit what it selected. Free from noisy moments.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy loss to spend, in nats: 1e-9 to 1000.")] = None,
-    delta: Annotated[
-        float,
-        typer.Option(
-            help="Allows Gaussian noise, which is much smaller; 1e-6 is usual. 0: pure; a logistic fit then has no "
-            "intervals."
-        ),
-    ] = 0.0,
     family: Annotated[str, typer.Option(help="linear, logistic or poisson.")] = "linear",
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    y_bound: Annotated[float | None, typer.Option(help="Linear: clip the target to this far from its center.")] = None,
-    y_center: Annotated[float | None, typer.Option(help="Linear: center of the target. Default: mid-range.")] = None,
-    row_norm: Annotated[
-        float | None, typer.Option(help="Shrink rows whose scaled columns have a larger l2 norm. Default: none.")
-    ] = None,
-    intercept: Annotated[bool, typer.Option(help="A constant in the model.")] = True,
+    *,
+    parameters: dict[str, Any],
     solver: Annotated[str | None, typer.Option(help="Default: what the plan finds best.")] = None,
 ) -> FitAsked:
     """What a fit asks."""
     earlier = workflow.Release.read(from_) if from_ is not None else None
     response = target or (str(earlier.request.get("target", "")) if earlier is not None else "")
-    parameters = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "confidence": confidence,
-        "y_bound": y_bound,
-        "y_center": y_center,
-        "row_norm": row_norm,
-        "fit_intercept": intercept,
-        "solver": number_or_word(solver),
-    }
-    return FitAsked(response, names(columns), earlier, from_, family, parameters)
+    solved = {} if solver is None else {"solver": number_or_word(solver)}
+    return FitAsked(response, names(columns), earlier, from_, family, {**parameters, **solved})
 
 
 @sharing(question)
@@ -140,7 +120,7 @@ def fit(
         deliver(derived, how)
         return
     options = fitted.asked()
-    if metadata is None or options.parameters["epsilon"] is None:
+    if metadata is None or "epsilon" not in options.parameters:
         raise InvalidParameterError("A fit spends budget: give --epsilon and --metadata. Only noisy moments are free.")
     spend(options.chosen(), metadata, options.target, options.candidates, how, *options.reads)
 
@@ -149,7 +129,7 @@ def _check_free(
     context: typer.Context, release: "Release", moments: "MomentsRecord", free_options: tuple[str, ...]
 ) -> None:
     """Refuse options that ask noisy moments for something else than was bought."""
-    bought = {"target": release.request.get("target"), "intercept": None in moments.owners}
+    bought = {"target": release.request.get("target"), "fit_intercept": None in moments.owners}
     options = [
         written
         for name, value, written in given_options(context)

@@ -10,8 +10,8 @@ import typer
 from discreet import workflow
 from discreet.cli.console import differ, given_options, say, spare
 from discreet.cli.options import Book, Data, Fresh, How, Json, Of, Out, Quiet, Witness, Yes, names
+from discreet.cli.parameter_options import other_parameters, taking
 from discreet.cli.request_options import Asked, sharing
-from discreet.cli.select import named_numbers, other_parameters
 from discreet.cli.spend import spend
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.files import writable
@@ -45,7 +45,6 @@ class HybridAsked:
     target: str | None
     candidates: tuple[str, ...] | None
     parameters: dict[str, Any]
-    quantile: float | None
     twins: int | None
 
     def asked(self) -> Asked:
@@ -53,7 +52,7 @@ class HybridAsked:
         if self.target is None or self.parameters.get("epsilon") is None:
             raise InvalidParameterError("An estimate spends budget: give --target and --epsilon, or --from RELEASE.")
         parameters = self.parameters
-        _check_options(self.method, parameters.get("contrast"), self.quantile, parameters.get("ridge"))
+        _check_options(self.method, parameters)
         twins = self.twins
         if twins is None and self.method != "histogram":
             twins = 0 if parameters.get("as_published") else TWINS
@@ -61,12 +60,10 @@ class HybridAsked:
         return Asked(self.method, self.target, self.candidates, {**parameters, **simulated})
 
 
+@taking("public-subset", "hybrid", "histogram", epsilon=None)
 def question(
     target: Annotated[
         str | None, typer.Option(help="The response, or the column whose mean or quantile is asked.")
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Privacy loss to spend, in nats: 1e-9 to 1000. Common: 0.1 to 3.")
     ] = None,
     candidates: Annotated[
         list[str] | None,
@@ -82,76 +79,17 @@ def question(
             "histogram: private rows alone, in the cells of a grid, for a few columns."
         ),
     ] = "public-subset",
-    contrast: Annotated[
-        str | None,
-        typer.Option(
-            help="auto (default: logistic for a target of two values, else linear), linear, huber, logistic, poisson, "
-            "mean, median or quantile."
-        ),
-    ] = None,
-    quantile: Annotated[float | None, typer.Option(help="Of --contrast quantile: in (0, 1). Default 0.5.")] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            help="What is bought: counts of rows beside points, margins (sums of target times columns; all public "
-            "points get weights), or auto (default)."
-        ),
-    ] = None,
-    points: Annotated[
-        str | None, typer.Option(help="Public points to count beside: a number, auto (default) or all.")
-    ] = None,
-    sizes: Annotated[
-        str | None, typer.Option(help="Numbers of points to choose among: N,N. Default: four, each half of the next.")
-    ] = None,
-    ridge: Annotated[
-        float | None, typer.Option(help="Of hybrid and histogram: strength of a ridge. Default 0.")
-    ] = None,
-    ridges: Annotated[str | None, typer.Option(help="Ridges to choose among: R,R. Default 0,0.03.")] = None,
-    loss: Annotated[
-        str | None, typer.Option(help="By which estimates are chosen: squared (default), or log for two values.")
-    ] = None,
-    share: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Part of epsilon for a step: validation=0.15, the choice (default), and histogram=PART, one more "
-            "estimate to choose. May be repeated."
-        ),
-    ] = None,
-    intercept: Annotated[
-        bool | None, typer.Option("--intercept/--no-intercept", help="A constant in the model. Default: yes.")
-    ] = None,
-    n0: Annotated[
-        int | None, typer.Option("--n0", help="A public guess of the number of rows, where that is private.")
-    ] = None,
+    *,
+    parameters: dict[str, Any],
     twins: Annotated[
         int | None, typer.Option(help="Private tables to simulate from public records, for expected errors. Default 3.")
     ] = None,
-    as_published: Annotated[
-        bool,
-        typer.Option("--as-published", help="The paper's algorithm, errors included. Not private: for study."),
-    ] = False,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, as JSON.")
     ] = None,
 ) -> HybridAsked:
     """What an estimate asks."""
-    named = {
-        "epsilon": epsilon,
-        "contrast": contrast,
-        "quantile": quantile,
-        "measure": measure,
-        "n_points": _points(points),
-        "sizes": _numbers(sizes, "--sizes N,N, such as 50,100", int),
-        "ridge": ridge,
-        "ridges": _numbers(ridges, "--ridges R,R, such as 0,0.1", float),
-        "loss": loss,
-        "shares": named_numbers(share, "--share STEP=PART, such as validation=0.15"),
-        "fit_intercept": intercept,
-        "n0": n0,
-        "as_published": as_published or None,
-    }
-    parameters = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
-    return HybridAsked(method, target, names(candidates), parameters, quantile, twins)
+    return HybridAsked(method, target, names(candidates), {**other_parameters(set_), **parameters}, twins)
 
 
 @sharing(question)
@@ -234,11 +172,11 @@ def _opened(public: str | None, declared: "workflow.Metadata", table: str | None
     return workflow.open_public(public, declared, table)
 
 
-def _check_options(method: str, contrast: str | None, quantile: float | None, ridge: float | None) -> None:
+def _check_options(method: str, parameters: dict[str, Any]) -> None:
     _known(method)
-    if quantile is not None and contrast != "quantile":
+    if "quantile" in parameters and parameters.get("contrast") != "quantile":
         raise InvalidParameterError("--quantile is for --contrast quantile. Give both, or leave it out.")
-    if ridge is not None and method == "public-subset":
+    if "ridge" in parameters and method == "public-subset":
         raise InvalidParameterError("--method public-subset chooses among --ridges R,R. Give these instead of --ridge.")
 
 
@@ -262,24 +200,6 @@ def _check_free(context: typer.Context, public: str | None, weighted_out: Path |
         raise InvalidParameterError(
             "The weighted public records of a release need both files: give --public FILE and --weighted-out FILE."
         )
-
-
-def _points(text: str | None) -> int | str | None:
-    if text is None or text in ("auto", "all"):
-        return text
-    if not text.isascii() or not text.isdigit():
-        raise InvalidParameterError(f"--points must be a whole number, auto or all, but it is {text[:40]!r}.")
-    return int(text)
-
-
-def _numbers(text: str | None, form: str, kind: type) -> tuple[Any, ...] | None:
-    """Numbers that stand in one option."""
-    if text is None:
-        return None
-    try:
-        return tuple(kind(word) for word in text.split(","))
-    except ValueError:
-        raise InvalidParameterError(f"An option of several numbers must have the form {form}.") from None
 
 
 def _write(

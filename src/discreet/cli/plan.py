@@ -12,9 +12,9 @@ import typer
 from discreet import workflow
 from discreet.cli.console import as_json, progress, result, say, spare
 from discreet.cli.options import Quiet, names
+from discreet.cli.parameter_options import other_parameters
 from discreet.cli.plan_text import page, shown
 from discreet.cli.request_options import sharing
-from discreet.cli.select import other_parameters
 from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, numbers_of, supposed
 from discreet.errors import InvalidParameterError
 from discreet.files import writable, write_whole

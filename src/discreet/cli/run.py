@@ -1,6 +1,7 @@
 """``discreet run``: the steps of a plan as one priced unit."""
 
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated
 
 import typer
@@ -9,18 +10,10 @@ from discreet import workflow
 from discreet.cli.options import Book, Data, DryRun, Fresh, How, Json, Of, Out, Quiet, Targets, Witness, Yes
 from discreet.cli.spend import spend
 
-EXAMPLE = """\b
+_PLAN = (Path(__file__).parents[1] / "workflow" / "rand_hie_plan.yaml").read_text()
+EXAMPLE = f"""\b
 Example of PLAN.yaml:
-  schema: discreet/run@1
-  data: rand_hie.parquet
-  metadata: rand_hie.yaml
-  target: mdvis
-  epsilon: 1
-  delta: 1e-6
-  select: {method: pcls, epsilon: 0.5, l1_radius: 4, y_center: 5}
-  fit: {family: linear}
-  # before select, or in its place, where candidates are many:
-  # screen: {method: sis, n_features_to_select: 10, epsilon: 0.3}
+{indent(_PLAN, "  ")}\
 \b
 Example:
   discreet run PLAN.yaml --dry-run

@@ -22,8 +22,8 @@ from discreet.cli.options import (
     Witness,
     Yes,
     names,
-    number_or_word,
 )
+from discreet.cli.parameter_options import other_parameters, parameter_help, taking
 from discreet.cli.request_options import Asked, sharing
 from discreet.cli.spend import spend
 from discreet.cli.suppose import Correlation, Effect, Like, NoiseSd, NTrue, RSquared, Times, supposed
@@ -45,9 +45,12 @@ Example:
 Names = Annotated[list[str] | None, typer.Option(help="Columns that may be selected: COL,COL. Default: all declared.")]
 
 
+METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage")
+
+
+@taking(*METHODS, needed=("epsilon",))
 def question(
     target: Annotated[str, typer.Option(help="The response: a numeric column; for sis and two-stage also a category.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy loss to spend, in nats: 1e-9 to 1000. Common: 0.1 to 3.")],
     candidates: Names = None,
     method: Annotated[
         str,
@@ -57,61 +60,9 @@ def question(
             "what --effect to --like suppose."
         ),
     ] = "pcls",
-    n_features: Annotated[
-        int | None, typer.Option("--n-features", "-k", help="How many columns sis and two-stage select. Default 5.")
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            help="Probability of failure allowed: pcpl needs one, moments and many columns of sis gain by it."
-        ),
-    ] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            help="permute_and_flip (default), exponential or laplace; of sis and two-stage auto (default), "
-            "canonical_lipschitz, one_shot or peeling."
-        ),
-    ] = None,
-    l1_radius: Annotated[
-        str | None,
-        typer.Option(help="R: bound on the sum of absolute coefficients, 1e-100 to 1e100; or private. Default 2 r."),
-    ] = None,
-    model_penalty: Annotated[
-        str | None,
-        typer.Option(
-            help="Penalty for each column: 0, 1e-12 to 1e220, auto (default); or bic, aic, which buy a variance."
-        ),
-    ] = None,
-    max_size: Annotated[int | None, typer.Option(help="The most columns that may be selected.")] = None,
-    forced: Annotated[list[str] | None, typer.Option(help="Candidates in every model: COL,COL.")] = None,
-    group: Annotated[list[str] | None, typer.Option(help="COL,COL that enter together. May be repeated.")] = None,
-    models: Annotated[Path | None, typer.Option(help="JSON file: a list of models, each a list of columns.")] = None,
-    y_bound: Annotated[
-        str | None,
-        typer.Option(help="r: clip the target to this far from its center, at most its range; or private, a quantile."),
-    ] = None,
-    y_center: Annotated[
-        str | None,
-        typer.Option(help="Public center of the target. Default: mid-range; of sis private, which buys the mean."),
-    ] = None,
-    level: Annotated[
-        str | None, typer.Option(help="Of a target that is a category, for sis and two-stage: this level or another.")
-    ] = None,
-    code: Annotated[
-        list[str] | None, typer.Option(help="Number of a level of such a target: LEVEL=NUMBER. Once for each level.")
-    ] = None,
-    share: Annotated[
-        list[str] | None,
-        typer.Option(help="Part of epsilon, 1e-6 to 0.999999, for a bought step: STEP=PART. Repeatable."),
-    ] = None,
-    intercept: Annotated[
-        bool | None, typer.Option("--intercept/--no-intercept", help="A constant in every model. Default: yes.")
-    ] = None,
-    as_published: Annotated[
-        bool,
-        typer.Option("--as-published", help="The paper's algorithm, errors included. Not private: for study."),
-    ] = False,
+    *,
+    parameters: dict[str, Any],
+    models: Annotated[Path | None, typer.Option(help=f"JSON file. {parameter_help('models', *METHODS)}")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other parameter of the method: NAME=VALUE, as JSON.")
     ] = None,
@@ -124,26 +75,8 @@ def question(
     like: Like = None,
 ) -> Asked:
     """What a selection asks."""
-    named = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "mechanism": mechanism,
-        "l1_radius": number_or_word(l1_radius),
-        "model_penalty": number_or_word(model_penalty),
-        "max_size": max_size,
-        "forced": names(forced),
-        "groups": tuple(names([text]) or () for text in group) if group else None,
-        "models": _models(models),
-        "y_bound": number_or_word(y_bound),
-        "y_center": number_or_word(y_center),
-        "n_features_to_select": n_features,
-        "level": level,
-        "codes": named_numbers(code, "--code LEVEL=NUMBER, such as sick=1"),
-        "shares": named_numbers(share, "--share STEP=PART, such as l1_radius=0.2"),
-        "fit_intercept": intercept,
-        "as_published": as_published or None,
-    }
-    parameters = {**other_parameters(set_), **{key: value for key, value in named.items() if value is not None}}
+    listed = {} if models is None else {"models": _models(models)}
+    parameters = {**other_parameters(set_), **parameters, **listed}
     stated = supposed(effect, n_true, r_squared, noise_sd, correlation, times, like)
     if method == "auto":
         _check_auto(parameters)
@@ -217,34 +150,7 @@ def _check_auto(parameters: dict[str, Any]) -> None:
         )
 
 
-def named_numbers(parameters: list[str] | None, form: str) -> dict[str, float] | None:
-    """Numbers by name: parts of epsilon by step, or codes by level."""
-    if not parameters:
-        return None
-    return {name: number_or_word(value) for name, value in _pairs(parameters, form)}
-
-
-def other_parameters(parameters: list[str] | None) -> dict[str, Any]:
-    """Parameters by name: JSON where it is JSON, else text."""
-    named: dict[str, Any] = {}
-    for name, value in _pairs(parameters or [], "--set NAME=VALUE, such as y_quantile=0.9"):
-        try:
-            named[name] = json.loads(value)
-        except ValueError:
-            named[name] = value
-    return named
-
-
-def _pairs(parameters: list[str], form: str) -> list[tuple[str, str]]:
-    pairs = [text.partition("=") for text in parameters]
-    if not all(name and sign for name, sign, _ in pairs):
-        raise InvalidParameterError(f"An option of several must have the form {form}.")
-    return [(name.strip(), value.strip()) for name, _, value in pairs]
-
-
-def _models(path: Path | None) -> Any:
-    if path is None:
-        return None
+def _models(path: Path) -> Any:
     text = read_text(path, "models")
     try:
         return json.loads(text)

@@ -18,11 +18,10 @@ from discreet.data.columns import half_width as half_width
 from discreet.data.yaml_text import parse_text, yaml_text
 from discreet.errors import MetadataError
 from discreet.files import read_text, write_whole
+from discreet.parameters.ranges import MAX_ROWS
 from discreet.release import canonical_sha256
 
 SCHEMA: Literal["discreet/metadata@1"] = "discreet/metadata@1"
-MAX_ROWS = 2**33 - 1
-"""The cap below which integer moments on the 15-bit grid cannot overflow (privacy specification 8.1)."""
 
 
 class FixedColumns(dict[str, NumericColumn | CategoryColumn]):

@@ -1,15 +1,16 @@
 """A selection whose method a plan chooses, with scikit-learn's face."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
 from typing_extensions import override
 
 from discreet.data.engine import Table
-from discreet.data.metadata import Metadata
 from discreet.estimators.face import plain
 from discreet.estimators.subset_selector import SubsetSelector
 from discreet.methods.base.method import Method
+from discreet.parameters.shared import Delta, Epsilon, NumberOfRows, first
 from discreet.workflow.auto import auto_method
 
 
@@ -19,26 +20,6 @@ class AutoSelection(SubsetSelector):
     Before the rows are read, methods and tunings are tried on simulated tables of the same public shape: constrained
     least squares, noisy moments, and screening of columns one by one. The one whose columns overlap most with the right
     ones is run, once, at the whole of epsilon.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In nats, in (0, 1000].
-    delta : float, default=0.0
-        With a positive one, such as 1e-6, methods are tried that gain by it; 0 is pure privacy.
-    n0 : int, default=None
-        A public guess of the number of rows; needed where it is private.
-    supposed : dict, default=None
-        What is supposed of the table, from public knowledge alone: ``effects`` (by column: change of the target from
-        the middle of the column to its upper bound), ``n_true``, ``r_squared``, ``noise_sd``, ``correlation``,
-        ``times``, or ``like``, the file that the metadata declare public; as ``discreet plan`` takes them. None
-        supposes that one to four uncorrelated columns explain half of the target's variance, or two or three
-        correlated ones a tenth.
-    random_state : int, default=None
-        A seed for simulations alone: the release then carries no guarantee. The plan is the same with any seed.
-    metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
-        column and the target to lie in [-1, 1]. A table has its own.
 
     Attributes
     ----------
@@ -74,22 +55,25 @@ class AutoSelection(SubsetSelector):
 
     _method: ClassVar[str] = "auto"
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float = 0.0,
-        n0: int | None = None,
-        supposed: Mapping[str, Any] | None = None,
-        random_state: int | None = None,
-        metadata: Metadata | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n0 = n0
-        self.supposed = supposed
-        self.random_state = random_state
-        self.metadata = metadata
+    epsilon: Epsilon = first(default=1.0)
+    delta: Annotated[
+        Delta,
+        Field(
+            description="Added chance of a result outside the promise. With a positive one, such as 1e-6, "
+            "methods are tried that gain by it; 0 is pure privacy."
+        ),
+    ] = 0.0
+    n0: NumberOfRows = None
+    supposed: Annotated[
+        Mapping[str, Any] | None,
+        Field(
+            description="What is supposed of the table, from public knowledge alone. ``effects`` (by column: change of "
+            "the target from the middle of the column to its upper bound), ``n_true``, ``r_squared``, ``noise_sd``, "
+            "``correlation``, ``times``, or ``like``, the file that the metadata declare public; as ``discreet plan`` "
+            "takes them. Default that one to four uncorrelated columns explain half of the target's variance, or two "
+            "or three correlated ones a tenth."
+        ),
+    ] = None
 
     @override
     def _choose_method(

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 from sklearn.base import BaseEstimator
 
 from discreet.data.design import level_codes, numbers
@@ -14,25 +15,51 @@ from discreet.data.engines.frame import column_of
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.estimators.arrays import feature_columns, table_of
+from discreet.estimators.constructor import constructor, documented
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import features_in
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
+from discreet.parameters.shared import Parameters
 from discreet.release import FitRecord, Release
 from discreet.typing import Floats
 from discreet.workflow.derive import selection_of
 from discreet.workflow.request import answer
 
+DECLARED = (
+    "What is public about X and y, when they are arrays or frames, of which nothing is promised. A table has its own."
+)
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose parameters are those of a method, but for ``metadata`` and ``random_state``."""
 
+class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
+    """An estimator whose parameters are those of a method, but for ``metadata`` and ``random_state``.
+
+    Its constructor, as scikit-learn reads it, and the section of its docstring are made from them.
+    """
+
+    random_state: Annotated[
+        int | None,
+        Field(
+            description="A seed, for simulations alone. The release then carries no guarantee, and no ledger takes it. "
+            "Default draws from the system's entropy."
+        ),
+    ] = None
+    metadata: Annotated[
+        Metadata | None,
+        Field(
+            description=f"{DECLARED} Default takes every column and the target to lie in [-1, 1], and clips them there."
+        ),
+    ] = None
     _method: ClassVar[str]
     _target_bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     takes_sparse: ClassVar[bool] = False
-    metadata: Metadata | None
-    random_state: int | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" not in vars(cls) and hasattr(cls, "_method"):
+            cls.__init__ = constructor(cls)  # type: ignore[method-assign]
+            cls.__doc__ = documented(cls.__doc__ or "", cls)
 
     def _fit_release(
         self,

@@ -1,54 +1,11 @@
 """An M-estimate on weighted public records with scikit-learn's face."""
 
-from typing import Any
-
-from discreet.data.metadata import Metadata
 from discreet.estimators.weighted_public import WeightedPublic
+from discreet.parameters.public_records import HybridParameters
 
 
-class HybridEstimator(WeightedPublic):
+class HybridEstimator(HybridParameters, WeightedPublic):
     """An M-estimate on public records, each weighted by the private rows that it stands for.
-
-    Parameters
-    ----------
-    public : path, DataFrame or (array_like, array_like), default=None
-        Public records of other people, with the columns of the private table: a file; a frame with features and target;
-        or a pair (X, y). Needed. A record with a missing cell is left out.
-    epsilon : float, default=1.0
-        In nats, in (0, 1000].
-    contrast : str or object, default="auto"
-        What is minimized: "linear", "huber", "logistic" or "poisson" on the columns; "mean", "median" or "quantile" of
-        the target; or an object of your own, with ``n_parameters(n_features)`` and
-        ``value_and_gradient(theta, X, y)``, which returns the contrast at each point, shape (m,), and its gradients,
-        shape (m, n_parameters), in the columns' own units, a category as one dummy a level but its first. "auto" is
-        logistic for a target of two values, else linear.
-    quantile : float, default=0.5
-        Of the contrast "quantile", in (0, 1).
-    huber_delta : float, default=None
-        Of the contrast "huber", in the target's unit. None is a tenth of the target's range.
-    ridge : float, default=0.0
-        Half the penalty of a squared coefficient per standard deviation of its column, beside the mean contrast; of a
-        contrast of your own, of a squared parameter.
-    fit_intercept : bool, default=True
-        Whether a regression has a constant.
-    measure : {"auto", "counts", "margins"}, default="auto"
-        What is estimated from the private rows: how many are nearest to each of some public points; or noisy sums of
-        the target times each column, to which all public records are re-weighted. "auto" takes margins for regressions
-        on many columns.
-    n_points : int, "auto" or "all", default="auto"
-        Public points to count beside, chosen from the public records alone. "auto" takes one for about 30 / epsilon
-        private rows.
-    n0 : int, default=None
-        A public guess of the number of rows where it is private, for the rules alone.
-    twins : int, default=0
-        Private tables to simulate from the public records, up to 100, to say in ``release_.hybrid.twins`` what errors
-        to expect.
-    random_state : int, default=None
-        A seed for simulations alone: the release then carries no guarantee, and no ledger takes it. None draws from
-        the system's entropy.
-    metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
-        column and the target to lie in [-1, 1], and clips them there. A table has its own.
 
     Attributes
     ----------
@@ -113,34 +70,3 @@ class HybridEstimator(WeightedPublic):
     """
 
     _method = "hybrid"
-
-    def __init__(
-        self,
-        public: Any = None,
-        *,
-        epsilon: float = 1.0,
-        contrast: Any = "auto",
-        quantile: float = 0.5,
-        huber_delta: float | None = None,
-        ridge: float = 0.0,
-        fit_intercept: bool = True,
-        measure: str = "auto",
-        n_points: int | str = "auto",
-        n0: int | None = None,
-        twins: int = 0,
-        random_state: int | None = None,
-        metadata: Metadata | None = None,
-    ) -> None:
-        self.public = public
-        self.epsilon = epsilon
-        self.contrast = contrast
-        self.quantile = quantile
-        self.huber_delta = huber_delta
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.measure = measure
-        self.n_points = n_points
-        self.n0 = n0
-        self.twins = twins
-        self.random_state = random_state
-        self.metadata = metadata

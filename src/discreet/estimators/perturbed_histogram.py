@@ -4,41 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.data.metadata import Metadata
 from discreet.estimators.m_estimator import MEstimator
 from discreet.ledger import Ledger
+from discreet.parameters.public_records import HistogramParameters
 
 
-class PerturbedHistogram(MEstimator):
+class PerturbedHistogram(MEstimator, HistogramParameters):
     """An M-estimate on the middles of a public grid's cells, weighted by noisy counts of private rows.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In nats, in (0, 1000].
-    contrast : str or object, default="auto"
-        What is minimized: "linear", "huber", "logistic" or "poisson" on the columns; "mean", "median" or "quantile" of
-        the target; or an object of your own, see `HybridEstimator`. "auto" is logistic for a target that is declared
-        an integer of two values, else linear.
-    bins : int, default=None
-        Cells along each numeric column. An integer column gets at most a cell a value, a category a cell a level. None
-        leaves about 50 / epsilon rows a cell, with at least two cells a column.
-    quantile : float, default=0.5
-        Of the contrast "quantile", in (0, 1).
-    huber_delta : float, default=None
-        Of the contrast "huber", in the target's unit. None is a tenth of the target's range.
-    ridge : float, default=0.0
-        Half the penalty of a squared coefficient per standard deviation of its column, beside the mean contrast.
-    fit_intercept : bool, default=True
-        Whether a regression has a constant.
-    n0 : int, default=None
-        A public guess of the number of rows where it is private, for the rule alone.
-    random_state : int, default=None
-        A seed for simulations alone: the release then carries no guarantee, and no ledger takes it. None draws from
-        the system's entropy.
-    metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
-        column and the target to lie in [-1, 1], and clips them there. A table has its own.
 
     Attributes
     ----------
@@ -80,31 +52,6 @@ class PerturbedHistogram(MEstimator):
     """
 
     _method = "histogram"
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        contrast: Any = "auto",
-        bins: int | None = None,
-        quantile: float = 0.5,
-        huber_delta: float | None = None,
-        ridge: float = 0.0,
-        fit_intercept: bool = True,
-        n0: int | None = None,
-        random_state: int | None = None,
-        metadata: Metadata | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.contrast = contrast
-        self.bins = bins
-        self.quantile = quantile
-        self.huber_delta = huber_delta
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.n0 = n0
-        self.random_state = random_state
-        self.metadata = metadata
 
     def fit(
         self,

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+from pydantic import Field
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.data.metadata import Metadata
-from discreet.estimators.face import PrivateEstimator
+from discreet.estimators.face import DECLARED, PrivateEstimator
 from discreet.ledger import Ledger
+from discreet.parameters.regression import GeneralizedParameters, LinearParameters, LogisticParameters
 from discreet.release import FitRecord, Release
 from discreet.typing import Floats
 
@@ -88,33 +90,8 @@ class _Regression(PrivateEstimator):
         return fit
 
 
-class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[misc]
+class LinearRegression(_Noisy, RegressorMixin, _Regression, LinearParameters):  # type: ignore[misc]
     """Linear regression from noisy moments, with intervals that hold the sampling and the privacy noise.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In nats, in (0, 1000].
-    delta : float, default=0.0
-        With a positive one, such as 1e-6, the noise is Gaussian and much smaller; 0 is pure privacy.
-    confidence : float, default=0.95
-        Level of the intervals.
-    y_bound : float or "private", default=None
-        The target is clipped to within this of its center. "private" estimates its .95 quantile. None is the furthest
-        of its bounds.
-    y_quantile : float, default=None
-        Which quantile is estimated.
-    y_center : float, default=None
-        The target's zero, in its unit. Public. None is the middle of its bounds.
-    row_norm : float, default=None
-        Rows whose scaled columns have a larger l2 norm are shrunk to it.
-    fit_intercept : bool, default=True
-        Whether the model has a constant.
-    random_state : int, default=None
-        A seed for simulations alone: the release then carries no guarantee.
-    metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
-        column and the target to lie in [-1, 1]. A table has its own.
 
     Attributes
     ----------
@@ -149,31 +126,6 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mis
 
     _method = "linear"
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float = 0.0,
-        confidence: float = 0.95,
-        y_bound: float | str | None = None,
-        y_quantile: float | None = None,
-        y_center: float | None = None,
-        row_norm: float | None = None,
-        fit_intercept: bool = True,
-        random_state: int | None = None,
-        metadata: Metadata | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.confidence = confidence
-        self.y_bound = y_bound
-        self.y_quantile = y_quantile
-        self.y_center = y_center
-        self.row_norm = row_norm
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.metadata = metadata
-
     def predict(self, X: Any) -> Floats:
         """Predict the target of new rows.
 
@@ -190,25 +142,8 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mis
         return self._predictor(X, self._fitted())
 
 
-class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[misc]
+class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameters):  # type: ignore[misc]
     """Logistic regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In nats, in (0, 1000].
-    delta : float, default=1e-6
-        Positive: the noise is Gaussian. 0: pure epsilon by objective perturbation, for units of one row, without
-        intervals: theirs are all that is allowed.
-    confidence : float, default=0.95
-        Level of the intervals.
-    fit_intercept : bool, default=True
-        Whether the model has a constant.
-    random_state : int, default=None
-        A seed for simulations alone: the release then carries no guarantee.
-    metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames, of which nothing is promised. None takes every
-        column to lie in [-1, 1], and y to be 0 or 1. A table has its own.
 
     Attributes
     ----------
@@ -236,24 +171,11 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[
     """
 
     _method = "logistic"
-    _target_bounds = (0.0, 1.0)
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float = 1e-6,
-        confidence: float = 0.95,
-        fit_intercept: bool = True,
-        random_state: int | None = None,
-        metadata: Metadata | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.confidence = confidence
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.metadata = metadata
+    metadata: Annotated[
+        Metadata | None, Field(description=f"{DECLARED} Default every column in [-1, 1], and y 0 or 1.")
+    ] = None
+    _target_bounds = (0.0, 1.0)
 
     @property
     def classes_(self) -> Any:
@@ -308,24 +230,8 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression):  # type: ignore[
         return (self.decision_function(X) > 0.0).astype(int)
 
 
-class PoissonRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[misc]
+class PoissonRegression(_Noisy, RegressorMixin, _Regression, GeneralizedParameters):  # type: ignore[misc]
     """Poisson regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        In nats, in (0, 1000].
-    delta : float, default=1e-6
-        Positive: the noise is Gaussian.
-    confidence : float, default=0.95
-        Level of the intervals.
-    fit_intercept : bool, default=True
-        Whether the model has a constant.
-    random_state : int, default=None
-        A seed for simulations alone: the release then carries no guarantee.
-    metadata : Metadata, default=None
-        What is public about X and y, when they are arrays or frames, of which nothing is promised: the target's upper
-        bound is needed. A table has its own.
 
     Attributes
     ----------
@@ -351,22 +257,7 @@ class PoissonRegression(_Noisy, RegressorMixin, _Regression):  # type: ignore[mi
 
     _method = "poisson"
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float = 1e-6,
-        confidence: float = 0.95,
-        fit_intercept: bool = True,
-        random_state: int | None = None,
-        metadata: Metadata | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.confidence = confidence
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.metadata = metadata
+    metadata: Annotated[Metadata | None, Field(description=f"{DECLARED} The target's upper bound is needed.")] = None
 
     def predict(self, X: Any) -> Floats:
         """Predict the mean of the target of new rows.

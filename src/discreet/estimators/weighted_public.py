@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from pydantic import Field
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from discreet.data.engine import Table
@@ -17,12 +18,19 @@ from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.estimators.m_estimator import MEstimator, learned
 from discreet.ledger import Ledger
 from discreet.methods.base.candidates import features_in
+from discreet.parameters.shared import first
 
 
 class WeightedPublic(MEstimator):
     """An estimator that weights public records by the private rows."""
 
-    public: Any
+    public: Annotated[
+        Any,
+        Field(
+            description="Public records of other people, with the columns of the private table. A file; a frame with "
+            "features and target; or a pair (X, y). Needed. A record with a missing cell is left out."
+        ),
+    ] = first(default=None)
 
     def fit(
         self,

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from discreet.accounting.events import ComposedEvent, Event, event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.totals import totals_of
@@ -17,8 +15,8 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Method, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
-from discreet.methods.base.ranges import Delta, Epsilon
 from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
+from discreet.parameters.steps import StepsParameters
 from discreet.release import StepRecord
 
 NAMING = ("forced", "groups", "models", "design_moments")
@@ -28,22 +26,8 @@ NextStep = Callable[[Sequence[str]], Preparation]
 """From the columns that a step chose to the next step."""
 
 
-class SelectThenFit(Method):
+class SelectThenFit(StepsParameters, Method):
     """A choice of columns in one or two steps, and their coefficients, under one epsilon and delta.
-
-    Parameters
-    ----------
-    epsilon : float
-        Of all steps together, in nats, in [1e-9, 1000].
-    delta : float
-        Of all steps together.
-    screen : dict, optional
-        ``method`` (sis or two-stage), and its parameters.
-    select : dict, optional
-        ``method`` (pcls, pcpl or moments), and its parameters: among the screened columns where there are such. May be
-        left out after a screening.
-    fit : dict
-        ``family`` (linear, logistic or poisson), and its parameters.
 
     Notes
     -----
@@ -52,12 +36,6 @@ class SelectThenFit(Method):
     """
 
     name: ClassVar[str] = "run"
-
-    epsilon: Epsilon = 1.0
-    delta: Delta = 0.0
-    screen: dict[str, Any] | None = None
-    select: dict[str, Any] | None = None
-    fit: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def takes_features(self) -> bool:

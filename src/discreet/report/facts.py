@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.errors import InvalidParameterError
+from discreet.parameters.by_method import meanings
 from discreet.release import STATED, UNSTATED, LedgerRecord, PublicColumn, Release
 from discreet.report import estimates, hybrids, noise_box, request_facts
 from discreet.report.account import standing
@@ -231,7 +232,8 @@ def _setting(value: Any, release: Release) -> str:
 def _meaning(name: str, release: Release) -> str:
     if name.endswith("confidence") and release.fit is not None and not release.fit.has_intervals:
         return "level of the intervals, if there were any"
-    return MEANINGS.get(name) or MEANINGS.get(name.rpartition(": ")[2], "")
+    last = name.rpartition(": ")[2]
+    return MEANINGS.get(name) or meanings().get(last) or MEANINGS.get(last, "")
 
 
 def _sums(release: Release) -> Sums | None:

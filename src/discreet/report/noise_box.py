@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from discreet.parameters.by_method import meanings
 from discreet.release import NoiseRecord, Release, StepRecord
 from discreet.report import request_facts
 from discreet.report.chances import seldom_gap
@@ -145,7 +146,8 @@ def purpose(name: str) -> str:
     start, mark, rest = name.partition(":")
     if mark and start in ("bounds", "bound"):
         return f"bounds of {rest.strip()}"
-    return STEPS.get(name, name if " " in name else name.replace("_", " "))
+    meant = meanings().get(name, "").partition(": ")[2].partition(",")[0]  # of a limit that was estimated
+    return STEPS.get(name) or meant or (name if " " in name else name.replace("_", " "))
 
 
 def _drawn(record: NoiseRecord, what_is_chosen: str) -> str:

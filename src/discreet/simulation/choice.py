@@ -11,7 +11,7 @@ from discreet.data.design import Design
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Progress
-from discreet.methods.base.ranges import RANGES
+from discreet.parameters.shared import EPSILON
 from discreet.simulation.rivals import Rival, rivals
 from discreet.simulation.scenario import Scenario
 from discreet.simulation.selection import expected
@@ -67,8 +67,8 @@ def best_selection(
     The simulation is seeded, so equal public facts give equal choices. Scenarios count alike. Cost: a few seconds for a
     thousand rows and six candidates.
     """
-    if not RANGES["epsilon"].low <= epsilon <= RANGES["epsilon"].high:
-        raise InvalidParameterError(f"epsilon must {RANGES['epsilon']}, but epsilon={epsilon:g}.")
+    if not EPSILON.low <= epsilon <= EPSILON.high:
+        raise InvalidParameterError(f"epsilon must {EPSILON}, but epsilon={epsilon:g}.")
     names = Design.plan(metadata, target, candidates).candidates
     stated = Supposition.of(supposed)
     numbers = [k for k in TRUE_COLUMNS if k <= len(names)] if stated.leaves_columns_open else [None]

@@ -12,6 +12,7 @@ from discreet.errors import DiscreetError
 from discreet.methods.base.method import Preparation
 from discreet.methods.subset_selection.pcls import PreparedLeastSquares
 from discreet.methods.subset_selection.pcpl import PreparedProfileLikelihood
+from discreet.methods.subset_selection.subset_regression import PreparedSelection
 from discreet.simulation.rivals import Rival
 from discreet.simulation.scenario import Scenario
 
@@ -62,12 +63,12 @@ class _Facts:
     least_effect: float
     least_eigenvalue: float
     y_bound: float
-    l1_radius: float
+    radius: float
 
     @property
     def size(self) -> float:
         """(r + R)^2: what one row adds to a sum of squares at most."""
-        return (self.y_bound + self.l1_radius) ** 2
+        return (self.y_bound + self.radius) ** 2
 
     @property
     def strength(self) -> float:
@@ -121,9 +122,11 @@ def _theorem(scenario: Scenario, rival: Rival, epsilon: float) -> dict[str, Any]
 
 
 def _facts(scenario: Scenario, prepared: Preparation) -> _Facts | None:
-    r, R = (prepared.parameters.get(name) for name in ("y_bound", "l1_radius"))
-    if not scenario.truth or not isinstance(r, int | float) or not isinstance(R, int | float):
+    if not scenario.truth or not isinstance(prepared, PreparedSelection):
         return None
+    if prepared.tuning.budget.keys() - {"n_rows", "sigma2"}:
+        return None  # r or R is private
+    r, R = prepared.design.bound, prepared.radius
     pattern = scenario.pattern
     scores = scenario.sample if pattern is None else pattern.scores
     weights = np.full(len(scores), 1.0 / len(scores)) if pattern is None else pattern.records / pattern.records.sum()
@@ -186,7 +189,7 @@ def _common(facts: _Facts) -> list[Condition]:
     )
     radius = facts.y_bound * math.sqrt(facts.n_columns / facts.least_eigenvalue)
     return [
-        Condition("R", ">=", radius, facts.l1_radius, "the limit on coefficients binds no model"),
+        Condition("R", ">=", radius, facts.radius, "the limit on coefficients binds no model"),
         Condition("rows", ">=", rows, float(facts.n_rows), "the weakest effect stands out of sampling error"),
     ]
 

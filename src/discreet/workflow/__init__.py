@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger as Ledger
     from discreet.mechanisms.rng import token as token
     from discreet.methods.base.candidates import candidates_record as candidates_record
-    from discreet.methods.base.ranges import ranges_as_schema as ranges_as_schema
     from discreet.methods.registry import method_of as method_of
+    from discreet.parameters.by_method import ranges_as_schema as ranges_as_schema
     from discreet.release import Release as Release
     from discreet.workflow.auto import auto_method as auto_method
     from discreet.workflow.delivery import Delivery as Delivery
@@ -92,7 +92,7 @@ _HOMES = {
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
     "price": "discreet.workflow.priced_request",
-    "ranges_as_schema": "discreet.methods.base.ranges",
+    "ranges_as_schema": "discreet.parameters.by_method",
     "read_run": "discreet.workflow.run_file",
     "reserve": "discreet.workflow.request",
     "select_from": "discreet.workflow.derive",

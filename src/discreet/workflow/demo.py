@@ -9,17 +9,7 @@ from discreet.files import write_whole
 TARGET = "mdvis"
 TABLE = Path(__file__).with_name("rand_hie.parquet")
 """20,190 rows of ten columns; `NOTICE` says where they come from."""
-PLAN = """\
-schema: discreet/run@1
-data: rand_hie.parquet
-metadata: rand_hie.yaml
-target: mdvis
-epsilon: 1.5
-delta: 1e-6
-# Public: R allows effects of four visits in all; about five visits a year was the national mean of the time.
-select: {method: pcls, epsilon: 1, l1_radius: 4, y_center: 5}
-fit: {family: linear, y_center: 5}
-"""
+PLAN = Path(__file__).with_name("rand_hie_plan.yaml").read_text()
 
 CAP, DELTA_CAP = 3.0, 1e-5
 

@@ -8,7 +8,7 @@ from discreet.report import render
 from discreet.report.words import visible
 
 TOLD = [
-    ("tuned", ["limit on the coefficients", "epsilon 0.15", "24", "Laplace noise on whole numbers", "over 32 models"]),
+    ("tuned", ["limit on the sizes", "epsilon 0.15", "24", "Laplace noise on whole numbers", "over 32 models"]),
     ("tuned", ["over 5 values", "20.312", "epsilon 0.6", "2 of 5 candidate columns were selected for mdvis"]),
     ("pcpl", ["penalized constrained profile likelihood", "epsilon 0.8, delta 1e-06", "412346"]),
     ("pcpl", ["1e-06 of it is the chance that a bound fails on which the noise rests"]),

@@ -14,6 +14,9 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.parameters.by_method import parameters_of
+from discreet.parameters.shared import Parameters
+from discreet.parameters.words import allowed
 from discreet.release import FitRecord, HybridRecord, MomentsRecord, NoiseRecord, PublicColumn, SizeRecord, StepRecord
 
 Progress = Callable[[str, int, int | None], None]
@@ -87,6 +90,14 @@ class Method(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: ClassVar[str]
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Take each parameter from the class that says most of it: left alone, a model keeps its parent's."""
+        super().__pydantic_init_subclass__(**options)
+        if issubclass(cls, Parameters):
+            cls.__pydantic_fields__.update(parameters_of(cls))
+            cls.model_rebuild(force=True)
+
     @property
     def takes_features(self) -> bool:
         """Whether the candidates may be the features of a wide table, named by its header."""
@@ -102,19 +113,24 @@ class Method(BaseModel, ABC):
         try:
             return cls(**parameters)
         except ValidationError as error:
-            first = error.errors()[0]
-            name = str(first["loc"][0]) if first["loc"] else "parameters"
-            message = first["msg"].removeprefix("Value error, ")
-            if first["type"] == "extra_forbidden":
-                parameter_names = ", ".join(sorted(field.alias or name for name, field in cls.model_fields.items()))
-                raise InvalidParameterError(
-                    f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are "
-                    f"{parameter_names}."
-                ) from None
-            if message.startswith(f"{name} must"):
-                raise InvalidParameterError(message) from None
-            value = repr(first.get("input"))[:60]
-            raise InvalidParameterError(f"{name}: {message[:1].lower()}{message[1:]}, but {name}={value}.") from None
+            raise InvalidParameterError(cls._refusal(error.errors())) from None
+
+    @classmethod
+    def _refusal(cls, errors: Sequence[Any]) -> str:
+        """What a parameter must be, and what it is; the first one alone."""
+        name = str(errors[0]["loc"][0]) if errors[0]["loc"] else ""
+        if errors[0]["type"] == "extra_forbidden":
+            parameters = ", ".join(sorted(cls.model_fields))
+            return f"Method {cls.name} has no parameter {name[:60]}. Leave it out; its parameters are {parameters}."
+        for error in errors:
+            if error["type"] == "value_error" and error["loc"][:1] == errors[0]["loc"][:1]:
+                return str(error["msg"]).removeprefix("Value error, ")
+        if errors[0]["type"] == "missing":
+            return f"{name} must be given: method {cls.name} needs it."
+        value = repr(errors[0]["input"])[:60]
+        is_inside = any(isinstance(place, int) for place in errors[0]["loc"])
+        held = f"it holds {value}" if is_inside else f"{name}={value}"
+        return f"{name} must be {allowed(cls.model_fields[name])}, but {held}."
 
 
 class Fitter(Method):

@@ -4,16 +4,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from discreet.accounting.events import ComposedEvent, Event, event_record
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.rows.unit_rows import shortest_length
 from discreet.kernels.sufficient_statistics.regression import coefficient_shares
@@ -23,12 +21,14 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.private_bounds import sides_of, widest
-from discreet.methods.base.ranges import RANGES, Delta, Epsilon
 from discreet.methods.base.request_facts import check_slopes, not_protected, public_columns, rows_progress
 from discreet.methods.moments.noisy_sums import CLAIM, NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.tuning import Tuning, estimate_privately
+from discreet.parameters.regression import SumsParameters
+from discreet.parameters.shared import Confidence
+from discreet.parameters.subset_selection import Uncorrelated
 from discreet.release import MomentsRecord, StepRecord
 
 Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
@@ -43,21 +43,15 @@ COUNT_SHARE = 0.02
 """Of the budget for the moments, for the number of rows where it is private."""
 
 
-class MomentsMethod(Fitter):
-    """A method that releases noisy moments. Its subclasses document the parameters, and say what they make of them."""
+class MomentsMethod(SumsParameters, Fitter):
+    """A method that releases noisy moments. Its subclasses say what they make of them."""
 
-    epsilon: Epsilon = 1.0
-    delta: Delta = 0.0
-    y_bound: Annotated[float, RANGES["y_bound"]] | Literal["private"] | None = None
-    y_quantile: Annotated[float, RANGES["y_quantile"]] | None = None
-    y_center: Annotated[float, RANGES["y_center"]] | None = None
-    row_norm: Annotated[float, RANGES["row_norm"]] | None = None
-    fit_intercept: bool = True
-    confidence: Annotated[float, RANGES["confidence"]] = 0.95
+    confidence: Confidence = 0.95
+    uncorrelated: Uncorrelated = False
 
     @property
     @abstractmethod
-    def question(self) -> str:
+    def purpose(self) -> str:
         """What the budget inside the moments is split for: "selection" or "coefficients"."""
 
     @abstractmethod
@@ -102,9 +96,6 @@ class MomentsMethod(Fitter):
         """
         del design
         return {}
-
-    uncorrelated: bool = False
-    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
 
     @property
     def has_unit_rows(self) -> bool:
@@ -265,7 +256,7 @@ class MomentsMethod(Fitter):
         """Which quantile of |y - y_center| the target is clipped to, where that is private."""
         if self.y_quantile is not None:
             return exact(self.y_quantile, "y_quantile")
-        if self.question == "coefficients":
+        if self.purpose == "coefficients":
             return Fraction(95, 100)
         # The noise of X'y at a delta of about 1e-6: it need not be exact, the best level is flat.
         noise = (8.4 if metadata.n_rows is not None else 4.2) / self.epsilon
@@ -293,7 +284,7 @@ class MomentsMethod(Fitter):
         replaces = relation is NeighboringRelation.REPLACE_ONE and not pure
         name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
         public = not sums.noisy_entries.any()
-        shares = coefficient_shares(name) if self.question == "coefficients" else selection_shares(name, public)
+        shares = coefficient_shares(name) if self.purpose == "coefficients" else selection_shares(name, public)
         counted = sums.design.metadata.n_rows is None
         shares = shares._replace(rows=COUNT_SHARE if counted else 0.0)
         # Homogeneous in the shares, so that dividing by the cost makes it 1; a hair more, for it is a float.

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from discreet.accounting.guarantee import exact_epsilon
 from discreet.data.engine import Table
 from discreet.data.hybrid_design import HybridDesign
-from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.metadata import Metadata
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import public_candidates
 from discreet.methods.base.method import Outcome, Preparation, Progress
@@ -18,19 +17,12 @@ from discreet.methods.base.request_facts import not_protected
 from discreet.methods.public_records.grid_points import GridPoints
 from discreet.methods.public_records.m_estimation import MEstimation
 from discreet.methods.public_records.measures import Counts
+from discreet.parameters.public_records import HistogramParameters
 from discreet.release import HybridRecord, PublicColumn
 
 
-class Histogram(MEstimation):
+class Histogram(HistogramParameters, MEstimation):
     """A contrast's minimum on the middles of a public grid's cells, weighted by noisy counts of them all.
-
-    Parameters
-    ----------
-    bins : int, optional
-        Cells along each numeric column; default what `GridPoints.of` finds. An integer column gets at most a cell a
-        value, a category a cell a level.
-    n0 : int, optional
-        A public guess of the number of rows, where it is private: for the rule alone.
 
     References
     ----------
@@ -38,9 +30,6 @@ class Histogram(MEstimation):
     """
 
     name: ClassVar[str] = "histogram"
-
-    bins: Annotated[int, Field(ge=1)] | None = None
-    n0: Annotated[int, Field(ge=1, le=MAX_ROWS)] | None = None
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedHistogram":
         """Check the request, lay the grid and calibrate the noise, without any data.

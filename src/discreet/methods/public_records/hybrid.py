@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from discreet.accounting.guarantee import exact_epsilon
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicPoints, PublicRecords
 from discreet.errors import InvalidParameterError
 from discreet.kernels.public_records.representatives import representatives
@@ -21,6 +21,7 @@ from discreet.methods.public_records.m_estimation import MEstimation
 from discreet.methods.public_records.measures import Counts, Margins
 from discreet.methods.public_records.objective import Objective
 from discreet.methods.public_records.twins import twin_errors
+from discreet.parameters.public_records import HybridParameters
 from discreet.release import HybridRecord, PointsRecord, PublicColumn, TwinRecord
 from discreet.typing import Floats, Integers
 
@@ -37,29 +38,10 @@ MOST_POINTS = 20_000
 """Of a rule; whoever asks for more gets them."""
 
 
-class HybridMethod(MEstimation):
-    """What all estimates on weighted public points share.
+class HybridMethod(HybridParameters, MEstimation):
+    """What all estimates on weighted public points share."""
 
-    Parameters
-    ----------
-    public : PublicRecords
-        Of other people, with the same columns.
-    measure : {"auto", "counts", "margins"}
-        What is estimated from the private rows: how many are nearest to each of some public points, or the sums that a
-        regression's score needs. "auto" decides from public facts: see `Measured.plan`.
-    n_points : int, "auto" or "all"
-        How many public points to count beside, chosen from the public records alone.
-    n0 : int, optional
-        A public guess of the number of rows, where it is private: for the rule alone.
-    twins : int
-        How many private tables to simulate from the public records, to say what errors to expect.
-    """
-
-    public: Any
-    measure: Literal["auto", "counts", "margins"] = "auto"
-    n_points: Annotated[int, Field(ge=2)] | Literal["auto", "all"] = "auto"
-    n0: Annotated[int, Field(ge=1, le=MAX_ROWS)] | None = None
-    twins: Annotated[int, Field(ge=0, le=100)] = 0
+    public: Annotated[Any, Field(description="The public records: `PublicRecords` of other people, same columns.")]
 
     @field_validator("public")
     @classmethod

@@ -1,7 +1,7 @@
 """The parameters of M-estimates, and their contrasts."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from pydantic import field_validator
@@ -13,44 +13,16 @@ from discreet.kernels.moments.moments import GRID
 from discreet.kernels.public_records.contrasts import Huber, LeastSquares, Logistic, Mean, Median, Poisson, Quantile
 from discreet.kernels.public_records.m_estimates import Contrast, ContrastError
 from discreet.methods.base.method import Method
-from discreet.methods.base.ranges import RANGES, Epsilon
 from discreet.methods.base.request_facts import check_ratio
 from discreet.methods.public_records.objective import Objective
+from discreet.parameters.public_records import ContrastName, MEstimationParameters
 from discreet.typing import Cells, Floats
 
-ContrastName = Literal["linear", "huber", "logistic", "poisson", "mean", "median", "quantile"]
-Ridge = Annotated[float, RANGES["ridge"]]
 
-
-class MEstimation(Method):
-    """The parameters of an M-estimate.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [1e-9, 1000].
-    contrast : str or Contrast
-        "linear", "huber", "logistic", "poisson" on the candidates, "mean", "median", "quantile" of the target, or an
-        object with the members of `Contrast`, in the columns' own units. "auto", the default: logistic for a target of
-        two values, else linear.
-    quantile : float
-        Of the contrast "quantile", in (0, 1).
-    huber_delta : float, optional
-        Of the contrast "huber", in the target's unit; default a tenth of its range.
-    ridge : float
-        Half the penalty of a squared coefficient per standard deviation of its column, beside the mean contrast.
-    fit_intercept : bool
-        Whether a model has a constant.
-    """
+class MEstimation(MEstimationParameters, Method):
+    """The parameters of an M-estimate."""
 
     model_config: ClassVar[Any] = {**Method.model_config, "arbitrary_types_allowed": True}
-
-    epsilon: Epsilon = 1.0
-    contrast: Any = "auto"
-    quantile: Annotated[float, RANGES["quantile"]] = 0.5
-    huber_delta: Annotated[float, RANGES["huber_delta"]] | None = None
-    ridge: Ridge = 0.0
-    fit_intercept: bool = True
 
     @field_validator("contrast")
     @classmethod

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from discreet.accounting.events import Event, SelectionEvent
 from discreet.accounting.guarantee import exact, exact_epsilon
@@ -22,14 +22,13 @@ from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import NOISE_OF_MECHANISM, noisy_min
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
-from discreet.methods.base.ranges import RANGES, check_share
 from discreet.methods.base.request_facts import rows_progress
 from discreet.methods.public_records.grid_points import GridPoints
 from discreet.methods.public_records.hybrid import HybridMethod, PreparedPoints
 from discreet.methods.public_records.hybrid_published import PreparedPublished
-from discreet.methods.public_records.m_estimation import Ridge
 from discreet.methods.public_records.measures import Counts
 from discreet.methods.subset_selection.subset_regression import events_of
+from discreet.parameters.public_records import PublicSubsetParameters
 from discreet.release import CandidateRecord, HybridRecord, NoiseRecord
 from discreet.typing import Cells, Floats, Integers
 
@@ -39,7 +38,6 @@ VALIDATION_SHARE = 0.15
 """Of epsilon, for the choice: it tells apart what differs by a few rows, and the measure is what the estimate rests
 on."""
 
-RIDGES = (0.0, 0.03)
 
 SIZES = 4
 """Subset sizes, each half of the next."""
@@ -57,30 +55,8 @@ DOUBTS = (1.0, 0.1)
 """Factors on the trust in the public records, of margins: see `raked`."""
 
 
-class PublicSubset(HybridMethod):
+class PublicSubset(PublicSubsetParameters, HybridMethod):
     """The best of several estimates on weighted public points, chosen by their loss on the private rows.
-
-    Parameters
-    ----------
-    sizes : tuple of int, optional
-        Numbers of public points to choose between; default `SIZES` of them up to all that were counted beside. The
-        points dropped are merged into the nearest kept ones, at no cost.
-    order : {"farthest", "weight"}
-        Which points are kept: those that lie far apart, or those of the largest noisy counts.
-    ridges : tuple of float
-        Ridge strengths to choose between; see `MEstimation`.
-    loss : {"squared", "log"}
-        Of a row: the squared error of the prediction on the target's range (Brier's for two values; of a quantile the
-        pinball loss), or for two values the negative logarithm of the chance, cut.
-    log_clip : float
-        Of the loss "log": chances are cut at this and one less this.
-    mechanism : {"permute_and_flip", "exponential", "laplace"}
-        Of the choice.
-    shares : dict of str to float, optional
-        Share of epsilon of "validation", the choice; and of "histogram", noisy counts of a grid's cells as one more to
-        choose, which needs few columns. Default 0.15 and none.
-    as_published : bool
-        The paper's algorithm with its errors, for study: no guarantee.
 
     References
     ----------
@@ -89,22 +65,9 @@ class PublicSubset(HybridMethod):
 
     name: ClassVar[str] = "public-subset"
 
-    sizes: tuple[Annotated[int, Field(ge=1)], ...] | None = None
-    order: Literal["farthest", "weight"] = "farthest"
-    ridges: Annotated[tuple[Ridge, ...], Field(min_length=1)] = RIDGES
-    loss: Literal["squared", "log"] = "squared"
-    log_clip: Annotated[float, RANGES["log_clip"]] = 0.01
-    mechanism: Literal["permute_and_flip", "exponential", "laplace"] = "permute_and_flip"
-    shares: dict[str, float] | None = None
-    as_published: bool = False
-
     @field_validator("shares")
     @classmethod
-    def _shares_in_range(cls, value: dict[str, float] | None) -> dict[str, float] | None:
-        for name, share in (value or {}).items():
-            if name not in ("validation", "histogram"):
-                raise ValueError(f"shares must name validation or histogram, not {name[:40]!r}.")
-            check_share(name, share)
+    def _leave_something(cls, value: dict[str, float] | None) -> dict[str, float] | None:
         if sum({"validation": VALIDATION_SHARE, **(value or {})}.values()) >= 1:
             raise ValueError(
                 "shares must leave something for the counts, but with that of validation they add up to 1 or more."

@@ -4,17 +4,17 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.families import Family
 from discreet.kernels.glm.noisy_newton import Fit, Problem, Request, attainable_sd, noisy_newton
@@ -22,10 +22,10 @@ from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
-from discreet.methods.base.ranges import RANGES, Delta, Epsilon
 from discreet.methods.base.request_facts import not_protected, public_columns, rows_progress
 from discreet.methods.regression.perturbed_logistic import PreparedPerturbation
 from discreet.methods.regression.terms import Terms
+from discreet.parameters.regression import GeneralizedParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Cells, Floats, Integers
 
@@ -38,16 +38,10 @@ TYPICAL_ROWS = 10_000
 """Guess of the number of rows where it is private: it decides how many passes there are, nothing else."""
 
 
-class GeneralizedLinear(Fitter):
-    """A regression with a canonical link. Its subclasses document the parameters."""
+class GeneralizedLinear(GeneralizedParameters, Fitter):
+    """A regression with a canonical link."""
 
     family_name: ClassVar[Literal["logistic", "poisson"]]
-
-    epsilon: Epsilon = 1.0
-    delta: Delta = 1e-6
-    confidence: Annotated[float, RANGES["confidence"]] = 0.95
-    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
-    fit_intercept: bool = True
 
     @field_validator("delta")
     @classmethod

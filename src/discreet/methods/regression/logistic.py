@@ -6,23 +6,11 @@ from discreet.data.metadata import Metadata, NumericColumn
 from discreet.errors import MetadataError
 from discreet.kernels.glm.families import LOGISTIC, Family
 from discreet.methods.regression.generalized_linear import GeneralizedLinear
+from discreet.parameters.regression import LogisticParameters
 
 
-class LogisticModel(GeneralizedLinear):
+class LogisticModel(LogisticParameters, GeneralizedLinear):
     """Coefficients of a logistic regression, with intervals where there is a delta.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [1e-9, 1000].
-    delta : float
-        In [0, 1); 0 is pure epsilon by objective perturbation, without intervals.
-    confidence : float
-        Level of the intervals, if any.
-    n0 : int, optional
-        Public guess of the number of rows where it is private.
-    fit_intercept : bool
-        Always.
 
     References
     ----------

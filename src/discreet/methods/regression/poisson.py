@@ -11,19 +11,6 @@ from discreet.methods.regression.generalized_linear import GeneralizedLinear
 class PoissonModel(GeneralizedLinear):
     """Coefficients of a Poisson regression with intervals.
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [1e-9, 1000].
-    delta : float
-        In (0, 1).
-    confidence : float
-        Level of the intervals.
-    n0 : int, optional
-        Public guess of the number of rows where it is private.
-    fit_intercept : bool
-        Always.
-
     References
     ----------
     Privacy specification 6.2.

@@ -3,11 +3,10 @@
 import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.engine import Table
@@ -17,10 +16,10 @@ from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import columns_read, features_of, public_candidates
 from discreet.methods.base.method import Outcome, Preparation, Progress
-from discreet.methods.base.ranges import RANGES
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.base.rows_in_memory import all_rows
 from discreet.methods.screening.screener import Screening, target_coding
+from discreet.parameters.screening import OwnScoreParameters
 
 CLAIM = "methods/screening/own_score.privacy.md"
 
@@ -35,17 +34,8 @@ LARGEST = 2.0**52
 Score = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.ArrayLike]
 
 
-class OwnScore(Screening):
+class OwnScore(OwnScoreParameters, Screening):
     """The k columns with the largest scores by a function of the user's own.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [1e-9, 1000].
-    score_func : callable
-        From scaled columns (n, d) and scaled target (n,), both in [-1, 1], to d scores; larger is better.
-    sensitivity : float
-        The most that one unit changes any score by, under the metadata's relation: declared, not checked.
 
     Notes
     -----
@@ -53,11 +43,6 @@ class OwnScore(Screening):
     """
 
     name: ClassVar[str] = "own-score"
-
-    score_func: Score = Field(exclude=True)
-    sensitivity: Annotated[float, RANGES["sensitivity"]]
-    level: str | None = None
-    codes: dict[str, Annotated[float, RANGES["codes"]]] | None = None
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedOwnScore":
         """Check the request and calibrate its noise to the declared sensitivity.

@@ -2,40 +2,30 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from discreet.accounting.guarantee import exact_delta
-from discreet.data.metadata import MAX_ROWS, CategoryColumn, Metadata
+from discreet.data.metadata import CategoryColumn, Metadata
 from discreet.errors import InvalidParameterError
 from discreet.methods.base.method import Method
-from discreet.methods.base.ranges import RANGES, Delta, Epsilon
 from discreet.methods.screening.top_k_choice import (
     EXPECTED_SHARE,
     GAMMA,
     Mechanism,
     TopK,
-    TopKNoise,
     choose_mechanism,
     concentrated_epsilon,
 )
+from discreet.parameters.screening import ScreeningParameters, TopKNoise
 
 MOST_PEELED = 1000
 """Each round of peeling has a privacy cost of its own; more columns are for the other mechanisms."""
 
 
-class Screening(Method):
-    """A method that chooses k columns by scores. Its subclasses document the parameters."""
-
-    epsilon: Epsilon = 1.0
-    delta: Delta = 0.0
-    n_features_to_select: int = Field(default=5, ge=1)
-    mechanism: Literal["auto", "canonical_lipschitz", "one_shot", "peeling"] = "auto"
-    gamma: Annotated[float, RANGES["gamma"]] | None = None
-    noise: TopKNoise | None = None
-    expected_score: Annotated[float, RANGES["expected_score"]] | None = None
-    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
+class Screening(ScreeningParameters, Method):
+    """A method that chooses k columns by scores."""
 
     @model_validator(mode="after")
     def _mechanism_has_what_is_asked(self) -> Self:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import ValidationInfo, field_validator
 
 from discreet.accounting.events import LaplaceEvent, event_record
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
@@ -20,11 +19,11 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import columns_progress, columns_read, features_of, public_candidates
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
-from discreet.methods.base.ranges import RANGES, check_share
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.top_k_choice import TopK
 from discreet.methods.subset_selection.subset_regression import events_of
+from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
 
 CLAIM = "methods/screening/sis.privacy.md"
@@ -41,41 +40,8 @@ for m = 1/2 and from a hundred to a million columns, and within 3% of the least 
 """
 
 
-class IndependenceScreening(Screening):
+class IndependenceScreening(IndependenceParameters, Screening):
     """The k columns with the largest sums of products with the target, one column at a time.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [1e-9, 1000]: of the target's mean and the choice together.
-    delta : float
-        With a positive one the rule may choose peeling, whose rounds then add up as rho.
-    n_features_to_select : int
-        k, less than the number of candidates.
-    mechanism : {"auto", "canonical_lipschitz", "one_shot", "peeling"}
-        How the k columns are chosen. "auto" decides from public facts: see ``top_k_choice.py``.
-    gamma : float, optional
-        Of the canonical Lipschitz mechanism, in [0, 1]. Default that of the rule.
-    noise : {"exponential", "gumbel"}, optional
-        Its law. Default the first, but for peeling with a delta.
-    y_center : float, "private" or "middle", optional
-        What the target's zero is. "private", the default, estimates its mean, so that columns with a large mean of
-        their own do not stand out for that alone; "middle" is that of its bounds or codes; a number is public, in its
-        unit.
-    y_bound : float, optional
-        The target is clipped to within this of its center, in its unit. Default half the width of its bounds; a target
-        of two values is never clipped.
-    level : str, optional
-        Of a target that is a category: its rows against all others.
-    codes : dict of str to float, optional
-        Of a target that is a category: a public number for each level. Default -1 and 1 where there are two.
-    shares : dict of str to float, optional
-        Share of epsilon of "y_center"; default 0.1.
-    expected_score : float, optional
-        A public guess of the k-th best score, in rows: the number of rows times a correlation on scaled columns. The
-        rule uses it, nothing else. Default a sixth of the number of rows.
-    n0 : int, optional
-        A public guess of the number of rows, where it is private: for the rule alone.
 
     References
     ----------
@@ -83,28 +49,6 @@ class IndependenceScreening(Screening):
     """
 
     name: ClassVar[str] = "sis"
-
-    y_center: Annotated[float, RANGES["y_center"]] | Literal["private", "middle"] = "private"
-    y_bound: Annotated[float, RANGES["y_bound"]] | None = None
-    level: str | None = None
-    codes: dict[str, Annotated[float, RANGES["codes"]]] | None = None
-    shares: dict[str, float] | None = None
-
-    @field_validator("y_center", mode="before")
-    @classmethod
-    def _number_or_word(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, str) and value not in ("private", "middle"):
-            raise ValueError(f'{info.field_name} must be a number, "private" or "middle", but it is {value[:40]!r}.')
-        return "private" if value is None else value
-
-    @field_validator("shares")
-    @classmethod
-    def _shares_in_range(cls, value: dict[str, float] | None) -> dict[str, float] | None:
-        for name, share in (value or {}).items():
-            if name != "y_center":
-                raise ValueError(f"shares must name y_center, the one private estimate, not {name[:40]!r}.")
-            check_share(name, share)
-        return value
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScreening":
         """Check the request and calibrate its noise, from public facts alone.

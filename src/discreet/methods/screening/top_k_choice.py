@@ -14,11 +14,10 @@ from discreet.accounting.zcdp import rho_of_epsilon
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
+from discreet.parameters.screening import TopKNoise
 from discreet.release import NoiseRecord
 
 Mechanism = Literal["canonical_lipschitz", "one_shot", "peeling"]
-TopKNoise = Literal["exponential", "gumbel"]
-
 EXPECTED_SHARE = 1 / 6
 """The k-th best score, as a share of the most that any can be, where no expectation is given."""
 

@@ -4,11 +4,10 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.data.engine import Table
@@ -21,48 +20,19 @@ from discreet.kernels.top_k.block_lasso import named_by_lasso
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.candidates import columns_read, features_of, public_candidates
 from discreet.methods.base.method import Outcome, Preparation, Progress
-from discreet.methods.base.ranges import RANGES
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.base.rows_in_memory import all_rows
 from discreet.methods.screening.screener import Screening, target_coding
+from discreet.parameters.screening import MAX_BLOCKS, VotesParameters
 from discreet.typing import Cells
 
 Votes = npt.NDArray[np.int64]
 
 CLAIM = "methods/screening/two_stage.privacy.md"
 
-MAX_BLOCKS = 10**6
 
-
-class TwoStageVotes(Screening):
+class TwoStageVotes(VotesParameters, Screening):
     """The k columns that the most blocks of rows vote for, each by its own lasso.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [1e-9, 1000].
-    delta : float
-        With a positive one the rule may choose peeling, whose rounds then add up as rho.
-    n_features_to_select : int
-        k, less than the number of candidates; a block votes for at most as many.
-    mechanism : {"auto", "canonical_lipschitz", "one_shot", "peeling"}
-        How the k columns are chosen. "auto" decides from public facts: see ``top_k_choice.py``.
-    gamma : float, optional
-        Of the canonical Lipschitz mechanism, in [0, 1]. Default that of the rule.
-    noise : {"exponential", "gumbel"}, optional
-        Its law. Default the first, but for peeling with a delta.
-    n_blocks : int, optional
-        B: each row goes to one of so many blocks at random. Default the root of the number of rows, public or guessed.
-    alpha : float
-        Penalty of a coefficient in a block's lasso, on standardized columns.
-    level : str, optional
-        Of a target that is a category: its rows against all others.
-    codes : dict of str to float, optional
-        Of a target that is a category: a public number for each level. Default -1 and 1 where there are two.
-    expected_score : float, optional
-        A public guess of the k-th most votes. The rule uses it, nothing else. Default a sixth of the blocks.
-    n0 : int, optional
-        A public guess of the number of rows, where it is private: for the number of blocks.
 
     References
     ----------
@@ -70,11 +40,6 @@ class TwoStageVotes(Screening):
     """
 
     name: ClassVar[str] = "two-stage"
-
-    n_blocks: int | None = Field(default=None, ge=1, le=MAX_BLOCKS)
-    alpha: Annotated[float, RANGES["alpha"]] = 0.1
-    level: str | None = None
-    codes: dict[str, Annotated[float, RANGES["codes"]]] | None = None
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedVotes":
         """Check the request and calibrate its noise, from public facts alone.

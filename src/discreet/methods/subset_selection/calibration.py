@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.design import Design
-from discreet.data.metadata import MAX_ROWS
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.selection import Noise
+from discreet.parameters.ranges import MAX_ROWS
 
 MAX_PENALTY = 1e12
 """In squared target bounds; far above any score of a table that fits the row cap."""

@@ -1,7 +1,7 @@
 """The models a search may choose among: subsets of units, a unit being columns that enter and leave together."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -9,10 +9,8 @@ import numpy as np
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.subset_search import MAX_UNITS, n_subsets
+from discreet.parameters.subset_selection import MAX_MODELS
 from discreet.typing import Masks
-
-MAX_MODELS = 2**20
-"""The most models that are scored one by one."""
 
 MAX_LISTED_UNITS = 63
 """The most units of a list of models: one bit each of a machine word."""
@@ -34,10 +32,10 @@ class ModelSpace:
     def plan(
         cls,
         candidates: tuple[str, ...],
-        forced: tuple[str, ...] = (),
-        groups: tuple[tuple[str, ...], ...] = (),
+        forced: Sequence[str] = (),
+        groups: Sequence[Sequence[str]] = (),
         max_size: int | None = None,
-        models: tuple[tuple[str, ...], ...] | None = None,
+        models: Sequence[Sequence[str]] | None = None,
         include_empty: bool = True,
         one_by_one: bool = False,
     ) -> "ModelSpace":
@@ -55,10 +53,10 @@ class ModelSpace:
             raise InvalidParameterError("A forced column cannot be in a group. Force the whole group, or drop it.")
         alone = [(n,) for n in candidates if n not in grouped and n not in forced]
         order = {name: place for place, name in enumerate(candidates)}
-        units = tuple(sorted([*alone, *(g for g in groups if g)], key=lambda unit: order[unit[0]]))
+        units = tuple(sorted([*alone, *(tuple(group) for group in groups if group)], key=lambda unit: order[unit[0]]))
         space = cls(
             candidates,
-            forced,
+            tuple(forced),
             units,
             len(units) if max_size is None else min(max_size, len(units)),
             None,
@@ -72,7 +70,7 @@ class ModelSpace:
         space._check_size()
         return space
 
-    def _with_list(self, models: tuple[tuple[str, ...], ...]) -> "ModelSpace":
+    def _with_list(self, models: Sequence[Sequence[str]]) -> "ModelSpace":
         masks = []
         for model in models:
             names = set(model) | set(self.forced)

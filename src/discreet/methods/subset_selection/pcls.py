@@ -12,7 +12,7 @@ from discreet.accounting.events import Event, SelectionEvent, event_record
 from discreet.accounting.guarantee import exact, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.subsets.problem import SubsetProblem
 from discreet.mechanisms.rng import Source
@@ -36,56 +36,14 @@ from discreet.methods.subset_selection.subset_regression import (
     largest_target,
 )
 from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
+from discreet.parameters.ranges import MAX_ROWS
+from discreet.parameters.subset_selection import LeastSquaresParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers, Masks
 
 
-class PenalizedLeastSquares(SubsetSelection):
+class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
     """Which columns belong in a linear regression: the noisy minimum of constrained least squares plus a penalty.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [1e-9, 1000]: of all parts together.
-    delta : float
-        Accepted for the sake of other methods: this one spends none.
-    mechanism : {"permute_and_flip", "exponential", "laplace"}
-        Law of the noise of every choice; the first is never worse than the second.
-    l1_radius : float or "private", optional
-        R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
-        intercept included. Public, or estimated privately. Default twice `y_bound`.
-    l1_grid : tuple of float, optional
-        What a private R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
-    model_penalty : float, "aic", "bic" or "auto"
-        phi: added for each selected column, in squared units of the target; a category counts as one. "aic" is
-        2 sigma^2 and "bic" sigma^2 log n, with a private residual variance. "auto" is log(2 d) times the scale of the
-        noise, d the number of free columns: if none of them mattered, the exponential mechanism would select half a
-        column on average. Where the number of rows is public and epsilon so large that sampling can matter beside the
-        noise, r^2 log(n) / 4 being at least half of that, "auto" estimates sigma^2 privately and weighs both.
-    max_size : int, optional
-        The most columns that may be selected besides the forced ones.
-    forced : tuple of str
-        Candidates in every model.
-    groups : tuple of tuples of str
-        Candidates that enter and leave together.
-    models : tuple of tuples of str, optional
-        The candidate models themselves, instead of all subsets.
-    y_bound : float or "private", optional
-        r: the target is clipped to within this of its center, in its unit. Public, or estimated privately. Default the
-        furthest of its bounds.
-    y_quantile : float, optional
-        The quantile of the target's distance from its center that a private `y_bound` aims at; default 0.95.
-    y_center : float, optional
-        The target's zero, in its unit. Public. Default the middle of its bounds.
-    fit_intercept : bool
-        Whether every model has a constant, which shares the l1 bound.
-    n0 : int, optional
-        A public guess of the number of rows, where it is private; without it, a penalty that needs it estimates it.
-    shares : dict of str to float, optional
-        Shares of epsilon of the private estimates: "bounds" (together), "y_bound", "n_rows", "l1_radius",
-        "sigma2". The choice of the model has the rest.
-    as_published : bool
-        Run Algorithm 1 as printed, its errors included, for study: gives no guarantee.
 
     References
     ----------
@@ -192,7 +150,7 @@ class PreparedLeastSquares(PreparedSelection):
         self.event: Event | None = None if method.as_published else events_of(*(p.event for p in parts), selection)
         self.noise = self._noise(setting, self.calibration)
         self.steps = (*(part.record() for part in parts), self.selection_record(self.noise)) if parts else ()
-        fixed = not tuning.budget.keys() & {"y_bound", "l1_radius", "sigma2", "bounds"}
+        fixed = not tuning.budget.keys() - {"n_rows"}
         unit = setting.design.bound**2
         named = isinstance(method.model_penalty, str)
         self.parameters = self._common_parameters(

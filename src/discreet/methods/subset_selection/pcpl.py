@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from discreet.mechanisms.additive import discrete_laplace
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base.method import Outcome, Progress
-from discreet.methods.base.ranges import RANGES
 from discreet.methods.base.request_facts import models_progress, rows_progress
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.penalty import covering_penalty
@@ -34,10 +33,10 @@ from discreet.methods.subset_selection.subset_regression import (
 )
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part, squares_scale, squares_step
 from discreet.methods.subset_selection.tuning import LEAST_VARIANCE, Tuning, estimate_privately
+from discreet.parameters.subset_selection import SQUARES, LikelihoodParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Floats
 
-SQUARES = "residual_sum_of_squares"
 UNIT = "-2 log-likelihood"
 MAX_PENALTY = 1e15
 """Far above any difference of two log-likelihoods."""
@@ -57,57 +56,8 @@ LEAST_FLOOR = Fraction(1, 10**12)
 """Of s0^2, in squared target bounds."""
 
 
-class ProfileLikelihood(SubsetSelection):
+class ProfileLikelihood(LikelihoodParameters, SubsetSelection):
     """Which columns belong in a linear regression: the noisy minimum of n log RSS plus a penalty.
-
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [1e-9, 1000]: of all parts together.
-    delta : float
-        The probability with which the bound that the noise rests on may fail. 0 takes the default, the smaller of
-        n^-1.5 and 1e-6; with `variance_floor` there is none.
-    mechanism : {"permute_and_flip", "exponential", "laplace"}
-        Law of the noise of every choice.
-    l1_radius : float or "private", optional
-        R: bound on the sum of the absolute coefficients, in units of the target per half range of a column, the
-        intercept included. Public, or estimated privately. Default twice `y_bound`.
-    l1_grid : tuple of float, optional
-        What a private R may be, in units of the target; default 1/2, 1, 2, 4 and 8 times `y_bound`.
-    model_penalty : float, "aic", "bic" or "auto"
-        phi: added for each selected column, on the scale of -2 log-likelihood; a category counts as one. "aic" is 2
-        and "bic" log n, both free. "auto" weighs the error of sampling and the noise of the choice together, and is
-        at least log n.
-    max_size : int, optional
-        The most columns that may be selected besides the forced ones.
-    forced : tuple of str
-        Candidates in every model.
-    groups : tuple of tuples of str
-        Candidates that enter and leave together.
-    models : tuple of tuples of str, optional
-        The candidate models themselves, instead of all subsets. At most 2^20 models can be compared.
-    y_bound : float or "private", optional
-        r: the target is clipped to within this of its center, in its unit. Public, or estimated privately. Default the
-        furthest of its bounds.
-    y_quantile : float, optional
-        The quantile of the target's distance from its center that a private `y_bound` aims at; default 0.95.
-    y_center : float, optional
-        The target's zero, in its unit. Public. Default the middle of its bounds.
-    fit_intercept : bool
-        Whether every model has a constant, which shares the l1 bound.
-    n0 : int, optional
-        A public number near that of the rows, needed where that is private.
-    rss_guess : float, optional
-        A public guess of the least residual sum of squares, in squared units of the target: it sets how epsilon is
-        split, and nothing else.
-    variance_floor : float, optional
-        s0^2, in squared units of the target: choose by n log(RSS / n + s0^2) instead, which needs no bound and no
-        delta.
-    shares : dict of str to float, optional
-        Shares of epsilon of the private estimates: "bounds" (together), "y_bound", "l1_radius" and
-        "residual_sum_of_squares". The choice of the model has the rest.
-    as_published : bool
-        Run Algorithm 2 as printed, its errors included, for study: gives no guarantee.
 
     References
     ----------
@@ -115,20 +65,6 @@ class ProfileLikelihood(SubsetSelection):
     """
 
     name: ClassVar[str] = "pcpl"
-
-    rss_guess: Annotated[float, RANGES["rss_guess"]] | None = None
-    variance_floor: Annotated[float, RANGES["variance_floor"]] | None = None
-
-    @classmethod
-    def share_names(cls) -> tuple[str, ...]:
-        """Return the parts that a share of epsilon can be given to.
-
-        Returns
-        -------
-        tuple of str
-            In the order in which they are estimated.
-        """
-        return ("bounds", "y_bound", "l1_radius", SQUARES)
 
     @model_validator(mode="after")
     def _floor_needs_no_guess(self) -> Self:

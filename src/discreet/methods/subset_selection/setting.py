@@ -44,7 +44,7 @@ class Setting:
     @property
     def ratio(self) -> Fraction:
         """R / r."""
-        return exact(self.radius, "l1_radius") / exact(self.design.bound, "y_bound")
+        return exact(self.radius, "R") / exact(self.design.bound, "y_bound")
 
     @property
     def n_units(self) -> int:

@@ -1,98 +1,40 @@
 """What methods that choose among regression models share: parameters, checks, what is public about a request."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from discreet.accounting.events import ComposedEvent, Event
 from discreet.accounting.guarantee import exact, exact_epsilon
 from discreet.data.design import Design
 from discreet.data.engine import Table
-from discreet.data.metadata import MAX_ROWS, Metadata
+from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.selection import NOISE_OF_MECHANISM, Noise
 from discreet.methods.base.method import Method, Preparation
 from discreet.methods.base.private_bounds import sides_of, widest
-from discreet.methods.base.ranges import RANGES, Delta, Epsilon, check_share
 from discreet.methods.base.request_facts import check_ratio, not_protected, public_columns
-from discreet.methods.subset_selection.model_space import MAX_MODELS, ModelSpace
+from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
-from discreet.methods.subset_selection.tuning import SHARES, Y_QUANTILE, Tuning, split
+from discreet.methods.subset_selection.tuning import Y_QUANTILE, Tuning, split
+from discreet.parameters.subset_selection import SHARES, SubsetParameters
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers
 
-Radius = Annotated[float, RANGES["l1_radius"]]
 
-
-class SubsetSelection(Method):
-    """A method that selects columns by choosing among linear regressions. Its subclasses document the parameters."""
-
-    epsilon: Epsilon = 1.0
-    delta: Delta = 0.0
-    mechanism: Literal["permute_and_flip", "exponential", "laplace"] = "permute_and_flip"
-    l1_radius: Radius | Literal["private"] | None = None
-    l1_grid: tuple[Radius, ...] | None = Field(default=None, min_length=2, max_length=1000)
-    model_penalty: Annotated[float, RANGES["model_penalty"]] | Literal["aic", "auto", "bic"] = "auto"
-    max_size: int | None = Field(default=None, ge=0)
-    forced: tuple[str, ...] = ()
-    groups: tuple[tuple[str, ...], ...] = ()
-    models: tuple[tuple[str, ...], ...] | None = Field(default=None, min_length=1, max_length=MAX_MODELS)
-    y_bound: Annotated[float, RANGES["y_bound"]] | Literal["private"] | None = None
-    y_quantile: Annotated[float, RANGES["y_quantile"]] | None = None
-    y_center: Annotated[float, RANGES["y_center"]] | None = None
-    fit_intercept: bool = True
-    n0: int | None = Field(default=None, ge=1, le=MAX_ROWS)
-    shares: dict[str, float] | None = None
-    as_published: bool = False
-
-    @field_validator("l1_radius", "y_bound", mode="before")
-    @classmethod
-    def _number_or_private(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, str) and value != "private":
-            raise ValueError(
-                f'{info.field_name} must be a number, or "private" to estimate it, but it is {value[:40]!r}.'
-            )
-        return value
-
-    @field_validator("model_penalty", mode="before")
-    @classmethod
-    def _penalty_in_range(cls, value: Any) -> Any:
-        named = isinstance(value, str) and value in ("aic", "auto", "bic")
-        if named or (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0):
-            return value
-        shown = str(value)[:40]
-        raise ValueError(f"model_penalty must be a number of at least 0, aic, bic or auto, but it is {shown!r}.")
-
-    @field_validator("models", "groups", mode="before")
-    @classmethod
-    def _lists_of_names(cls, value: Any, info: ValidationInfo) -> Any:
-        nested = isinstance(value, (list, tuple)) and all(
-            isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names) for names in value
-        )
-        if value is not None and not (nested and (value or info.field_name == "groups")):
-            raise ValueError(f'{info.field_name} must be a list of lists of columns, such as [["a"], ["a", "b"]].')
-        return value
+class SubsetSelection(SubsetParameters, Method):
+    """A method that selects columns by choosing among linear regressions."""
 
     @field_validator("l1_grid")
     @classmethod
     def _distinct(cls, value: tuple[float, ...] | None) -> tuple[float, ...] | None:
         if value is not None and len(set(value)) < len(value):
             raise ValueError("l1_grid must hold different numbers.")
-        return value
-
-    @field_validator("shares")
-    @classmethod
-    def _shares_in_range(cls, value: dict[str, float] | None) -> dict[str, float] | None:
-        for name, share in (value or {}).items():
-            if name not in cls.share_names():
-                raise ValueError(f"shares must name parts among {', '.join(cls.share_names())}, not {name[:40]!r}.")
-            check_share(name, share)
         return value
 
     @model_validator(mode="after")
@@ -104,11 +46,6 @@ class SubsetSelection(Method):
         if self.as_published and "private" in (self.l1_radius, self.y_bound):
             raise ValueError("as_published must have public parameters: the paper estimates none privately.")
         return self
-
-    @classmethod
-    def share_names(cls) -> tuple[str, ...]:
-        """Return the parts that a share of epsilon can be given to, in the order in which they are estimated."""
-        return tuple(SHARES)
 
     @property
     def noise_law(self) -> Noise:

@@ -30,11 +30,9 @@ from discreet.methods.base.private_bounds import estimate_bounds, sides_of, with
 from discreet.methods.subset_selection.calibration import Sensitivity
 from discreet.methods.subset_selection.setting import Setting
 from discreet.methods.subset_selection.sum_of_squares import noisy_squares, squares_part
+from discreet.parameters.subset_selection import SHARES
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Integers
-
-SHARES = {"bounds": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
-"""Of epsilon, for each private estimate, in their order (privacy specification 11)."""
 
 Y_QUANTILE = 0.95
 CLIPS = np.unique(np.rint(GRID * np.exp2(np.arange(-192, 1) / 16.0)).astype(np.int64))
@@ -146,7 +144,7 @@ class Tuning:
     y_bound: float | None
     l1_radius: float | None
     y_quantile: Fraction
-    l1_grid: tuple[float, ...] | None
+    l1_grid: Sequence[float] | None
     n_public: int | None
 
     # ---- the plan

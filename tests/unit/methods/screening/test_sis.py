@@ -139,7 +139,7 @@ def test_a_target_of_two_values_keeps_both_around_its_mean():
         ({"y_center": float("nan")}, "y_center"),
         ({"y_bound": -1.0}, "y_bound"),
         ({"y_bound": 3.0}, "y_bound must be positive and at most"),
-        ({"shares": {"bounds": 0.1}}, "shares must name y_center"),
+        ({"shares": {"bounds": 0.1}}, "shares must name parts among y_center, not"),
         ({"shares": {"y_center": 1.0}}, "shares must lie"),
         ({"level": "a"}, "numeric"),
         ({"l1_radius": 2.0}, "Method sis has no parameter l1_radius"),

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_SELECTS, _SCREENS, _FITS = ("pcls", "pcpl"), ("sis", "two-stage"), ("linear", "logistic", "poisson")
+from discreet.parameters.by_method import fields_by_method
+from discreet.parameters.words import hint_of
 
 
 @dataclass(frozen=True)
@@ -50,15 +51,29 @@ METHODS: tuple[tuple[str, tuple[MethodChoice, ...]], ...] = (
 )
 """Methods by what they answer."""
 
+_OFFERED = ("delta", "l1_radius", "max_size", "n_features_to_select")
+"""Parameters with a field of their own beside epsilon; the others are given as JSON."""
+
+_NAMES = tuple(choice.name for _, choices in METHODS for choice in choices)
+_FIELDS = fields_by_method(_NAMES)
+
+OF_SELECTION = tuple(name for name in _OFFERED if "pcls" in _FIELDS[name] and "run" not in _FIELDS[name])
+"""Those that a plan of two steps gives to its selection."""
+
 APPLIES: Mapping[str, tuple[str, ...]] = {
-    "delta": ("pcls", "pcpl", "moments", "sis", "two-stage", *_FITS, "run"),
-    "l1_radius": (*_SELECTS, "run"),
-    "max_size": (*_SELECTS, "moments", "run"),
-    "n_features_to_select": _SCREENS,
+    **{name: (*_FIELDS[name], *(("run",) if name in OF_SELECTION else ())) for name in _OFFERED},
     "selection": ("run",),
     "family": ("run",),
 }
 """The methods that have a field; the form hides it for the others, and does not send it."""
+
+HINTS: Mapping[str, str] = {name: hint_of(_FIELDS[name]) for name in ("epsilon", *_OFFERED)}
+"""What the form says of a field."""
+
+
+def takes(method: str, name: str) -> bool:
+    """Return whether a method has a parameter."""
+    return method in _FIELDS[name]
 
 
 def title_of(method: str) -> str:

@@ -6,14 +6,11 @@ from typing import Any
 
 from discreet.errors import InvalidParameterError
 from discreet_service.pages.forms import Form, validated
-from discreet_service.pages.method_choices import APPLIES
+from discreet_service.pages.method_choices import APPLIES, OF_SELECTION, takes
 from discreet_service.schemas import PlanIn, RequestIn
 
 MOST_TICKED = 80
 """Up to so many columns are offered as boxes; of more, names are typed."""
-
-
-_SELECTION_FIELDS = ("l1_radius", "max_size")
 
 
 def plan_in(form: Form) -> PlanIn:
@@ -52,8 +49,8 @@ def _parameters(form: Form) -> dict[str, Any]:
         parameters["select"] = {"method": texts.pop("selection", "pcls")}
         parameters["fit"] = {"family": texts.pop("family", "linear")}
     for name, text in texts.items():
-        is_of_selection = method == "run" and name in _SELECTION_FIELDS
-        if is_of_selection and name == "l1_radius" and parameters["select"]["method"] == "moments":
+        is_of_selection = method == "run" and name in OF_SELECTION
+        if is_of_selection and not takes(parameters["select"]["method"], name):
             continue
         (parameters["select"] if is_of_selection else parameters)[name] = (
             "private" if text == "private" else _number(name, text)
@@ -103,9 +100,7 @@ def form_of(content: Mapping[str, Any]) -> Form:
         select, fit = dict(rest.pop("select", None) or {}), dict(rest.pop("fit", None) or {})
         fields |= {"selection": str(select.pop("method", "pcls")), "family": str(fit.pop("family", "linear"))}
         fields |= {
-            name: _text(select.pop(name))
-            for name in _SELECTION_FIELDS
-            if isinstance(select.get(name), int | float | str)
+            name: _text(select.pop(name)) for name in OF_SELECTION if isinstance(select.get(name), int | float | str)
         }
         rest |= {name: step for name, step in (("select", select), ("fit", fit)) if step}
     for name, methods in APPLIES.items():

@@ -12,7 +12,7 @@ from discreet_service.pages import plan_form
 from discreet_service.pages.budgets import budget_of, remaining_budget
 from discreet_service.pages.forms import Form, query_form, validated
 from discreet_service.pages.home import with_budgets
-from discreet_service.pages.method_choices import APPLIES, METHODS
+from discreet_service.pages.method_choices import APPLIES, HINTS, METHODS
 from discreet_service.pages.visit import Visit, signed_in
 from discreet_service.schemas import ExpectIn
 from discreet_service.use_cases import datasets, people, permissions, plans
@@ -77,6 +77,7 @@ def plan_page(visit: Visit, form: Form, error: DiscreetError | None = None, revi
         "ticked": form.every("candidates"),
         "methods": METHODS,
         "applies": APPLIES,
+        "hints": HINTS,
         "projects": projects,
         "form": form,
         "nonce": form.get("nonce") or workflow.token(15),

@@ -1,0 +1,86 @@
+"""Ranges of numbers: for errors, schemas, forms and help.
+
+All computations are tested at both ends. A number beyond them is refused before anything is charged.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic_core import CoreSchema, core_schema
+
+
+@dataclass(frozen=True)
+class Between:
+    """A closed range of numbers, as an annotation of a field.
+
+    Parameters
+    ----------
+    low, high : float
+        Its ends.
+    or_zero : bool
+        Whether 0 is allowed too.
+    """
+
+    low: float
+    high: float
+    or_zero: bool = False
+
+    def __str__(self) -> str:
+        """Return the range in words."""
+        return f"{'be 0 or ' if self.or_zero else ''}lie in [{self.low:.12g}, {self.high:.12g}]"
+
+    def __call__(self, value: float, info: ValidationInfo) -> float:
+        """Return a number within the range, or refuse it."""
+        if self.low <= value <= self.high or (self.or_zero and value == 0):
+            return value
+        raise ValueError(f"{info.field_name} must {self}, but {info.field_name}={value:.12g}.")
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_after_validator_function(self, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), **self.json_schema()}
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the range as JSON Schema, without a type."""
+        ends = {"minimum": self.low, "maximum": self.high}
+        return {"anyOf": [{"const": 0}, ends]} if self.or_zero else ends
+
+
+SIZE = Between(1e-100, 1e100)
+"""As large as bounds of columns may be: squares, times the most rows, are finite and normal floats."""
+
+MAX_ROWS = 2**33 - 1
+"""The cap below which integer moments on the 15-bit grid cannot overflow (privacy specification 8.1)."""
+
+SHARE = Between(1e-6, 1 - 1e-6)
+
+
+@dataclass(frozen=True)
+class SharesOf:
+    """Shares of epsilon for the parts of a request, as an annotation of a mapping.
+
+    Parameters
+    ----------
+    parts : tuple of str
+        Those that may have one.
+    """
+
+    parts: tuple[str, ...]
+
+    def __call__(self, value: dict[str, float] | None) -> dict[str, float] | None:
+        """Return shares within the range, or refuse them."""
+        for name, share in (value or {}).items():
+            if name not in self.parts:
+                raise ValueError(f"shares must name parts among {', '.join(self.parts)}, not {name[:40]!r}.")
+            if not SHARE.low <= share <= SHARE.high:
+                raise ValueError(f"shares must {SHARE}, but that of {name} is {share:.12g}.")
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self, handler(source))
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the range of a share as JSON Schema."""
+        return {"additionalProperties": SHARE.json_schema()}

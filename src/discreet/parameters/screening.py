@@ -1,0 +1,138 @@
+"""Parameters of the choice among many columns, one by one."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from discreet.parameters.ranges import SIZE, Between, SharesOf
+from discreet.parameters.shared import (
+    CLIP,
+    DIVIDED,
+    Epsilon,
+    NumberOfRows,
+    Parameters,
+    PeelingDelta,
+    PublicBound,
+    PublicCenter,
+    Shares,
+    first,
+)
+
+MAX_BLOCKS = 10**6
+
+TopKNoise = Literal["exponential", "gumbel"]
+Level = Annotated[
+    str | None, Field(description="Level of the target that is told from all others. Of a target that is a category.")
+]
+Codes = Annotated[
+    Mapping[str, PublicCenter] | None,
+    Field(
+        description="Number that each level of the target stands for. Of a target that is a category; public. Default "
+        "-1 and 1 where there are two."
+    ),
+]
+
+
+ScoreFunction = Callable[[Any, Any], Any]
+SCORE = (
+    "The user's own score. From scaled columns (n, d) and scaled target (n,), both in [-1, 1], to d scores; larger is "
+    "better. The guarantee holds as far as `sensitivity` is true, which nothing checks: the release says so, and no "
+    "ledger takes it."
+)
+Sensitivity = Annotated[float, SIZE]
+SENSITIVITY = "Most that one unit changes a score, as the user declared."
+
+
+class ScreeningParameters(Parameters):
+    """What all screenings share."""
+
+    epsilon: Epsilon = first(default=1.0)
+    n_features_to_select: Annotated[
+        int,
+        Field(
+            ge=1,
+            title="selected",
+            description="Number of columns that are selected. Less than the number of candidates.",
+        ),
+    ] = 5
+    delta: PeelingDelta = 0.0
+    mechanism: Annotated[
+        Literal["auto", "canonical_lipschitz", "one_shot", "peeling"],
+        Field(description="How the noisy choice is made. auto decides from public facts."),
+    ] = "auto"
+    gamma: Annotated[
+        Annotated[float, Between(1e-6, 1.0, or_zero=True)] | None,
+        Field(
+            description="Weight of a set's worst column against the best one left out. Of the canonical Lipschitz "
+            "mechanism. Default the rule's."
+        ),
+    ] = None
+    noise: Annotated[
+        TopKNoise | None,
+        Field(description="Law of the noise. Default exponential, but for peeling with a delta."),
+    ] = None
+    expected_score: Annotated[
+        Annotated[float, Between(1e-9, 1e18)] | None,
+        Field(
+            description="Public guess of the last selected column's score; it only decides the mechanism. In rows or "
+            "votes; default a sixth of the most that there can be."
+        ),
+    ] = None
+    n0: NumberOfRows = None
+
+
+class IndependenceParameters(ScreeningParameters):
+    """Of screening by products with the target."""
+
+    y_center: Annotated[
+        PublicCenter | Literal["private", "middle"],
+        Field(
+            title="y center",
+            description="Middle of the target: its zero. private estimates its mean from a share of epsilon, so that "
+            "columns with a large mean of their own do not stand out for that alone; middle is that of its bounds or "
+            "codes; a number is public, in its unit.",
+        ),
+    ] = "private"
+    y_bound: Annotated[
+        PublicBound | None,
+        Field(
+            title="y bound (r)",
+            description=f"{CLIP} Default half the width of its bounds; a target of two values is never clipped.",
+        ),
+    ] = None
+    level: Level = None
+    codes: Codes = None
+    shares: Annotated[
+        Shares, SharesOf(("y_center",)), Field(description=f"{DIVIDED} Share of epsilon of y_center, by default 0.1.")
+    ] = None
+
+
+class OwnScoreParameters(ScreeningParameters):
+    """Of screening by a score of the user's own."""
+
+    score_func: Annotated[ScoreFunction, Field(exclude=True, description=SCORE)]
+    sensitivity: Annotated[Sensitivity, Field(description=SENSITIVITY)]
+    level: Level = None
+    codes: Codes = None
+
+
+class VotesParameters(ScreeningParameters):
+    """Of votes of lassos on blocks of rows."""
+
+    n_blocks: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=MAX_BLOCKS,
+            description="Number of blocks that vote. Each row goes to one at random. Default the root of the number of "
+            "rows.",
+        ),
+    ] = None
+    alpha: Annotated[
+        float,
+        Between(1e-9, 1e9),
+        Field(description="Price of a coefficient in each block's lasso. On standardized columns."),
+    ] = 0.1
+    level: Level = None
+    codes: Codes = None

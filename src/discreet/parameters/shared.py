@@ -1,0 +1,122 @@
+"""Parameters that several methods have, and what the parameters of a method are.
+
+A description begins with a sentence that stands alone: reports show it, help pages and docstrings all of it. A title is
+what a dry run calls the parameter; only those that have one are shown there.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, dataclass_transform
+
+from pydantic import Field
+
+from discreet.accounting.guarantee import MAX_EPSILON, MIN_EPSILON
+from discreet.parameters.ranges import MAX_ROWS, SHARE, SIZE, Between
+
+if TYPE_CHECKING:
+    Several = Sequence
+else:
+
+    class Several:
+        """What is given as any sequence, and held as a tuple."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return tuple[item, ...]
+
+
+def first(*, default: Any, kw_only: Literal[False] = False) -> Any:
+    """Return the default of a parameter that may be given without its name: the first one alone."""
+    del kw_only
+    return default
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(first,))
+class Parameters:
+    """Parameters of a method and of its estimator: both take annotations and defaults from a subclass of this."""
+
+
+EPSILON = Between(float(MIN_EPSILON), MAX_EPSILON)
+Epsilon = Annotated[
+    float,
+    EPSILON,
+    Field(description="What this release spends, of all parts together. In nats; common are 0.1 to 3."),
+]
+_Delta = Annotated[float, Between(1e-300, 1 - 1e-9, or_zero=True)]
+_CHANCE = "Added chance of a result outside the promise."
+Delta = Annotated[_Delta, Field(description=_CHANCE)]
+NoDelta = Annotated[_Delta, Field(description=f"{_CHANCE} Accepted for the sake of other methods: none is spent.")]
+BoundDelta = Annotated[
+    _Delta,
+    Field(
+        description=f"{_CHANCE} The bound that the noise rests on may fail with it. 0 takes the smaller of n^-1.5 and "
+        "1e-6; with `variance_floor` there is none."
+    ),
+]
+PeelingDelta = Annotated[
+    _Delta,
+    Field(description=f"{_CHANCE} With a positive one the rule may choose peeling, whose rounds add up as rho."),
+]
+GaussianDelta = Annotated[
+    _Delta,
+    Field(
+        description=f"{_CHANCE} With a positive one, such as 1e-6, the noise is Gaussian and much smaller; 0 is pure "
+        "privacy."
+    ),
+]
+
+Mechanism = Annotated[
+    Literal["permute_and_flip", "exponential", "laplace"],
+    Field(description="How the noisy choice is made. The first is never worse than the second."),
+]
+Forced = Annotated[Several[str], Field(description="Columns put into every model.")]
+Groups = Annotated[Several[Several[str]], Field(description="Columns that enter and leave together.")]
+MaxSize = Annotated[
+    int | None,
+    Field(ge=0, description="Most columns that may be selected, besides the forced ones."),
+]
+Intercept = Annotated[
+    bool, Field(description="Whether models have a constant term. It shares the bound on the coefficients, if any.")
+]
+PublicBound = Annotated[float, SIZE]
+PublicCenter = Annotated[float, Between(-1e100, 1e100)]
+CLIP = "r: farthest that a target value may lie from its center. It is clipped there; in the target's unit."
+YBound = Annotated[
+    PublicBound | Literal["private"] | None,
+    Field(
+        title="y bound (r)",
+        description=f"{CLIP} Public, or private: the quantile `y_quantile`, estimated from a share of epsilon. Default "
+        "the furthest of its bounds.",
+    ),
+]
+YQuantile = Annotated[
+    Annotated[float, SHARE] | None,
+    Field(description="Share of the target's values that its private bound should hold. Default 0.95."),
+]
+YCenter = Annotated[
+    PublicCenter | None,
+    Field(
+        title="y center",
+        description="Middle of the target: its zero. Public, in its unit. Default the middle of its bounds.",
+    ),
+]
+RowNorm = Annotated[
+    Annotated[float, Between(1e-3, 1e6)] | None,
+    Field(
+        description="Largest length of a row's scaled columns. Rows with a larger l2 norm are shrunk to it. Default "
+        "none."
+    ),
+]
+Confidence = Annotated[float, Between(1e-6, 1 - 1e-9), Field(description="Level of the intervals.")]
+NumberOfRows = Annotated[
+    int | None,
+    Field(ge=1, le=MAX_ROWS, description="Public stand-in for the number of rows. A guess, where that is private."),
+]
+Shares = Mapping[str, float] | None
+DIVIDED = "How the budget is divided among the steps."
+AsPublished = Annotated[
+    bool,
+    Field(
+        description="Whether the paper's algorithm runs to the letter, errors included. For study: not private, and no "
+        "ledger takes it."
+    ),
+]
+Penalty = Annotated[float, Between(1e-12, 1e220, or_zero=True)]

@@ -1,0 +1,180 @@
+"""Parameters of the choice among regression models."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from discreet.parameters.ranges import SHARE, SIZE, Between, SharesOf
+from discreet.parameters.regression import SumsParameters
+from discreet.parameters.shared import (
+    DIVIDED,
+    AsPublished,
+    BoundDelta,
+    Epsilon,
+    Forced,
+    Groups,
+    Intercept,
+    MaxSize,
+    Mechanism,
+    NoDelta,
+    NumberOfRows,
+    Parameters,
+    Penalty,
+    Several,
+    Shares,
+    YBound,
+    YCenter,
+    YQuantile,
+    first,
+)
+
+MAX_MODELS = 2**20
+"""The most models that are scored one by one."""
+
+SHARES = {"bounds": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
+"""Of epsilon, for each private estimate, in their order (privacy specification 11)."""
+
+SQUARES = "residual_sum_of_squares"
+
+_Radius = Annotated[float, SIZE]
+L1Radius = Annotated[
+    _Radius | Literal["private"] | None,
+    Field(
+        title="R",
+        description="R: limit on the sizes of a model's coefficients, added up. In units of the target per half range "
+        "of a column, the constant included. Public, or private: estimated from a share of epsilon. Default 2 r.",
+    ),
+]
+L1Grid = Annotated[
+    Several[_Radius] | None,
+    Field(
+        min_length=2,
+        max_length=1000,
+        description="Values of R to choose from, where it is private. In units of the target. Default 1/2, 1, 2, 4 and "
+        "8 times r.",
+    ),
+]
+Models = Annotated[
+    Several[Several[str]] | None,
+    Field(
+        min_length=1,
+        max_length=MAX_MODELS,
+        description="The candidate models, when they are given one by one. Each is a list of columns. Default all "
+        "subsets.",
+    ),
+]
+Uncorrelated = Annotated[bool, Field(description="Whether the columns declared public are uncorrelated by design.")]
+_SHARES = "The choice has what these private estimates leave:"
+_LIKELIHOOD_SHARES = ("bounds", "y_bound", "l1_radius", SQUARES)
+_PENALTY = "Price of every further column in a model, in the unit of the scores. A category counts as one."
+_NamedPenalty = Literal["aic", "auto", "bic"]
+
+
+class SubsetParameters(Parameters):
+    """What least squares and likelihood share."""
+
+    epsilon: Epsilon = first(default=1.0)
+    delta: NoDelta = 0.0
+    mechanism: Mechanism = "permute_and_flip"
+    l1_radius: L1Radius = None
+    l1_grid: L1Grid = None
+    model_penalty: Annotated[Penalty | _NamedPenalty, Field(title="penalty", description=_PENALTY)] = "auto"
+    max_size: MaxSize = None
+    forced: Forced = ()
+    groups: Groups = ()
+    models: Models = None
+    y_bound: YBound = None
+    y_quantile: YQuantile = None
+    y_center: YCenter = None
+    fit_intercept: Intercept = True
+    n0: NumberOfRows = None
+    shares: Shares = None
+    as_published: AsPublished = False
+
+
+class LeastSquaresParameters(SubsetParameters):
+    """Of penalized constrained least squares."""
+
+    model_penalty: Annotated[
+        Penalty | _NamedPenalty,
+        Field(
+            title="penalty",
+            description=f"{_PENALTY} In squared units of the target: aic is 2 sigma^2 and bic sigma^2 log n, with a "
+            "residual variance that is estimated from a share of epsilon. auto is log(2 d) times the scale of the "
+            "noise, d the number of free columns; only where the rows are public and so many that sampling can matter "
+            "beside the noise, it estimates sigma^2, too, and weighs both.",
+        ),
+    ] = "auto"
+    shares: Annotated[
+        Shares,
+        SharesOf(tuple(SHARES)),
+        Field(description=f"{DIVIDED} {_SHARES} {', '.join(SHARES)}."),
+    ] = None
+
+
+class LikelihoodParameters(SubsetParameters):
+    """Of penalized constrained profile likelihood."""
+
+    delta: BoundDelta = 0.0
+    model_penalty: Annotated[
+        Penalty | _NamedPenalty,
+        Field(
+            title="penalty",
+            description=f"{_PENALTY} On the scale of -2 log-likelihood: aic is 2 and bic log n. auto weighs the error "
+            "of sampling and the noise of the choice together, and is at least log n. All are free.",
+        ),
+    ] = "auto"
+    rss_guess: Annotated[
+        Annotated[float, Between(1e-200, 1e220)] | None,
+        Field(
+            description="Public guess of the smallest squared error; it only divides the budget. In squared units of "
+            "the target."
+        ),
+    ] = None
+    variance_floor: Annotated[
+        Annotated[float, Between(1e-220, 1e220)] | None,
+        Field(
+            description="Least residual variance that is considered. s0^2, in squared units of the target: models are "
+            "then compared by n log(RSS / n + s0^2), which needs no bound and no delta."
+        ),
+    ] = None
+    shares: Annotated[
+        Shares,
+        SharesOf(_LIKELIHOOD_SHARES),
+        Field(description=f"{DIVIDED} {_SHARES} {', '.join(_LIKELIHOOD_SHARES)}."),
+    ] = None
+
+
+class MomentsParameters(SumsParameters):
+    """Of noisy moments."""
+
+    question: Annotated[
+        Literal["selection", "coefficients"],
+        Field(description="What the noise is set to answer best. The budget inside the moments is split for it."),
+    ] = "selection"
+    model_penalty: Annotated[
+        Penalty | _NamedPenalty,
+        Field(
+            title="penalty",
+            description=f"{_PENALTY} In units of chi-squared; auto lets a column that does not matter enter in 2% of "
+            "releases.",
+        ),
+    ] = "auto"
+    max_size: MaxSize = None
+    forced: Forced = ()
+    groups: Groups = ()
+    y_quantile: Annotated[
+        Annotated[float, SHARE] | None,
+        Field(
+            description="Share of the target's values that its private bound should hold. Default what serves the "
+            "question best."
+        ),
+    ] = None
+    design_moments: Annotated[
+        dict[str, dict[Literal["mean", "sd"], float]] | None,
+        Field(
+            description="Columns whose distribution is declared public. Mean and sd by column, in their own units; "
+            "what is declared costs nothing."
+        ),
+    ] = None
+    uncorrelated: Uncorrelated = False
