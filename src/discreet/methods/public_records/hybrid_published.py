@@ -47,7 +47,7 @@ class PreparedPublished(PreparedPoints):
     def __init__(
         self,
         method: HybridMethod,
-        sizes: tuple[int, ...] | None,
+        sizes: Sequence[int] | None,
         metadata: Metadata,
         target: str,
         candidates: Sequence[str] | None,
