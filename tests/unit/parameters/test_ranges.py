@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import get_args
 
 import pytest
-from discreet.service.schemas import PlanIn
+from discreet_service.schemas import PlanIn
 
 import discreet as dc
 from discreet.accounting.guarantee import MIN_EPSILON

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 from report_hybrids import HYBRIDS, bare, make_hybrid, number, points
 from test_pictures import texts
-from test_render import AUDIENCES, WORDS, Page, drawn_once, html_of, said
+from test_rendering import AUDIENCES, WORDS, Page, drawn_once, html_of, said
 
 from discreet.release import HybridRecord
 from discreet.report import coefficient_table, estimate_pictures, estimates, hybrids, pictures, render

@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 from pdf_text import text_of
 from report_releases import make
-from test_render import AUDIENCES, Page, drawn_once, html_of
+from test_rendering import AUDIENCES, Page, drawn_once, html_of
 
 from discreet.errors import InvalidParameterError
 from discreet.report import pdf

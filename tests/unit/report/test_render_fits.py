@@ -2,7 +2,7 @@
 
 import pytest
 from markdown_it import MarkdownIt
-from test_render import AUDIENCES, WORDS, Page, html_of, said
+from test_rendering import AUDIENCES, WORDS, Page, html_of, said
 
 from discreet.report import render
 from discreet.report.words import visible

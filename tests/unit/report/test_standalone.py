@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from report_hybrids import make_hybrid, points
 from report_releases import make
-from test_render import drawn_once, html_of
+from test_rendering import drawn_once, html_of
 
 from discreet import report
 from discreet.release import HybridRecord, TwinRecord
