@@ -132,7 +132,7 @@ def test_a_plan_screens_selects_and_fits_as_one(wide):
         (["-k", "2"], {"mechanism": "laplace"}, "mechanism"),
         (["-k", "2"], {"y_center": "mean"}, "y_center must be a number"),
         (["-k", "2"], {"target": "sick", "level": "maybe"}, "level must be one of the levels"),
-        (["-k", "2", "--code", "no"], {"target": "sick"}, "--code LEVEL=NUMBER"),
+        (["-k", "2", "--code", "no"], {"target": "sick"}, "--code NAME=NUMBER"),
         (["-k", "2", "--set", "shares=3"], {}, "shares"),
     ],
     ids=str,

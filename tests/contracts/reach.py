@@ -82,6 +82,9 @@ class Reach:
     """Of each definition: the digest of its shape, and a digest of the names that it uses."""
 
 
+PARAMETERS = "discreet.parameters.shared.Parameters"
+
+
 class House:
     """The sources of one package.
 
@@ -182,9 +185,10 @@ class House:
 
     @cache  # noqa: B019 - a house lives as long as the process
     def is_model(self, name: str) -> bool:
-        """Tell whether a class's annotations are code, as those of pydantic's models are."""
-        return any(
-            base == "pydantic.BaseModel" or (self.is_ours(base) and self.is_class(base) and self.is_model(base))
+        """Tell whether a class's annotations are code, as those of pydantic's models and of methods' parameters are."""
+        return name == PARAMETERS or any(
+            base in ("pydantic.BaseModel", PARAMETERS)
+            or (self.is_ours(base) and self.is_class(base) and self.is_model(base))
             for base in self.bases(name)
         )
 

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -439,3 +440,25 @@ def test_event_of_a_run_states_the_claimed_epsilon():
         ):
             event = PenalizedLeastSquares(epsilon=0.3, mechanism=mechanism).prepare(metadata, "y").event
             assert (float(event.epsilon), event.noise) == (0.3, noise)
+
+
+WIDENED = {
+    "the largest epsilon": ("shared.py", "Between(float(MIN_EPSILON), MAX_EPSILON)", "Between(-5.0, 1e9)"),
+    "the type of a parameter": ("subset_selection.py", "    epsilon: Epsilon = first", "    epsilon: float = first"),
+    "the range of a floor": ("subset_selection.py", "Between(1e-220, 1e220)", "Between(-1.0, 1e220)"),
+}
+
+
+@pytest.mark.parametrize("edit", WIDENED.values(), ids=WIDENED)
+def test_a_wider_range_makes_a_proof_stale(tmp_path, edit):
+    """A parameter's type and range are part of what a method's claim covers, wherever they are written."""
+    file, old, new = edit
+    root = tmp_path / "discreet"
+    shutil.copytree(tool.ROOT, root, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (root / "parameters" / file).read_text()
+    assert old in text
+    (root / "parameters" / file).write_text(text.replace(old, new, 1))
+    edited = tool.House(root, tool.LEFT_OUT, tool.ABOVE)
+    claims_of_pcpl = tool.functions(tool.head(next(path for path in claims() if path.stem == "pcpl.privacy")))
+    before, after = (house.reach(claims_of_pcpl, tool.claimed()).codes for house in (tool.house(), edited))
+    assert before != after

@@ -7,7 +7,7 @@ what a dry run calls the parameter; only those that have one are shown there.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, dataclass_transform
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from discreet.accounting.guarantee import MAX_EPSILON, MIN_EPSILON
 from discreet.parameters.ranges import MAX_ROWS, SHARE, SIZE, Between
@@ -20,7 +20,14 @@ else:
         """What is given as any sequence, and held as a tuple."""
 
         def __class_getitem__(cls, item: Any) -> Any:
-            return tuple[item, ...]
+            return Annotated[tuple[item, ...], BeforeValidator(_in_order)]
+
+
+def _in_order(values: Any) -> Any:
+    """Refuse a set: its order is another one in another process, and so would be what is asked."""
+    if isinstance(values, (set, frozenset)):
+        raise ValueError("must be a list, whose order is fixed, and is a set")  # noqa: TRY004 - pydantic's
+    return values
 
 
 def first(*, default: Any, kw_only: Literal[False] = False) -> Any:

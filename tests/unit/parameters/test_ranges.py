@@ -4,10 +4,10 @@ import importlib
 import inspect
 import math
 from fractions import Fraction
-from typing import get_args
+from typing import Annotated, get_args
 
 import pytest
-from discreet_service.schemas import PlanIn
+from pydantic import Field
 
 import discreet as dc
 from discreet.accounting.guarantee import MIN_EPSILON
@@ -16,9 +16,11 @@ from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.ledger.grains import EPSILON_GRAIN
 from discreet.methods.registry import _HOMES, method_of
+from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 from discreet.parameters.by_method import PARAMETERS, between_of, meanings, parameters_of, ranges_as_schema
 from discreet.parameters.ranges import Between
 from discreet.parameters.words import help_of
+from discreet_service.schemas import PlanIn
 
 METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "linear", "logistic", "poisson", "histogram")
 NESTED = ("shares", "codes", "l1_grid")
@@ -172,3 +174,24 @@ def test_declared_moments_are_possible(sd):
     with pytest.raises(OverflowError):
         _ = (1e308 / 1.0) ** 2  # control: what was computed before it was checked
     assert 0.0 < (-1.0 / 1.0) ** 2 <= 1.0  # control: the former check of the square alone
+
+
+@pytest.mark.filterwarnings('ignore:Field name "epsilon"')
+def test_a_method_may_narrow_a_parameter():
+    """What a method declares itself is not replaced by what the family says."""
+
+    class Narrow(PenalizedLeastSquares):
+        epsilon: Annotated[float, Field(le=0.5)] = 0.1
+
+    assert Narrow.of().epsilon == 0.1
+    assert Narrow.of().l1_radius is None
+    with pytest.raises(InvalidParameterError):
+        Narrow.of(epsilon=5.0)
+
+
+@pytest.mark.parametrize("name", ["groups", "models"])
+def test_a_set_is_no_list(name):
+    """Its order differs between processes, and what is asked would not be the same question."""
+    with pytest.raises(InvalidParameterError, match="must be a list"):
+        method_of("pcls", **{name: [{"a", "b"}]})
+    assert method_of("pcls", **{name: [["a", "b"]]}) is not None

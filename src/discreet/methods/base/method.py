@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from inspect import get_annotations
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -92,10 +93,15 @@ class Method(BaseModel, ABC):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
-        """Take each parameter from the class that says most of it: left alone, a model keeps its parent's."""
+        """Take each parameter from the class that says most of it: left alone, a model keeps its parent's.
+
+        One that a method declares itself is the method's.
+        """
         super().__pydantic_init_subclass__(**options)
         if issubclass(cls, Parameters):
-            cls.__pydantic_fields__.update(parameters_of(cls))
+            own = {name for base in cls.__mro__ if issubclass(base, BaseModel) for name in get_annotations(base)}
+            inherited = {name: field for name, field in parameters_of(cls).items() if name not in own}
+            cls.__pydantic_fields__.update(inherited)
             cls.model_rebuild(force=True)
 
     @property

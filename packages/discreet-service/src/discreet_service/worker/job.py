@@ -42,6 +42,9 @@ from discreet_service.use_cases.priced_requests import price, private_source
 from discreet_service.use_cases.requests import content_sha256
 from discreet_service.worker import codes
 
+LOADED = (workflow.open_table, workflow.check_table, workflow.fulfil)
+"""Loaded now: the workflow loads what is used first when it is used, and a slot's time is for the rows."""
+
 WORKER = "worker"
 """The actor of the audit for what no person does."""
 
