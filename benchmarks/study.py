@@ -10,8 +10,7 @@ from rich.console import Console
 STUDIES = {
     "right_models_product": "how often the product's methods find the right model",
     "right_models": "the same beside their kernels and variants",
-    "coverage_linear": "how often linear intervals hold the truth",
-    "coverage_logistic": "how often logistic intervals hold the truth",
+    "coverage": "how often intervals of regressions hold the truth",
     "linear_accuracy": "test R^2 beside AdaSSP",
     "screening_accuracy": "how many of the best columns screening finds",
     "hybrid_accuracy": "the error of estimates on weighted public records",

@@ -5,10 +5,11 @@ Every field is a public fact, or comes out of a mechanism whose event is recorde
 
 import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field, model_validator
 
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import VerificationError
@@ -79,6 +80,18 @@ class StepRecord(_Record):
     columns: tuple[str, ...] | None = Field(default=None, description="the columns that a screening left, in a plan")
 
 
+LARGEST = 1e300
+"""Of a released coefficient or variance, so that it is finite."""
+
+
+def _told(end: float | None) -> float | None:
+    """An end that is infinite, or overflowed as older versions wrote it, is none."""
+    return end if end is not None and abs(end) < LARGEST else None
+
+
+End = Annotated[float | None, AfterValidator(_told)]
+
+
 class CoefficientRecord(_Record):
     """A coefficient in the columns' own units, with an interval that holds sampling and privacy noise."""
 
@@ -86,11 +99,30 @@ class CoefficientRecord(_Record):
     column: str | None = Field(description="None for the intercept")
     level: str | None = Field(default=None, description="of a category, against the one level that has none")
     estimate: float
-    low: float
-    high: float
+    low: End = Field(description="None where no lower limit can be told")
+    high: End = Field(description="None where no upper limit can be told")
     sampling_variance: float = Field(ge=0)
     privacy_variance: float = Field(ge=0)
-    uninformative: bool = Field(default=False, description="whether the interval is all that is allowed")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_any_version(cls, given: Any) -> Any:
+        """Older versions wrote the limits of a method as ends, and marked them."""
+        if not isinstance(given, dict):
+            return given
+        ends = {"low": None, "high": None} if given.get("uninformative") is True else {}
+        return {name: value for name, value in given.items() if name != "uninformative"} | ends
+
+    @computed_field(description="whether neither limit can be told")  # type: ignore[prop-decorator]
+    @property
+    def uninformative(self) -> bool:
+        """Whether neither limit can be told."""
+        return self.low is None and self.high is None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends as numbers, infinite where no limit can be told."""
+        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
 
 
 class FitRecord(_Record):
@@ -104,9 +136,9 @@ class FitRecord(_Record):
 
     @property
     def has_intervals(self) -> bool:
-        """False when the method gives none: every interval is the whole range, and no variance is positive."""
-        has_variance = (entry.sampling_variance + entry.privacy_variance > 0 for entry in self.coefficients)
-        return not all(entry.uninformative for entry in self.coefficients) or any(has_variance) or not self.coefficients
+        """False when the method gives none: there is no end and no variance."""
+        tells = (not one.uninformative or one.sampling_variance + one.privacy_variance > 0 for one in self.coefficients)
+        return not self.coefficients or any(tells)
 
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

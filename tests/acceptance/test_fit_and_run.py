@@ -283,7 +283,7 @@ def test_a_logistic_fit_without_a_delta_is_pure(yes_or_no, given):
     assert (release.guarantee.epsilon, release.guarantee.delta) == (9.0, 0.0)
     assert release.noise.mechanism == "objective_perturbation"
     assert {coefficient.column for coefficient in release.fit.coefficients} >= {"age"}
-    assert all(one.uninformative and one.low < one.estimate < one.high for one in release.fit.coefficients)
+    assert all((one.low, one.high, one.uninformative) == (None, None, True) for one in release.fit.coefficients)
     for name in ("report.html", "report.md"):
         assert yes_or_no.run("report", "fit.json", "--out", name).code == 0
     text = (yes_or_no.folder / "report.md").read_text()
@@ -323,7 +323,7 @@ def degenerate(column):
 @pytest.mark.parametrize("case", ["a constant column", "all y equal", "a perfect fit", "separable", "all missing"])
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
 def test_degenerate_rows_give_finite_numbers(granted, case, family):
-    """The rows may be anything: there is a release, its numbers are finite, and intervals have their ends in order."""
+    """The rows may be anything: there is a release, its numbers are finite, and ends that are told are in order."""
     pq.write_table(degenerate(case), granted.data)
     upper = 1 if family == "logistic" else 20
     other = granted.write_metadata(lambda value: value["columns"]["visits"].update(upper=upper))
@@ -331,9 +331,9 @@ def test_degenerate_rows_give_finite_numbers(granted, case, family):
     done = fit(granted, "--yes", "--json", family=family, **ask)
     assert done.code == 0, done
     for term in json.loads(done.out)["fit"]["coefficients"]:
-        ends = (term["low"], term["estimate"], term["high"])
+        ends = [number for number in (term["low"], term["estimate"], term["high"]) if number is not None]
         assert all(map(math.isfinite, ends))
-        assert term["low"] <= term["high"]
+        assert ends[0] <= ends[-1]
 
 
 def test_columns_of_a_release_without_a_guarantee_are_not_fitted(granted):

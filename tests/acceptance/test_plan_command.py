@@ -49,7 +49,7 @@ def test_curve_and_comparison(place):
     assert re.search(r"\npcls, y_bound 5 .* 0 +4\n", text)
     assert "select as many columns as they are told" in text
     assert re.search(r"A linear fit of the right columns +error +half width +coverage +vacuous\n", text)
-    assert len(re.findall(r"\nepsilon [0-9.]+ +[0-9.e+]+ +[0-9.e+]+ +[01]\.\d\d +[01]\.\d\d", text)) == 5
+    assert len(re.findall(r"\nepsilon [0-9.]+ +[0-9.e+]+ +(?:-|[0-9.e+]+) +(?:-|[01]\.\d\d) +[01]\.\d\d", text)) == 5
     told = re.search(r"Lei et al., theorem 1 \(pcls, y_bound 10, epsilon 1\): (.*?nothing\.)", " ".join(text.split()))[
         1
     ]

@@ -8,10 +8,13 @@ from pydantic import ValidationError
 
 import discreet as dc
 from discreet.errors import InvalidParameterError, VerificationError
+from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
-from discreet.release import Release, canonical_sha256
+from discreet.release import CoefficientRecord, Release, canonical_sha256
 from discreet.workflow import answer
+from discreet.workflow.derive import fit_from
+from discreet.workflow.verification import verify
 from tests.privacy.pairs import table_of
 
 
@@ -99,6 +102,64 @@ def test_digest_takes_no_number_that_json_lacks(value):
     """Not a number has no canonical text, so it has no digest."""
     with pytest.raises(ValueError, match="JSON"):
         canonical_sha256(value)
+
+
+@pytest.mark.parametrize(
+    ("given", "interval"),
+    [
+        ({"low": -1.0, "high": 2.0}, (-1.0, 2.0)),
+        ({"low": None, "high": 2.0}, (-np.inf, 2.0)),
+        ({"low": -1.0, "high": np.inf}, (-1.0, np.inf)),
+        ({"low": -1e300, "high": np.nan}, (-np.inf, np.inf)),
+        ({"low": -20.0, "high": 20.0, "uninformative": True}, (-np.inf, np.inf)),
+        ({"low": -20.0, "high": 20.0, "uninformative": False}, (-20.0, 20.0)),
+    ],
+)
+def test_an_end_is_a_number_or_none(given, interval):
+    """Whatever a method, or an older version, gives; and it is uninformative exactly when it has neither."""
+    record = CoefficientRecord(name="a", column="a", estimate=0.5, sampling_variance=1.0, privacy_variance=1.0, **given)
+    ends = tuple(float(end) if np.isfinite(end) else None for end in interval)
+    assert (record.low, record.high, record.interval) == (*ends, interval)
+    assert record.uninformative is (ends == (None, None))
+    value = json.loads(record.model_dump_json(), parse_constant=pytest.fail)
+    assert (value["low"], value["high"], value["uninformative"]) == (*ends, record.uninformative)
+    assert CoefficientRecord.model_validate(value) == record
+
+
+def older(text):
+    """Return a release's text as an older version wrote it, the limits of the method for ends."""
+    value = json.loads(text)
+    for one in value["fit"]["coefficients"]:
+        one |= {"low": -2.0, "high": 2.0} if one["uninformative"] else {}
+    return json.dumps(value)
+
+
+def test_what_was_computed_from_an_older_release_verifies(tmp_path, monkeypatch):
+    """The older release that the ledger holds has another text than it would have now."""
+    box = {"type": "real", "lower": -1, "upper": 1, "source": "by design"}
+    declared = {"dataset": "toy", "unit": "person", "neighboring": "replace_one", "n_rows": 20}
+    metadata = dc.Metadata.from_value({**declared, "columns": {"a": box, "b": box, "y": box}})
+    table = dc.open_table((np.zeros((20, 2)), np.zeros(20)), metadata)
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.grant("toy", 1)
+        with monkeypatch.context() as patch:
+            newer = Release.to_json
+            patch.setattr(Release, "to_json", lambda one: older(newer(one)))
+            asked = (dc.LinearRegression(epsilon=0.01 + place / 1000) for place in range(9))
+            made = (one.fit(table, target="y", ledger=ledger).release_ for one in asked)
+            release = next(one for one in made if any(term.uninformative for term in one.fit.coefficients))
+        text = ledger.recorded(release.provenance.ledger.entry)
+        assert 2.0 in {one["high"] for one in json.loads(text)["fit"]["coefficients"]}
+        source = release.provenance.model_copy(update={"derived_from": canonical_sha256(json.loads(text))})
+        of_older = fit_from(release.model_copy(update={"provenance": source}), ["a"])
+        for name, computed in (("older", of_older), ("newer", fit_from(Release.from_json(text), ["a"]))):
+            path = tmp_path / name
+            computed.save(path)
+            assert verify(ledger, [path]).derived == {str(path): release.provenance.ledger.entry}
+        unknown = of_older.provenance.model_copy(update={"derived_from": "0" * 64})
+        of_older.model_copy(update={"provenance": unknown}).save(tmp_path / "forged")
+        with pytest.raises(VerificationError, match="is not in it"):
+            verify(ledger, [tmp_path / "forged"])
 
 
 def test_files_that_are_no_text_are_refused(tmp_path):

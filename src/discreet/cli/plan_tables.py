@@ -1,6 +1,6 @@
 """The tables of a plan: of one scenario, or of several side by side with their worst and mean."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from discreet import workflow
@@ -176,13 +176,19 @@ def fits(epsilons: Sequence[float], rows: Rows, title: str) -> list[str]:
         own = [row for row in rows if row["epsilon"] == epsilon]
         if not own:
             continue
-        figures = [f"{own[0][name]:#.3g}" for name in ("error", "half_width")]
-        figures += [f"{own[0][name]:.2f}" for name in ("coverage", "uninformative")]
+        figures = [_figure(own, name, _mean, "#.3g") for name in ("error", "half_width")]
+        figures += [_figure(own, name, _mean, ".2f") for name in ("coverage", "uninformative")]
         if several:
-            figures = [f"{how(own, name):#.3g}" for name in ("error", "half_width") for how in (_mean, _most)]
-            figures.append(f"{_worst(own, 'coverage'):.2f}")
+            figures = [_figure(own, name, how, "#.3g") for name in ("error", "half_width") for how in (_mean, _most)]
+            figures.append(_figure(own, "coverage", _worst, ".2f"))
         table.append([f"epsilon {number(epsilon)}", *figures])
     return aligned(table, title)
+
+
+def _figure(rows: Rows, name: str, how: Callable[[Rows, str], float], form: str) -> str:
+    """A figure of the rows that have it, or a dash where none has."""
+    having = [row for row in rows if row[name] is not None]
+    return format(how(having, name), form) if having else "-"
 
 
 def _mean(rows: Rows, name: str) -> float:

@@ -123,9 +123,9 @@ def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation
         noise = f"delta {question.delta:.0g}" if question.delta else "no delta"
         notes.append(
             f"A linear fit of the right columns: what `discreet fit` tells of them at this epsilon for itself, with "
-            f"{noise}. error: mean absolute error of a coefficient, and half width: of its 95% interval, in the "
-            "target's unit per half range of a column; coverage: part of the intervals that hold the effect; vacuous: "
-            "part that are all that is allowed."
+            f"{noise}. error: mean absolute error of a coefficient, and half width: of its 95% interval where it has "
+            "two ends, in the target's unit per half range of a column; coverage: of the intervals with an end, the "
+            "part that hold the effect; vacuous: the part of which nothing can be told."
         )
     reasons = dict.fromkeys(expectation.fits_refused.values())
     notes += [f"Left out: a fit of the right columns. {visible(reason)}" for reason in reasons]

@@ -79,7 +79,7 @@ class _Regression(PrivateEstimator):
         self.terms_ = tuple(term.name for term in slopes)
         self.coef_ = np.array([term.estimate for term in slopes])
         self.intercept_ = float(sum(term.estimate for term in fit.coefficients if term.column is None))
-        self.intervals_ = np.array([(term.low, term.high) for term in slopes]).reshape(-1, 2)
+        self.intervals_ = np.array([term.interval for term in slopes]).reshape(-1, 2)
         return self
 
     def _fitted(self) -> FitRecord:
@@ -102,7 +102,7 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression, LinearParameters):  
     intercept_ : float
         In own units.
     intervals_ : ndarray of float, shape (n_terms, 2)
-        Of `coef_`.
+        Of `coef_`; infinite where no lower or no upper limit can be told.
     terms_ : tuple of str
         Names of `coef_`.
 
@@ -156,7 +156,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameter
     intercept_ : float
         Log odds where all columns are 0.
     intervals_ : ndarray of float, shape (n_terms, 2)
-        Of `coef_`.
+        Of `coef_`; infinite where no lower or no upper limit can be told.
     terms_ : tuple of str
         Names of `coef_`.
 
@@ -242,7 +242,7 @@ class PoissonRegression(_Noisy, RegressorMixin, _Regression, GeneralizedParamete
     intercept_ : float
         Logarithm of the mean where all columns are 0.
     intervals_ : ndarray of float, shape (n_terms, 2)
-        Of `coef_`.
+        Of `coef_`; infinite where no lower or no upper limit can be told.
     terms_ : tuple of str
         Names of `coef_`.
 

@@ -77,7 +77,9 @@ def _spoken(drawn_bars: list[Bar], fitted: FitRecord) -> str:
     if not fitted.has_intervals:
         return f"Estimates of {len(drawn_bars)} coefficients as dots, without intervals."
     crossing = sum(bar.low <= 0 <= bar.high for bar in drawn_bars)
-    return f"Intervals of {len(drawn_bars)} coefficients, {crossing} of them on both sides of no difference."
+    n_open = sum(not (math.isfinite(bar.low) and math.isfinite(bar.high)) for bar in drawn_bars)
+    beyond = f"; of {n_open} a lower or an upper limit cannot be told" if n_open else ""
+    return f"Intervals of {len(drawn_bars)} coefficients, {crossing} of them on both sides of no difference{beyond}."
 
 
 def sizes(release: Release) -> str:
@@ -179,15 +181,15 @@ def _bar(name: str, record: CoefficientRecord, fitted: FitRecord, release: Relea
         ends = (min(middle, beside), max(middle, beside))
         return Bar(name, middle, *ends, public=math.nan if public is None else beside)
     reach = estimates.quantile(fitted.confidence) * math.sqrt(record.sampling_variance)
-    empty = estimates.is_empty(record)
-    label = f"{name} *" if empty else name
-    return Bar(label, record.estimate * width, record.low * width, record.high * width, reach * width, empty)
+    label = f"{name} *" if record.uninformative else name
+    low, high = (end * width for end in record.interval)
+    return Bar(label, record.estimate * width, low, high, reach * width, record.uninformative)
 
 
 def _domain(bars: list[Bar]) -> tuple[float, float]:
-    """From the lowest to the highest end of an interval, the longest ones cut."""
+    """From the lowest to the highest end of an interval, the longest ones and those without an end cut."""
     description = [bar for bar in bars if not bar.is_empty]
-    ends = sorted(max(abs(bar.low), abs(bar.high)) for bar in description) or [1.0]
+    ends = sorted(max(abs(end) for end in (bar.low, bar.high) if math.isfinite(end)) for bar in description) or [1.0]
     most = max([_FAR * ends[len(ends) // 2], *(1.1 * abs(bar.estimate) for bar in description)])
     low = min([0.0, *(max(bar.low, -most) for bar in bars)])
     high = max([0.0, *(min(bar.high, most) for bar in bars)])
@@ -261,7 +263,7 @@ def _pairs(bars: list[Bar]) -> list[alt.Chart]:
 
 
 def _arrows(bars: list[Bar], start: float, end: float) -> alt.Chart:
-    """Where an interval goes on beyond the picture."""
+    """Where an interval goes on beyond the picture, or has no end."""
     rows = []
     for at, bar in enumerate(bars):
         if bar.low < start:

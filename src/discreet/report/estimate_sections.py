@@ -44,7 +44,7 @@ def _fit(fit: Fit, tell: Sentences, full: bool) -> Iterator[Block]:
     if fit.has_intervals:
         halves = "The columns with ± are half the interval's width with one kind of chance alone; their squares add up."
         yield Paragraph(f"{tell.fit_shares()} {halves if full else ''}".strip())
-    yield from paragraphs(tell.fit_empty(), style="minded")
+    yield from paragraphs(tell.fit_open(), style="minded")
     yield Picture("coefficients", tell.fit_picture_title(), tell.fit_picture_note(), is_wide=True)
 
 

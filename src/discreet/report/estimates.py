@@ -1,6 +1,7 @@
 """Coefficients in short texts; nothing is escaped here."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
@@ -17,6 +18,10 @@ RATIOS = {"logistic": "Odds ratio", "poisson": "Rate ratio"}
 
 FINENESS = 0.01
 """Of an estimate without an interval, two digits of this are told: of its column's effect from end to end."""
+
+NOTHING = "nothing can be told"
+NO_LIMIT = {"above": "no upper limit can be told", "below": "no lower limit can be told"}
+"""How an interval without an end is told to what that means."""
 
 MOST_DRAWN = 40
 """Rows of a picture that a printed page holds."""
@@ -59,6 +64,7 @@ class Fit:
     has_intervals: bool
     ratio: str | None
     upper: str
+    one_sided: tuple[tuple[str, str], ...]
     residual_sd: str | None
     r_squared: str | None
     n_empty: int
@@ -103,6 +109,7 @@ def fit(release: Release) -> Fit | None:
         has_intervals=record.has_intervals,
         ratio=RATIOS.get(record.family),
         upper="its upper value" if response is None or response.upper is None else number(response.upper),
+        one_sided=tuple(_one_sided(record)),
         residual_sd=None if record.residual_sd is None else number(record.residual_sd, 4),
         r_squared=None if record.r_squared is None else number(record.r_squared, 3),
         n_empty=sum(line.is_empty for line in lines),
@@ -139,8 +146,8 @@ def drawn(record: FitRecord) -> list[CoefficientRecord]:
 
 
 def _clearness(record: CoefficientRecord) -> float:
-    spread = record.high - record.low
-    return abs(record.estimate) / spread if spread > 0 and math.isfinite(spread) else 0.0
+    half = reach(record)
+    return abs(record.estimate) / half if half > 0 else 0.0
 
 
 def share(record: CoefficientRecord) -> float:
@@ -157,12 +164,14 @@ def quantile(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def is_empty(record: CoefficientRecord) -> bool:
-    """Tell whether an interval holds no information.
+def reach(record: CoefficientRecord) -> float:
+    """Return half an interval's length, or how far the one end that is told lies from the estimate.
 
-    True when the interval is infinite, or all that is allowed.
+    Not a number when nothing can be told.
     """
-    return record.uninformative or not (math.isfinite(record.low) and math.isfinite(record.high))
+    if record.low is not None and record.high is not None:
+        return (record.high - record.low) / 2
+    return next((abs(record.estimate - end) for end in (record.low, record.high) if end is not None), math.nan)
 
 
 def crossing(record: CoefficientRecord, column: PublicColumn | None) -> float:
@@ -177,25 +186,41 @@ def crossing(record: CoefficientRecord, column: PublicColumn | None) -> float:
 
 
 def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
-    reach = quantile(fitted.confidence)
-    spread = (record.high - record.low) / 2
-    estimate, low, high = alike([record.estimate, record.low, record.high], spread)
+    spread, deviations = reach(record), quantile(fitted.confidence)
+    ends = [end for end in (record.low, record.high) if end is not None]
+    estimate, *told = alike([record.estimate, *ends], spread)
     sampling, privacy = (
-        alike([reach * math.sqrt(variance)], spread)[0]
+        alike([deviations * math.sqrt(variance)], spread)[0]
         for variance in (record.sampling_variance, record.privacy_variance)
     )
-    ratio, bottom, top = _ratios(record) if fitted.family in RATIOS and record.column is not None else ("", "", "")
+    ratio, ratio_interval = _ratios(record) if fitted.family in RATIOS and record.column is not None else ("", "")
     return Coefficient(
         name=label(record),
         estimate=estimate,
-        interval=f"{low} to {high}",
+        interval=_interval(record, told),
         ratio=ratio,
-        ratio_interval=f"{bottom} to {top}" if ratio else "",
+        ratio_interval=ratio_interval,
         by_sampling=sampling,
         by_privacy=privacy,
         share=part(share(record)),
-        is_empty=is_empty(record),
+        is_empty=record.uninformative,
     )
+
+
+def _interval(record: CoefficientRecord, told: Sequence[str]) -> str:
+    """An interval in words, from the texts of the ends that it has."""
+    if record.uninformative:
+        return NOTHING
+    return " to ".join(told) if len(told) == 2 else f"{'above' if record.high is None else 'below'} {told[0]}"
+
+
+def _one_sided(fitted: FitRecord) -> Iterator[tuple[str, str]]:
+    """The words that intervals without one end are told in, with what they mean."""
+    sided = [record for record in fitted.coefficients if not record.uninformative]
+    if any(record.high is None for record in sided):
+        yield "above", NO_LIMIT["above"]
+    if any(record.low is None for record in sided):
+        yield "below", NO_LIMIT["below"]
 
 
 def _bare_line(release: Release, record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
@@ -236,10 +261,20 @@ def _unit(release: Release, fitted: FitRecord) -> float:
     return half if 0 < half < math.inf else 1.0
 
 
-def _ratios(record: CoefficientRecord) -> list[str]:
-    values = [_exponential(value) for value in (record.estimate, record.low, record.high)]
-    decimals = _decimals(min(values[2] - values[1], values[0]))
-    return [_ratio(value, decimals) for value in values]
+def _ratios(record: CoefficientRecord) -> tuple[str, str]:
+    """The exponential of an estimate, and of its interval."""
+    value, low, high = (_exponential(value) for value in (record.estimate, *record.interval))
+    ends = [end for end, own in ((low, record.low), (high, record.high)) if own is not None]
+    decimals = _decimals(min(high - low, value) if len(ends) == 2 else min([value, *ends]))
+    told = _interval(record, [_ratio(end, decimals) for end in ends])
+    for prefix, said in (
+        ("above over", "over"),
+        ("above under", "from under"),
+        ("below under", "under"),
+        ("below over", "up to over"),
+    ):
+        told = told.replace(prefix, said)
+    return _ratio(value, decimals), told
 
 
 def _exponential(value: float) -> float:

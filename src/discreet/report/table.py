@@ -1,7 +1,7 @@
 """Coefficients as an aligned table for a terminal."""
 
 from discreet.release import Release
-from discreet.report.estimates import Coefficient, Fit, fit
+from discreet.report.estimates import NOTHING, Coefficient, Fit, fit
 from discreet.report.widths import cells, squeezed
 from discreet.report.words import visible
 
@@ -54,6 +54,5 @@ def _notes(record: Fit, is_hybrid: bool) -> list[str]:
     if not record.has_intervals:
         return ["no intervals: this method makes them only with a delta, such as 1e-6"]
     notes = ["privacy: its noise's share of the interval's variance"]
-    if record.n_empty:
-        notes.append("*: the interval says no more than the public bounds did")
-    return notes
+    notes += [f"{word}: {meaning}" for word, meaning in record.one_sided]
+    return [*notes, f"*: {NOTHING}, for the noise"] if record.n_empty else notes

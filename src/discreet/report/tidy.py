@@ -57,7 +57,7 @@ def _answer(release: Release) -> tuple[tuple[str, ...], Iterator[tuple[Cell, ...
 def _coefficients(release: Release, fitted: FitRecord) -> Iterator[tuple[Cell, ...]]:
     for coefficient in fitted.coefficients:
         errors = (math.sqrt(coefficient.sampling_variance), math.sqrt(coefficient.privacy_variance))
-        figures = (coefficient.low, coefficient.high, fitted.confidence, *errors, estimates.is_empty(coefficient))
+        figures = (coefficient.low, coefficient.high, fitted.confidence, *errors, coefficient.uninformative)
         interval_figures = figures if fitted.has_intervals else (None,) * len(figures)
         beside = (estimates.public_alone(release, coefficient),) if release.hybrid is not None else ()
         yield (

@@ -23,7 +23,7 @@ N_TABLES = 4
 
 @dataclass(frozen=True)
 class ExpectedFit:
-    """Means over drawn tables and the coefficients of the right columns, of one fit at one epsilon.
+    """What drawn tables and the coefficients of the right columns make of one fit at one epsilon.
 
     Parameters
     ----------
@@ -34,12 +34,13 @@ class ExpectedFit:
     error : float
         Mean absolute error of a coefficient, in the target's unit per half range of its column; of a category, of the
         change from one level to another.
-    half_width : float
-        Mean of half the length of the intervals, in the same unit.
-    coverage : float
-        Part of the intervals that hold the supposed effect; they are made to hold 95% of them.
+    half_width : float or None
+        Median of half the length of the intervals with two ends, in the same unit; None where there is none.
+    coverage : float or None
+        Of the intervals with an end, the part that hold the supposed effect; they are made to hold 95% of them. None
+        where there is none.
     uninformative : float
-        Part of the intervals that are all that is allowed, for the noise.
+        Part of the coefficients of which nothing can be told, for the noise.
     n_draws : int
         Coefficients in all.
     """
@@ -47,8 +48,8 @@ class ExpectedFit:
     epsilon: float
     n_rows: int
     error: float
-    half_width: float
-    coverage: float
+    half_width: float | None
+    coverage: float | None
     uninformative: float
     n_draws: int
 
@@ -134,8 +135,19 @@ def expected_fit(
             progress("Simulating fits", 1, n_tables)
     for epsilon, rated in zip(epsilons, ratings, strict=True):
         if rated:
-            error, half, covered, wide = (float(value) for value in np.array(rated, dtype=np.float64).mean(axis=0))
-            fits.append(ExpectedFit(float(epsilon), scenario.n_rows, error, half, covered, wide, len(rated)))
+            error, half, covered, empty = np.array(rated, dtype=np.float64).T
+            told, between = empty == 0, np.isfinite(half)
+            fits.append(
+                ExpectedFit(
+                    float(epsilon),
+                    scenario.n_rows,
+                    float(error.mean()),
+                    float(np.median(half[between])) if between.any() else None,
+                    float(covered[told].mean()) if told.any() else None,
+                    float(empty.mean()),
+                    len(rated),
+                )
+            )
     return fits
 
 
@@ -173,11 +185,12 @@ def _rated(scenario: Scenario, fit: FitRecord) -> list[tuple[float, float, bool,
     for name, group in groupby(named, key=lambda term: str(term.column)):
         terms = list(group)
         for term, true in zip(terms, _true(scenario, name, terms), strict=True):
+            low, high = term.interval
             ratings.append(
                 (
                     abs(term.estimate - true) * _half(scenario, name),
-                    (term.high - term.low) / 2.0 * _half(scenario, name),
-                    term.low <= true <= term.high,
+                    (high - low) / 2.0 * _half(scenario, name),
+                    low <= true <= high,
                     term.uninformative,
                 )
             )

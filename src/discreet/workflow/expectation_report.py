@@ -265,6 +265,7 @@ def _fits(expectation: Expectation) -> Findings | None:
         Row(description, {"epsilon": row["epsilon"], **_settings(expectation, row)}, row[name])
         for row in expectation.fits
         for name, description in ways.items()
+        if row[name] is not None
     )
     if not rows:
         return None

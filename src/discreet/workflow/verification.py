@@ -1,5 +1,6 @@
 """Check that a ledger and the releases that show it belong together."""
 
+import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from discreet.errors import InvalidParameterError, VerificationError
 from discreet.files import read_text
 from discreet.ledger import Ledger, Verification
 from discreet.ledger.chain import text_sha256
-from discreet.release import Release
+from discreet.release import Release, canonical_sha256
 from discreet.workflow.derive import digest, recomputed
 
 
@@ -72,8 +73,12 @@ def _check_derived(ledger: Ledger, path: str, release: Release) -> int:
     charge = release.provenance.ledger
     text = None if charge is None else ledger.recorded(charge.entry)
     parent = None if text is None else Release.from_json(text)
-    if charge is None or parent is None or digest(parent) != release.provenance.derived_from:
+    # What an older version wrote in another form than it is read in has the digest of its text.
+    digests = {digest(parent), canonical_sha256(json.loads(text))} if text is not None and parent is not None else set()
+    if charge is None or parent is None or release.provenance.derived_from not in digests:
         raise _not_recorded(f"the release that {path} was computed from")
+    origin = parent.provenance.model_copy(update={"derived_from": release.provenance.derived_from})
+    parent = parent.model_copy(update={"provenance": origin})
     try:
         same = _same(recomputed(parent, release).model_dump(mode="json"), release.model_dump(mode="json"))
     except (InvalidParameterError, TypeError, ValueError):  # its request was changed to something that cannot be asked

@@ -50,8 +50,7 @@ def coefficient(
     privacy: float = 0.01,
     column: str | None = "",
     level: str | None = None,
-    ends: tuple[float, float] | None = None,
-    uninformative: bool = False,
+    ends: tuple[float | None, float | None] | None = None,
 ) -> CoefficientRecord:
     """Return a coefficient with the normal interval of its variances, or with given ends."""
     reach = 1.959964 * math.sqrt(sampling + privacy)
@@ -65,7 +64,6 @@ def coefficient(
         high=high,
         sampling_variance=sampling,
         privacy_variance=privacy,
-        uninformative=uninformative,
     )
 
 
@@ -142,7 +140,7 @@ def make_bare(release: Release, *more: CoefficientRecord) -> Release:
     """Return a release like the given one, of a method that makes no intervals."""
     noise = GAUSSIAN.model_copy(update={"mechanism": "objective_perturbation", "noise": "gamma"})
     records = (*release.fit.coefficients, *more)
-    bare = {"low": -20.0, "high": 20.0, "sampling_variance": 0.0, "privacy_variance": 0.0, "uninformative": True}
+    bare = {"low": None, "high": None, "sampling_variance": 0.0, "privacy_variance": 0.0}
     fitted = release.fit.model_copy(update={"coefficients": tuple(one.model_copy(update=bare) for one in records)})
     guarantee = release.guarantee.model_copy(update={"delta": 0.0})
     return release.model_copy(update={"fit": fitted, "noise": noise, "guarantee": guarantee})
@@ -221,6 +219,11 @@ PCPL = make(
     ),
 )
 MANY = tuple(f"a_rather_long_column_name_{index}" for index in range(25))
+OPEN = (
+    coefficient("idp", 3.1, 0.04, 0.6, ends=(1.25, None)),
+    coefficient("female", -2.2, 0.04, 0.6, ends=(None, -0.75)),
+    coefficient("black", 0.4, 0.04, 99.0, ends=(None, None)),
+)
 HOSTILE_COEFFICIENTS = tuple(
     coefficient(name, 0.1 * place - 0.5, column=name, level=name if place % 2 else None)
     for place, name in enumerate(HOSTILE)
@@ -248,15 +251,17 @@ FITS = {
     ),
     "fit says nothing": make_fit(
         "linear",
-        coefficient("idp", 1.0, 0.01, 900.0, uninformative=True),
-        coefficient("female", 0.2, 0.01, 9.0, ends=(-4.0, 4.0), uninformative=True),
+        coefficient("idp", 1.0, 0.01, 900.0, ends=(None, None)),
+        coefficient("female", 0.2, 0.01, 9.0, ends=(None, None)),
         names=("lncoins", "site", "age", "idp", "female"),
     ),
     "logistic says nothing": make_fit(
         "logistic",
-        coefficient("female", 0.2, 0.01, 99.0, ends=(-4.0, 4.0), uninformative=True),
+        coefficient("female", 0.2, 0.01, 99.0, ends=(None, None)),
         names=("lncoins", "site", "age", "female"),
     ),
+    "open ends": make_fit("linear", *OPEN, names=("lncoins", "site", "age", *(one.name for one in OPEN))),
+    "logistic open ends": make_fit("logistic", *OPEN, names=("lncoins", "site", "age", *(one.name for one in OPEN))),
     "no intervals": make_bare(make_fit("logistic"), coefficient("noise", -8.0412), coefficient("far", 20.0)),
     "run without intervals": make_bare(make_run("logistic")),
     "constant alone": make_fit(

@@ -32,7 +32,7 @@ OF_MARGINS = (TWINS[0], TwinRecord(name="margins", error=0.04, low=0.03, high=0.
 
 def bare(fitted: FitRecord, factor: float = 1.0) -> FitRecord:
     """Return a fit without intervals, each estimate times a factor."""
-    changes = {"low": -2e3, "high": 2e3, "sampling_variance": 0.0, "privacy_variance": 0.0, "uninformative": True}
+    changes = {"low": None, "high": None, "sampling_variance": 0.0, "privacy_variance": 0.0}
     records = (one.model_copy(update={**changes, "estimate": factor * one.estimate}) for one in fitted.coefficients)
     return fitted.model_copy(update={"coefficients": tuple(records), "residual_sd": None, "r_squared": None})
 

@@ -35,6 +35,24 @@ def test_ratios_are_the_estimates_exponentials(family, word):
     assert line(release, estimates.CONSTANT).ratio == ""
 
 
+@pytest.mark.parametrize(
+    ("estimate", "ends", "interval", "ratios"),
+    [
+        (3.1, (1.25, None), "above 1.2", "above 3.5"),
+        (-2.2, (None, -0.75), "below -0.8", "below 0.47"),
+        (0.4, (None, None), "nothing can be told", "nothing can be told"),
+        (30.0, (20.0, None), "above 20", "over a million"),
+        (0.0, (-20.0, None), "above -20", "from under 0.000001"),
+        (-30.0, (None, -20.0), "below -20", "under 0.000001"),
+        (0.0, (None, 20.0), "below 20", "up to over a million"),
+    ],
+)
+def test_an_open_end_is_told_in_words(estimate, ends, interval, ratios):
+    """Above or below the end that there is; and so is the ratio."""
+    one = line(make_fit("logistic", coefficient("idp", estimate, ends=ends)), "idp")
+    assert (one.interval, one.ratio_interval) == (interval, ratios)
+
+
 def test_a_linear_regression_has_no_ratios(samples):
     """Its coefficients are differences."""
     assert estimates.fit(samples["linear"]).ratio is None
@@ -56,15 +74,16 @@ def test_a_spread_that_is_no_float_sets_no_digits():
 @pytest.mark.parametrize(
     ("family", "given", "empty"),
     [
-        ("linear", {"estimate": 0.1, "privacy": 99.0, "uninformative": True}, True),
+        ("linear", {"estimate": 0.1, "privacy": 99.0, "ends": (None, None)}, True),
         ("linear", {"estimate": 1.0, "privacy": 100.0}, False),
-        ("logistic", {"estimate": 0.1, "ends": (-4.0, 4.0), "uninformative": True}, True),
+        ("logistic", {"estimate": 0.1, "ends": (None, None)}, True),
         ("logistic", {"estimate": 0.1, "ends": (-4.0, 3.0)}, False),
+        ("logistic", {"estimate": 0.1, "ends": (-4.0, None)}, False),
         ("poisson", {"estimate": 1.0, "privacy": 1.0, "ends": (-math.inf, math.inf)}, True),
     ],
 )
-def test_an_interval_that_is_all_there_can_be_says_nothing(family, given, empty):
-    """Marked so in the release, or infinite; a usual interval is neither."""
+def test_an_interval_without_ends_says_nothing(family, given, empty):
+    """One with an end, or two, says something."""
     release = make_fit(family, coefficient("idp", **given), names=("lncoins", "site", "age", "idp"))
     assert line(release, "idp").is_empty is empty
     assert estimates.fit(release).n_empty == empty
@@ -75,7 +94,7 @@ def test_an_interval_that_is_all_there_can_be_says_nothing(family, given, empty)
     [("age", "0.0131", "1.0132"), ("site: franklin", "-0.050", "0.9512"), ("noise", "-8.041", "0.0003219")],
 )
 def test_without_intervals_the_declared_range_sets_the_digits(samples, name, estimate, ratio):
-    """Not the width of all that is allowed; nothing is said of intervals, and none counts as empty."""
+    """Nothing is said of intervals, and none counts as empty."""
     fitted = estimates.fit(samples["no intervals"])
     assert (fitted.has_intervals, fitted.n_empty) == (False, 0)
     one = line(samples["no intervals"], name)
@@ -84,9 +103,9 @@ def test_without_intervals_the_declared_range_sets_the_digits(samples, name, est
 
 
 def test_intervals_that_say_nothing_are_still_intervals(samples):
-    """One interval that is all that is allowed, or all of them where a variance is known."""
+    """One interval without ends, or all of them where a variance is known."""
     assert estimates.fit(samples["logistic says nothing"]).has_intervals
-    alone = coefficient("idp", 0.2, 0.01, 99.0, ends=(-4.0, 4.0), uninformative=True)
+    alone = coefficient("idp", 0.2, 0.01, 99.0, ends=(None, None))
     assert regression(alone, has_usual=False).has_intervals
 
 

@@ -1,10 +1,15 @@
 """What reports say of steps, coefficients, models by size, noisy moments and delta."""
 
+import json
+import re
+
 import pytest
 from markdown_it import MarkdownIt
+from pdf_text import text_of
 from test_rendering import AUDIENCES, WORDS, Page, html_of, said
 
-from discreet.report import render
+from discreet.release import Release
+from discreet.report import FORMATS, render
 from discreet.report.words import visible
 
 TOLD = [
@@ -32,8 +37,14 @@ TOLD = [
     ("moments of none", ["No column was selected for mdvis", "no column"]),
     ("derived fit", ["Computed for free from release 0a0a0a0a0a0a0a0a", "Nothing was charged", "named in advance"]),
     ("derived choice", ["Computed for free", "1 of 5 candidate columns was selected for mdvis: lncoins"]),
-    ("fit says nothing", ["2 intervals are as wide as what was public before", "female *", "more than 99%. Near"]),
-    ("logistic says nothing", ["One interval is as wide as what was public before", "it holds no information"]),
+    (
+        "fit says nothing",
+        ["Of 2 coefficients, marked with an asterisk, nothing can be told", "female *", "more than 99%. Near"],
+    ),
+    (
+        "logistic says nothing",
+        ["Of one coefficient, marked with an asterisk, nothing can be told", "neither a lower nor an upper"],
+    ),
     ("constant alone", ["a constant term alone", "2.4"]),
 ]
 EXTRA = {"(selected)": "text", "Estimate": "text", "more than 99%. Near": "text"}
@@ -72,6 +83,46 @@ def test_the_analyst_reads_what_either_noise_does(samples, format):
 
 @pytest.mark.parametrize("audience", AUDIENCES)
 @pytest.mark.parametrize("format", WORDS)
+@pytest.mark.parametrize("name", ["open ends", "logistic open ends"])
+def test_an_open_end_is_told_in_words(samples, name, format, audience):
+    """The end that there is, and that no other can be told."""
+    text = said(samples[name], format, audience)
+    for part in ("above 1.2", "below -0.8", "nothing can be told"):
+        assert part in text
+    for part in ("above", "no upper limit can be told", "below", "no lower limit can be told", "Of one coefficient"):
+        assert part in text
+
+
+def older(release, limit=4321.5):
+    """Return a release as an older version wrote it: the limits of the method stand where there is no end."""
+    value = json.loads(release.to_json())
+    for one in value["fit"]["coefficients"]:
+        if one["uninformative"]:
+            one |= {"low": -limit, "high": limit}
+        one |= {end: sign * 1e300 for end, sign in (("low", -1), ("high", 1)) if one[end] is None}
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize("format", [*FORMATS, "json"])
+@pytest.mark.parametrize("name", ["open ends", "logistic open ends", "logistic says nothing", "no intervals"])
+def test_an_open_end_is_a_number_in_no_format(samples, name, format):
+    """Nor is one in a release that an older version wrote with the method's limits, or as large as floats are."""
+    release = Release.from_json(older(samples[name]))
+    assert release == samples[name]
+    if format == "json":
+        text = release.to_json()
+        assert json.loads(text, parse_constant=pytest.fail)["fit"]["coefficients"][-1]["high"] is None
+    else:
+        text = render(release, format)
+    if format == "pdf":
+        pytest.importorskip("typst")
+        text = text_of(text)
+    text = re.sub("<svg.*?</svg>", "", text, flags=re.DOTALL)  # its coordinates are numbers of all kinds
+    assert not re.search(r"432[0-9]|e\+?300|\b(inf|nan|None)\b", text)
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+@pytest.mark.parametrize("format", WORDS)
 @pytest.mark.parametrize("name", ["no intervals", "run without intervals"])
 def test_a_method_without_intervals_says_so(samples, name, format, audience):
     """What to do for intervals; nothing about shares of chance, asterisks or intervals that are too narrow."""
@@ -83,7 +134,7 @@ def test_a_method_without_intervals_says_so(samples, name, format, audience):
         "argest share",
         "y's share",
         "95%",
-        "as wide as what was public",
+        "can be told",
         "too narrow",
         "sampling",
         "inner bar",

@@ -33,11 +33,14 @@ def test_ratios_have_a_column(samples):
 
 
 def test_an_empty_interval_is_marked(samples):
-    """With an asterisk and what it means."""
+    """With an asterisk and what it means; so is one that is open to a side."""
     table = coefficient_table(samples["fit says nothing"])
     assert "female *" in table
-    assert "says no more than the public bounds" in table
+    assert "*: nothing can be told, for the noise" in table
     assert "*" not in coefficient_table(samples["linear"])
+    opened = coefficient_table(samples["open ends"])
+    assert "above: no upper limit can be told\nbelow: no lower limit can be told\n*" in opened
+    assert "can be told" not in coefficient_table(samples["linear"])
 
 
 def test_a_method_without_intervals_shows_estimates_alone(samples):
@@ -51,7 +54,7 @@ def test_a_method_without_intervals_shows_estimates_alone(samples):
 
 def test_a_long_name_keeps_its_mark_and_its_end():
     """Names differ at their end, and the mark must not be lost."""
-    long = coefficient("x" * 200 + "_17", 0.1, 0.01, 99.0, ends=(-4.0, 4.0), uninformative=True)
+    long = coefficient("x" * 200 + "_17", 0.1, 0.01, 99.0, ends=(None, None))
     assert "_17 *" in coefficient_table(make_fit("logistic", long), 80)
     many = coefficient_table(make_fit("linear", *(coefficient(name, 1.0) for name in MANY)), 80)
     assert len(set(many.split("\n"))) > len(MANY)

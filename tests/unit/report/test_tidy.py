@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from report_fits import coefficient, make_fit, make_moments, moments, regression
+from report_fits import coefficient, make_fit, make_moments, moments
 from report_hybrids import make_hybrid
 from report_releases import make
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
 from discreet.methods.moments.noisy_sums import noisy_gram
-from discreet.release import STATED
+from discreet.release import LARGEST, STATED
 from discreet.report import render
 
 ORIGIN = ["method", "target", "private", "epsilon", "delta", "neighboring", "unit", "rows_per_unit"]
@@ -62,7 +62,7 @@ def test_every_cell_is_a_number_or_text_that_nothing_runs(texts, values):
     assert all(is_safe(cell) for row in rows for cell in row)
     last = dict(zip(head, rows[-1], strict=True))
     for column, value in zip(("estimate", "low", "high"), (values[0], *ends), strict=True):
-        assert last[column] == (repr(value) if math.isfinite(value) else "")
+        assert last[column] == (repr(value) if abs(value) < (math.inf if column == "estimate" else LARGEST) else "")
 
 
 @given(st.lists(nasty, min_size=1, max_size=4, unique=True))
@@ -94,7 +94,10 @@ def test_coefficients_are_those_of_the_release(samples, name):
     table = frame(samples[name])
     assert table["name"].tolist() == [one.name for one in fit.coefficients]
     for column in ("estimate", "low", "high"):
-        assert table[column].tolist() == [getattr(one, column) for one in fit.coefficients]
+        told = [getattr(one, column) for one in fit.coefficients]
+        assert table[column].tolist() == pytest.approx(
+            [math.nan if end is None else end for end in told], nan_ok=True, rel=0
+        )
     for column in ("sampling", "privacy"):
         errors = [math.sqrt(getattr(one, f"{column}_variance")) for one in fit.coefficients]
         assert table[f"{column}_standard_error"].tolist() == errors
@@ -106,13 +109,14 @@ def test_coefficients_are_those_of_the_release(samples, name):
 
 
 def test_no_interval_no_number(samples):
-    """Where a method makes none, its cells are empty; an infinite end is no number either."""
+    """Where a method makes none, its cells are empty; an end that is not told is no number either."""
     bare = frame(samples["no intervals"])
     assert bare.loc[:, "low":"uninformative"].isna().all(axis=None)
     assert bare["estimate"].notna().all()
-    endless = make_fit(fit=regression(coefficient("x", 1.0, ends=(-math.inf, 2.0))))
-    last = frame(endless).iloc[-1]
-    assert (math.isnan(last["low"]), last["high"], last["uninformative"]) == (True, 2.0, True)
+    above, below, nothing = frame(samples["open ends"]).iloc[-3:].to_dict("records")
+    assert (above["low"], math.isnan(above["high"]), above["uninformative"]) == (1.25, True, False)
+    assert (math.isnan(below["low"]), below["high"], below["uninformative"]) == (True, -0.75, False)
+    assert (math.isnan(nothing["low"]), math.isnan(nothing["high"]), nothing["uninformative"]) == (True, True, True)
 
 
 def test_an_estimate_on_public_records_stands_beside_theirs(samples):

@@ -1,26 +1,34 @@
-"""Point estimates and intervals from a noisy score that is linear in the coefficients, and whose slope is noisy too.
+"""Point estimates and intervals from a noisy score whose slope is noisy too.
 
-At the true coefficients the score has mean zero and a covariance that is known up to the sampling part:
+At the true coefficients the score has mean zero and a covariance that is known up to the sampling part. With t the
+point where it was taken, m the curve that says how it bends (`curve`), R what the noisy slope at t is above the
+curve's, and d(theta) = theta - t, shortened where it is far,
 
-    u(theta) = a - H theta,    V(theta) = J + s^2 I + sum over terms of Cov(E_k f_k),    f_k = alpha_k theta + beta_k,
+    u(theta) = a - [m(theta) - m(t)] - R d(theta),
+    V(theta) = J + s^2 I + sum over noisy matrices E of Cov(E f) + tau^2 b b',    b = m(theta) - m(t) - m'(t) d(theta),
 
-where E_k is a symmetric matrix of independent noises. So Q(theta) = u'V^-1 u is chi-squared with p degrees of freedom
-at the truth, whatever the slope H turned out to be; minimized over all coefficients but one it is at most chi-squared
-with one. The values that Q does not reject are the interval (Fieller 1954; Anderson and Rubin 1949).
+where each E is symmetric and of independent noises, f is linear in theta or d, and tau b stands for what the curve is
+wrong by. So Q(theta) = u'V^-1 u is about chi-squared with p degrees of freedom at the truth, whatever the slope turned
+out to be; minimized over all coefficients but one it is at most chi-squared with one. The values that Q does not reject
+are the interval (Fieller 1954; Anderson and Rubin 1949).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.kernels.glm.curve import Curve
 from discreet.typing import Floats
 
 TINY = 1e-12
 """Ridge of a covariance relative to its trace: it stays regular without noise."""
 
-ROUNDS, CUTS = 3, 8
-"""An interval's end is exact to one part in CUTS^ROUNDS of its grid."""
+FAR = 1.0
+"""A slope's error counts no further than this root mean square change of linear predictors: a mean is bounded."""
+
+WIDENINGS, NARROWINGS = 12, 10
+"""An interval's end is sought outward by doubling steps, then in between by halves."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +43,14 @@ class NoiseTerm:
         alpha: the matrix meets ``slope * theta + offset``.
     offset : ndarray of float, shape (p,)
         beta.
+    basis : ndarray of float, shape (p, p), optional
+        Orthonormal columns in which the matrix's entries have these variances.
     """
 
     variance: Floats
     slope: float
     offset: Floats
+    basis: Floats | None = None
 
     def covariance(self, theta: Floats) -> Floats:
         """Return the covariance of E f, for E the matrix's noise and f = slope theta + offset.
@@ -48,87 +59,167 @@ class NoiseTerm:
         """
         # Cov_ik = S_ik f_i f_k, and Cov_ii = sum_j S_ij f_j^2: an entry and its mirror share one draw.
         f = self.slope * theta + self.offset
+        f = f if self.basis is None else f @ self.basis
         covariance = self.variance * (f[..., :, None] * f[..., None, :])
         place = np.arange(f.shape[-1])
         covariance[..., place, place] = (f * f) @ self.variance
-        return covariance
+        return covariance if self.basis is None else self.basis @ covariance @ self.basis.T
 
     def slope_of(self, theta: Floats, z: Floats) -> Floats:
         """Return the gradient of z'covariance(theta) z by theta, at fixed z.
 
         Shapes: theta, z (..., p); returns (..., p).
         """
-        f, squares = self.slope * theta + self.offset, z * z
+        f = self.slope * theta + self.offset
+        if self.basis is not None:
+            f, z = f @ self.basis, z @ self.basis
+        squares = z * z
         own = np.diagonal(self.variance)
         half_gradient = f * (squares @ self.variance) + z * ((z * f) @ self.variance) - own * squares * f
         result: Floats = 2.0 * self.slope * half_gradient
-        return result
+        return result if self.basis is None else result @ self.basis.T
 
 
 @dataclass(frozen=True)
 class ScoreModel:
-    """A noisy score u(theta) = a - H theta, and the covariance of its noise.
+    """A noisy score u(theta), and the covariance V(theta) of its noise; the symbols are the module's.
 
     Parameters
     ----------
     constant : ndarray of float, shape (p,)
         a.
-    slope : ndarray of float, shape (p, p)
-        H, symmetric, unbiased, of any signature.
+    point : ndarray of float, shape (p,)
+        t.
+    rest : ndarray of float, shape (p, p)
+        R, symmetric.
+    curve : Curve
+        m.
+    information : ndarray of float, shape (p, p)
+        Of the rows at t, positive semidefinite: the measure of what is far.
     sampling : ndarray of float, shape (p, p)
         J, positive semidefinite.
     variance : float
-        Of the noise added to each coordinate.
+        s^2, of the noise added to each coordinate.
     terms : tuple of NoiseTerm
-        The noisy matrices.
+        The noisy matrices that meet the same vector everywhere.
+    rest_error : NoiseTerm, optional
+        What is not known of R; it meets d(theta), plus its offset.
+    mismatch : float
+        tau.
     """
 
     constant: Floats
-    slope: Floats
+    point: Floats
+    rest: Floats
+    curve: Curve
+    information: Floats
     sampling: Floats
-    variance: float
-    terms: tuple[NoiseTerm, ...]
+    variance: float = 0.0
+    terms: tuple[NoiseTerm, ...] = ()
+    rest_error: NoiseTerm | None = None
+    mismatch: float = 0.0
+
+    def settled(self, theta: Floats) -> "ScoreModel":
+        """Return the same score with its covariance at one point: far away a score may look small beside its noise."""
+        sampling = self._at(theta[None]).covariance[0]
+        return replace(self, sampling=sampling, variance=0.0, terms=(), rest_error=None, mismatch=0.0)
+
+    def slope(self, theta: Floats) -> Floats:
+        """Return -du/dtheta at one point, made symmetric."""
+        slope: Floats = self._at(theta[None]).slope[0]
+        return (slope + slope.T) / 2.0
 
     def privacy(self, theta: Floats) -> Floats:
-        """Return the covariance of the score's noise, without the sampling part.
+        """Return the covariance of the score's noise at one point, without sampling and mismatch."""
+        noise: Floats = self._noise(theta[None], self._away(theta[None])[0])[0]
+        return noise
 
-        Shapes: theta (..., p); returns (..., p, p).
-        """
-        p = len(self.constant)
-        covariance = np.broadcast_to(self.variance * np.eye(p), (*theta.shape[:-1], p, p)).copy()
-        for term in self.terms:
-            covariance += term.covariance(theta)
-        return covariance
-
-    def covariance(self, theta: Floats) -> Floats:
-        """Return V(theta), with a ridge that keeps it regular.
-
-        Shapes: theta (m, p); returns (m, p, p).
-        """
-        covariance = self.sampling + self.privacy(theta)
-        place = np.arange(theta.shape[1])
-        covariance[:, place, place] += TINY * np.einsum("mii->m", covariance)[:, None] + 1e-200
-        return covariance
+    def change(self, step: Floats) -> float:
+        """Return the root mean square change of linear predictors by a step, rows weighted as in the information."""
+        return float(np.sqrt(max(float(step @ self.information @ step), 0.0) / self._weight))
 
     def distance(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return Q = u'V^-1 u, its gradient, and H V^-1 H, which stands for half its Hessian.
 
         Shapes: theta (m, p); returns (m,), (m, p), (m, p, p).
         """
-        score = self.constant - theta @ self.slope
-        covariance = self.covariance(theta)
-        right = np.concatenate([score[:, :, None], np.broadcast_to(self.slope, covariance.shape)], axis=2)
-        solved = np.linalg.solve(covariance, right)
+        at = self._at(theta)
+        solved = np.linalg.solve(at.covariance, np.concatenate([at.score[:, :, None], at.slope], axis=2))
         z = solved[:, :, 0]
-        gradient = -2.0 * z @ self.slope
-        for term in self.terms:
-            gradient -= term.slope_of(theta, z)
+        gradient = -2.0 * np.einsum("mi,mij->mj", z, at.slope)
         # dQ = -2 z'H dtheta - z'(dV) z with z = V^-1 u.
-        return np.einsum("mi,mi->m", score, z), gradient, self.slope @ solved[:, :, 1:]
+        if self.rest_error is not None:
+            gradient -= np.einsum("mi,mij->mj", self.rest_error.slope_of(at.away, z), at.shortened)
+        along = 2.0 * self.mismatch**2 * np.einsum("mi,mi->m", z, at.bend)
+        gradient -= along[:, None] * np.einsum("mi,mij->mj", z, at.bending)
+        return np.einsum("mi,mi->m", at.score, z), gradient, np.swapaxes(at.slope, 1, 2) @ solved[:, :, 1:]
+
+    @property
+    def _weight(self) -> float:
+        """Of all rows together, for columns of size 1."""
+        return max(float(np.trace(self.information)) / len(self.point), 1e-300)
+
+    def _away(self, theta: Floats) -> tuple[Floats, Floats]:
+        """d(theta) and its derivative."""
+        d = theta - self.point
+        along = d @ self.information / (self._weight * FAR**2)
+        short = 1.0 / np.sqrt(1.0 + np.maximum(np.einsum("mi,mi->m", d, along), 0.0))
+        turned = (short**3)[:, None, None] * d[:, :, None] * along[:, None, :]
+        return d * short[:, None], short[:, None, None] * np.eye(d.shape[1]) - turned
+
+    def _noise(self, theta: Floats, away: Floats) -> Floats:
+        """The covariance of all noise."""
+        m, p = theta.shape
+        covariance = np.broadcast_to(self.variance * np.eye(p), (m, p, p)).copy()
+        for term in self.terms:
+            covariance += term.covariance(theta)
+        return covariance if self.rest_error is None else covariance + self.rest_error.covariance(away)
+
+    def _at(self, theta: Floats) -> "_Values":
+        sums, slopes = self.curve.sums(np.concatenate([theta, self.point[None]]))
+        away, shortened = self._away(theta)
+        moved = sums[:-1] - sums[-1]
+        bend, bending = moved - away @ slopes[-1], slopes[:-1] - slopes[-1] @ shortened
+        covariance = self.sampling + self._noise(theta, away)
+        covariance += self.mismatch**2 * bend[:, :, None] * bend[:, None, :]
+        place = np.arange(theta.shape[1])
+        covariance[:, place, place] += TINY * np.einsum("mii->m", covariance)[:, None] + 1e-200
+        score, slope = self.constant - moved - away @ self.rest, slopes[:-1] + self.rest @ shortened
+        return _Values(score, slope, covariance, away, shortened, bend, bending)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """A score at m points: u, -du/dtheta, V, d, its derivative, b and its derivative."""
+
+    score: Floats
+    slope: Floats
+    covariance: Floats
+    away: Floats
+    shortened: Floats
+    bend: Floats
+    bending: Floats
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A score as a function of other coefficients: theta = matrix @ phi."""
+
+    model: ScoreModel
+    matrix: Floats
+
+    def distance(self, phi: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return Q, its gradient and its curvature, as `ScoreModel.distance` does."""
+        value, gradient, curvature = self.model.distance(phi @ self.matrix.T)
+        return value, gradient @ self.matrix, self.matrix.T @ curvature @ self.matrix
 
 
 def minimize(
-    model: ScoreModel, start: Floats, precision: Floats, box: float, fixed: npt.NDArray[np.intp] | None = None
+    model: ScoreModel | Turned,
+    start: Floats,
+    precision: Floats,
+    box: float | Floats,
+    fixed: npt.NDArray[np.intp] | None = None,
 ) -> tuple[Floats, Floats]:
     """Minimize Q(theta) + sum precision_j theta_j^2 on a box, from several points at once, by damped Gauss-Newton.
 
@@ -136,6 +227,7 @@ def minimize(
     Shapes: start (m, p), precision (p,), fixed (m,); returns (m, p), (m,).
     """
     m, p = start.shape
+    box = np.broadcast_to(np.asarray(box, dtype=np.float64), (m, p))
     theta = np.clip(start, -box, box)
     is_fixed = np.zeros((m, p), dtype=bool)
     if fixed is not None:
@@ -148,9 +240,9 @@ def minimize(
         rows = np.flatnonzero(is_active)
         if not len(rows):
             break
-        stuck = is_fixed[rows] | ((np.abs(theta[rows]) >= box) & (gradient[rows] * theta[rows] < 0.0))
+        stuck = is_fixed[rows] | ((np.abs(theta[rows]) >= box[rows]) & (gradient[rows] * theta[rows] < 0.0))
         step = _damped_step(gradient[rows], curvature[rows], damping[rows], stuck)
-        trial = np.where(is_fixed[rows], theta[rows], np.clip(theta[rows] - step, -box, box))
+        trial = np.where(is_fixed[rows], theta[rows], np.clip(theta[rows] - step, -box[rows], box[rows]))
         new_value, new_gradient, new_curvature = _penalized(model, trial, precision[rows])
         gain = value[rows] - new_value
         better = gain > 0.0
@@ -162,7 +254,7 @@ def minimize(
     return theta, value
 
 
-def _penalized(model: ScoreModel, theta: Floats, precision: Floats) -> tuple[Floats, Floats, Floats]:
+def _penalized(model: ScoreModel | Turned, theta: Floats, precision: Floats) -> tuple[Floats, Floats, Floats]:
     value, gradient, curvature = model.distance(theta)
     place = np.arange(theta.shape[1])
     curvature[:, place, place] += precision
@@ -184,50 +276,45 @@ def _damped_step(gradient: Floats, curvature: Floats, damping: Floats, stuck: np
 
 
 def intervals(
-    model: ScoreModel, center: Floats, sd: Floats, precision: Floats, box: float, threshold: float
+    model: ScoreModel | Turned, center: Floats, sd: Floats, precision: Floats, box: Floats, threshold: float
 ) -> tuple[Floats, Floats]:
-    """Return the ends of each coefficient's interval: the values that the penalized score does not reject.
+    """Return the ends of each coefficient's interval: the values around the center that the score does not reject.
 
-    Cost: about 80 p minimizations in p - 1 unknowns. Source: Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and
-    Chen 2012: one degree of freedom is enough, and conservative where the other coefficients are badly determined.
-    Shapes: center (p,), sd (p,), precision (p,); returns low, high (p,).
+    An end that reaches the box is infinite. Cost: about 20 minimizations in p - 1 unknowns for each end. Source:
+    Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and Chen 2012: one degree of freedom is enough, and conservative
+    where the other coefficients are badly determined.
+    Shapes: center (p,), sd (p,), precision (p,), box (p,); returns low, high (p,).
     """
     p = len(center)
-    columns = np.arange(p)
-    penalties = precision * (1.0 - np.eye(p))  # theta_j itself is not penalized
-    limit = threshold + minimize(model, np.tile(center, (p, 1)), penalties, box)[1]
-    # A grid that is fine around the center and coarse over the box; then each end is narrowed in between.
-    near = center[:, None] + np.linspace(-5.0, 5.0, 21) * np.clip(sd, 1e-12, box)[:, None]
-    values = np.column_stack([near, np.tile(np.linspace(-box, box, 21), (p, 1))])
-    values = np.sort(np.clip(values, -box, box), axis=1)
-    along = _ridge(model, center, precision)
-
-    def inside(fixed: npt.NDArray[np.intp], at: Floats) -> npt.NDArray[np.bool_]:
-        start = center + along[fixed] * (at - center[fixed])[:, None]
-        start[np.arange(len(at)), fixed] = at
-        accepted: npt.NDArray[np.bool_] = minimize(model, start, penalties[fixed], box, fixed)[1] <= limit[fixed]
-        return accepted
-
-    accepted_values = inside(np.repeat(columns, values.shape[1]), values.ravel()).reshape(values.shape)
-    mirrored = np.concatenate([values, values[:, ::-1]])  # for the lower ends, then for the upper ones
-    order = np.concatenate([accepted_values, accepted_values[:, ::-1]])
-    first, rows, fixed = order.argmax(axis=1), np.arange(2 * p), np.tile(columns, 2)
-    inner = np.where(order.any(axis=1), mirrored[rows, first], center[fixed])
-    outer = np.where(first > 0, mirrored[rows, np.maximum(first - 1, 0)], inner)
-    for _ in range(ROUNDS):
-        parts = outer[:, None] + (inner - outer)[:, None] * (np.arange(CUTS + 1) / CUTS)
-        in_parts = inside(np.repeat(fixed, CUTS - 1), parts[:, 1:-1].ravel()).reshape(2 * p, CUTS - 1)
-        place = np.where(in_parts.any(axis=1), in_parts.argmax(axis=1) + 1, CUTS)
-        outer, inner = parts[rows, place - 1], parts[rows, place]
-    ends = (inner + outer) / 2.0
-    return ends[:p], ends[p:]
+    fixed, sign = np.tile(np.arange(p), 2), np.repeat([-1.0, 1.0], p)
+    penalties = (precision * (1.0 - np.eye(p)))[fixed]  # theta_j itself is not penalized
+    limit = threshold + minimize(model, np.tile(center, (2 * p, 1)), penalties, box, fixed)[1]
+    at = np.tile(center, (2 * p, 1))
+    along = _ridge(model, center, precision)[fixed] * sign[:, None]
+    rows = np.arange(2 * p)
+    inner, outer = np.zeros(2 * p), np.full(2 * p, np.nan)
+    furthest = box[fixed] - sign * center[fixed]
+    reach = np.minimum(np.maximum(1.5 * sd[fixed], 1e-12), furthest)
+    for _ in range(WIDENINGS + NARROWINGS):
+        start = at + along * (reach - inner)[:, None]
+        start[rows, fixed] = center[fixed] + sign * reach
+        point, value = minimize(model, start, penalties, box, fixed)
+        accepted = value <= limit
+        at = np.where(accepted[:, None], point, at)
+        inner, outer = np.where(accepted, reach, inner), np.where(accepted, outer, reach)
+        widening = np.isnan(outer)
+        if not np.any(widening & (inner < furthest)) and np.all(widening | (outer - inner <= 0.01 * outer)):
+            break
+        reach = np.where(widening, np.minimum(2.0 * inner, furthest), (inner + outer) / 2.0)
+    ends = np.where(np.isnan(outer), np.inf, (inner + outer) / 2.0)
+    return center - ends[:p], center + ends[p:]
 
 
-def _ridge(model: ScoreModel, center: Floats, precision: Floats) -> Floats:
-    """Return how the other coefficients follow each one along the bottom of the quadratic approximation."""
+def _ridge(model: ScoreModel | Turned, center: Floats, precision: Floats) -> Floats:
+    """Return how the other coefficients follow each one along the bottom of the quadratic approximation, which is 1."""
     p = len(center)
     curvature = model.distance(center[None])[2][0] + np.diag(precision)
-    along = np.zeros((p, p))
+    along = np.eye(p)
     for j in range(p):
         others = np.delete(np.arange(p), j)
         along[j, others] = -np.linalg.lstsq(curvature[np.ix_(others, others)], curvature[others, j], rcond=1e-9)[0]

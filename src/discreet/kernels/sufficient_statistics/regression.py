@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
@@ -29,11 +28,9 @@ class Coefficients(NamedTuple):
     covariance_privacy : ndarray of float, shape (k, k)
         Variance of the estimates from the noise.
     low, high : ndarray of float, shape (k,)
-        Ends of the intervals.
+        Ends of the intervals, infinite where they would be the limits' doing.
     sigma2 : float
         Variance of one row's error, in [0, 1].
-    uninformative : ndarray of bool, shape (k,)
-        Whether an interval is all that the box allows.
     """
 
     coef: Floats
@@ -42,7 +39,6 @@ class Coefficients(NamedTuple):
     low: Floats
     high: Floats
     sigma2: float
-    uninformative: npt.NDArray[np.bool_]
 
 
 def coefficients(
@@ -56,10 +52,11 @@ def coefficients(
     constant: int | None = None,
     dummies: Bools | None = None,
 ) -> Coefficients:
-    """Return the coefficients of a model, or linear combinations of them, with intervals; finite whatever the noise.
+    """Return the coefficients of a model, or linear combinations of them, with intervals.
 
-    Post-processing of `moments`. The intervals invert the score (`regression_score`), so they are not centered at the
-    shrunken estimates. Cost: O(k p^3), about 20 ms for k = p = 4.
+    Post-processing of `moments`. Estimates are finite whatever the noise. The intervals invert the score
+    (`regression_score`), so they are not centered at the shrunken estimates; an end at the box is infinite.
+    Cost: O(k p^3), about 20 ms for k = p = 4.
     Source: Guggenberger, Kleibergen, Mavroeidis and Chen 2012; privacy specification 6.1.
     Shapes: box (len(columns),), combinations (k, len(columns)), offset (k,), dummies (n_categories, p).
     """
@@ -75,16 +72,16 @@ def coefficients(
     quantiles = _quantiles(shrunken, rows, sampling, privacy, max(part.n_rows - p, 1.0), level)
     widest = np.abs(rows) @ limits
     low, high = intervals(score, rows, widest, quantiles**2)
+    no_low, no_high = _open_ends(rows, low <= -widest, high >= widest)
     linear = rows @ shrunken.map  # coefficients are this times X'y
     shift = np.zeros(len(rows)) if offset is None else np.asarray(offset, dtype=np.float64)
     return Coefficients(
         coef=np.clip(rows @ shrunken.coef, low, high) + shift,
         covariance_sampling=linear @ sampling @ linear.T,
         covariance_privacy=linear @ privacy @ linear.T,
-        low=low + shift,
-        high=high + shift,
+        low=np.where(no_low, -np.inf, low + shift),
+        high=np.where(no_high, np.inf, high + shift),
         sigma2=sigma2,
-        uninformative=(low <= -widest) & (high >= widest),
     )
 
 
@@ -156,6 +153,26 @@ def _error_variance(part: NoisyGram, shrunken: Shrunken, privacy: Floats) -> flo
     # tr(H'GH P) - 2 tr(H P).
     excess = np.sum((linear.T @ gram @ linear) * privacy) - 2.0 * np.sum(linear * privacy)
     return float(np.clip((plain - excess) / max(part.n_rows - len(coef), 1.0), 0.0, 1.0))
+
+
+def _open_ends(rows: Floats, no_low: Bools, no_high: Bools) -> tuple[Bools, Bools]:
+    """Return which combinations have no lower, no upper end: nor has one with a coefficient that has none there.
+
+    Shapes: rows (k, p), no_low (k,), no_high (k,); returns (k,), (k,).
+    """
+    up, down = rows > 0, rows < 0
+    alone = (rows != 0).sum(axis=1) == 1
+
+    def meet(with_low: Bools, with_high: Bools) -> Bools:
+        """Coefficients that stand alone in a row of which it is said."""
+        found: Bools = ((up & with_low[:, None]) | (down & with_high[:, None]))[alone].any(axis=0)
+        return found
+
+    low_of, high_of = meet(no_low, no_high), meet(no_high, no_low)
+    return (
+        no_low | ((up & low_of) | (down & high_of)).any(axis=1),
+        no_high | ((up & high_of) | (down & low_of)).any(axis=1),
+    )
 
 
 def _quantiles(

@@ -178,7 +178,6 @@ class MomentAnswers:
                 high=float(estimates.high[k]),
                 sampling_variance=max(float(sampling[k]), 0.0),
                 privacy_variance=max(float(privacy[k]), 0.0),
-                uninformative=bool(estimates.uninformative[k]),
             )
             for k, j in enumerate(at)
         )

@@ -14,8 +14,8 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.bounded_loss import LossTables, loss_tables
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.public_records.m_estimates import Contrast, ContrastError, m_estimate
-from discreet.methods.regression.terms import LARGEST, Terms
-from discreet.release import CoefficientRecord, FitRecord
+from discreet.methods.regression.terms import Terms
+from discreet.release import LARGEST, CoefficientRecord, FitRecord
 from discreet.typing import Cells, Floats
 
 LOCATIONS = ("mean", "median", "quantile")
@@ -163,15 +163,11 @@ class Objective:
     def record(self, theta: Floats) -> FitRecord:
         """Return parameters in the columns' units for a release, without intervals."""
         if self.name == "own":
-            return _fit_record(
-                "own", [(f"theta[{j}]", None, None, float(value), np.inf) for j, value in enumerate(theta)]
-            )
+            return _fit_record("own", [(f"theta[{j}]", None, None, float(value)) for j, value in enumerate(theta)])
         middle, half = self._target
         coefficients = self.per_half_range(theta)
         if self.is_location:
-            return _fit_record(
-                self.name, [(self.design.target, None, None, middle + half * float(coefficients[0]), half)]
-            )
+            return _fit_record(self.name, [(self.design.target, None, None, middle + half * float(coefficients[0]))])
         terms = Terms(self.design.regression)
         middles, halves = terms.scales()
         unit = half if self._is_linear else 1.0
@@ -180,16 +176,15 @@ class Objective:
             zero = middle if self._is_linear else 0.0
             in_own_units[0] = coefficients[0] * unit - in_own_units[1:] @ middles[1:] + zero
             in_own_units = np.clip(np.nan_to_num(in_own_units), -LARGEST, LARGEST)
-            reach = np.minimum(BOX * unit / halves, LARGEST)
         names = ["(intercept)" if o is None else o if level is None else f"{o}={level}" for o, level in terms.owners]
         estimates = [
-            (name, owner, level, float(in_own_units[j]), float(reach[j]))
+            (name, owner, level, float(in_own_units[j]))
             for j, (name, (owner, level)) in enumerate(zip(names, terms.owners, strict=True))
         ]
         return _fit_record(self.name, estimates if self.fit_intercept else estimates[1:])
 
 
-def _fit_record(family: Any, estimates: Sequence[tuple[str, str | None, str | None, float, float]]) -> FitRecord:
+def _fit_record(family: Any, estimates: Sequence[tuple[str, str | None, str | None, float]]) -> FitRecord:
     return FitRecord(
         family=family,
         confidence=0.95,
@@ -199,12 +194,11 @@ def _fit_record(family: Any, estimates: Sequence[tuple[str, str | None, str | No
                 column=column,
                 level=level,
                 estimate=estimate,
-                low=estimate - min(reach, LARGEST),
-                high=estimate + min(reach, LARGEST),
+                low=None,
+                high=None,
                 sampling_variance=0.0,
                 privacy_variance=0.0,
-                uninformative=True,
             )
-            for name, column, level, estimate, reach in estimates
+            for name, column, level, estimate in estimates
         ),
     )

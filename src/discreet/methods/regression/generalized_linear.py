@@ -17,7 +17,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.families import Family
-from discreet.kernels.glm.noisy_newton import Fit, Problem, Request, attainable_sd, noisy_newton
+from discreet.kernels.glm.noisy_newton import MOST_PASSES, Fit, Problem, Request, attainable_sd, noisy_newton
 from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
@@ -114,7 +114,7 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
             The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
         """
         p = self.design(metadata, target, columns).n_columns - 1
-        return 3 * p * (p + 3) // 2, LEAST_SCALE
+        return MOST_PASSES * p * (p + 3) // 2, LEAST_SCALE
 
     def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
         """Refuse columns of which one could not be in a model: there is none among numeric ones.
@@ -250,7 +250,7 @@ class PreparedGlm(Preparation):
 
         Notes
         -----
-        Claim: ``generalized_linear.privacy.md``. Cost: two or three passes over the rows.
+        Claim: ``generalized_linear.privacy.md``. Cost: three to eight passes over the rows.
         """
         report_rows = rows_progress(progress, table)
         steps = noisy_newton(self.problem)
@@ -288,6 +288,7 @@ class PreparedGlm(Preparation):
             n_rows=metadata.n_rows or self.method.n0 or TYPICAL_ROWS,
             level=self.method.confidence,
             largest_sd=MAX_SCALE * (1.0 - 1e-9),
+            constant=self.terms.constant,
         )
         if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
             raise InvalidParameterError(

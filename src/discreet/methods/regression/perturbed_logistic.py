@@ -108,7 +108,7 @@ class PreparedPerturbation(Preparation):
         Returns
         -------
         Outcome
-            Coefficients without intervals: theirs are all that is allowed.
+            Coefficients without intervals.
 
         Notes
         -----
@@ -128,8 +128,8 @@ class PreparedPerturbation(Preparation):
 
         theta, _ = minimized(sums, linear, self.chosen)
         released = np.array(self._rounded(theta, rng)) * STEP
-        widest, unknown = np.full(p, BOX), np.zeros((p, p))
-        fit = Fit(np.clip(released, -BOX, BOX), -widest, widest, unknown, unknown, self.confidence)
+        no_end, unknown = np.full(p, np.inf), np.zeros((p, p))
+        fit = Fit(np.clip(released, -BOX, BOX), -no_end, no_end, unknown, unknown, self.confidence)
         return Outcome(
             selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=self.terms.fit("logistic", fit)
         )

@@ -1,29 +1,23 @@
 """The terms of a generalized linear model: the constant, numeric columns, and levels of categories."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
 from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
-from discreet.kernels.glm.noisy_newton import BOX, Fit
-from discreet.release import CoefficientRecord, FitRecord
+from discreet.kernels.glm.noisy_newton import Fit
+from discreet.release import LARGEST, CoefficientRecord, FitRecord
 from discreet.typing import Floats
 
 Family = Literal["logistic", "poisson"]
 
 
-LARGEST = 1e300
-"""Of a released coefficient, interval's end or variance, so that it is finite."""
-
-
-def finite(values: Floats, unknown: float = LARGEST) -> Floats:
-    """Return numbers no larger than `LARGEST`; what overflowed to no number at all becomes `unknown`."""
-    return np.clip(np.nan_to_num(values, nan=unknown, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
+def finite(values: Floats) -> Floats:
+    """Return numbers no larger than `LARGEST`, which is also what overflowed to no number at all."""
+    return np.clip(np.nan_to_num(values, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
 
 
 @dataclass(frozen=True)
@@ -50,6 +44,12 @@ class Terms:
             levels = column.levels if isinstance(column, CategoryColumn) else None
             owners += [(name, level) for level in levels[1:]] if levels else [(name, None)]
         return tuple(owners)
+
+    @property
+    def constant(self) -> tuple[float, ...]:
+        """The intercept where all columns are zero, as a combination of the coefficients per half range."""
+        middles, halves = self.scales()
+        return (1.0, *(-(middles / halves)[1:]).tolist())
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -80,9 +80,6 @@ class Terms:
             sampling = finite(np.diagonal(rows @ fit.covariance_sampling @ rows.T))
             privacy = finite(np.diagonal(rows @ fit.covariance_privacy @ rows.T))
             low, high = fit.low / halves, fit.high / halves
-            if middles[1:].any():
-                low[0], high[0] = _intercept_interval(fit, rows[0], float(estimate[0]), float(sampling[0] + privacy[0]))
-            low, high = finite(low, -LARGEST), finite(high)
         return FitRecord(
             family=family,
             confidence=fit.level,
@@ -96,17 +93,7 @@ class Terms:
                     high=float(high[j]),
                     sampling_variance=max(float(sampling[j]), 0.0),
                     privacy_variance=max(float(privacy[j]), 0.0),
-                    uninformative=bool(fit.low[j] <= -BOX and fit.high[j] >= BOX),
                 )
                 for j, (owner, level) in enumerate(self.owners)
             ),
         )
-
-
-def _intercept_interval(fit: Fit, weights: Floats, estimate: float, variance: float) -> tuple[float, float]:
-    """Return the interval of a weighted sum of coefficients; without a variance, all that their intervals allow."""
-    if variance > 0.0:
-        reach = NormalDist().inv_cdf((1.0 + fit.level) / 2.0) * math.sqrt(variance)
-        return estimate - reach, estimate + reach
-    ends = np.array([weights * fit.low, weights * fit.high])
-    return float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())

@@ -10,7 +10,7 @@ from glm_problems import THETA, fitted, logistic_cells, natural, poisson_cells
 from tests.effort import either
 
 from discreet.kernels.glm.families import LOGISTIC, poisson
-from discreet.kernels.glm.noisy_newton import Problem, attainable_sd, passes
+from discreet.kernels.glm.noisy_newton import BOX, MOST_PASSES, Problem, attainable_sd
 from discreet.kernels.glm.sensitivity import joint_sensitivity
 from discreet.kernels.moments.moments import GRID
 
@@ -45,7 +45,7 @@ def test_requests_spend_the_budget_and_no_more(replace: bool, n: int) -> None:
     rng = generator(2)
     problem = Problem(LOGISTIC, 4, (), 0.5, replace, n)
     _, requests = fitted(problem, logistic_cells(n, rng), rng)
-    assert len(requests) == len(passes(problem))
+    assert 3 <= len(requests) <= MOST_PASSES
     assert sum(request.mu**2 for request in requests) == pytest.approx(0.25)
     for request in requests:
         row_map = request.row_map
@@ -100,7 +100,7 @@ def test_little_budget_says_nothing_rather_than_something_wrong() -> None:
 @pytest.mark.parametrize("mu", [np.inf, 0.84, 0.05])
 @pytest.mark.parametrize("kind", ["separable", "constant", "one class", "empty columns", "doubled column"])
 def test_degenerate_tables_give_finite_estimates(mu: float, kind: str) -> None:
-    """No error and no warning; every number finite, every estimate in its interval, every interval in the box."""
+    """No error and no warning; every estimate finite and in its interval, every end in the box or none."""
     rng = generator(6)
     cells = logistic_cells(500, rng)
     if kind == "separable":
@@ -114,11 +114,12 @@ def test_degenerate_tables_give_finite_estimates(mu: float, kind: str) -> None:
     else:
         cells[:, 2] = cells[:, 1]
     fit, _ = fitted(Problem(LOGISTIC, 4, (), mu, True, 500), cells, None if np.isinf(mu) else rng)
-    for part in (fit.coef, fit.low, fit.high, fit.covariance_sampling, fit.covariance_privacy):
+    for part in (fit.coef, fit.covariance_sampling, fit.covariance_privacy):
         assert np.isfinite(part).all()
     assert (fit.low <= fit.coef).all()
     assert (fit.coef <= fit.high).all()
-    assert np.abs([fit.low, fit.high]).max() <= 10.0
+    ends = np.abs([fit.low, fit.high])
+    assert ((ends <= BOX) | np.isinf(ends)).all()
 
 
 def test_dummies_and_hidden_count() -> None:

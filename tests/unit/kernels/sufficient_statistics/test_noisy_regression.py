@@ -5,6 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import ndtri
 
+from discreet.kernels.sufficient_statistics import regression as noisy_regression
 from discreet.kernels.sufficient_statistics import regression_score as noisy_regression_score
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.kernels.sufficient_statistics.regression import Coefficients, coefficient_shares, coefficients, own_units
@@ -45,12 +46,12 @@ def moments(X, y, gram_noise=0.0, xty_noise=0.0, yty_noise=0.0, seed=0):
 
 
 def sensible(found: Coefficients, box=2.0):
-    for values in found[:6]:
+    for values in (found.coef, found.covariance_sampling, found.covariance_privacy):
         assert np.isfinite(values).all()
     assert (found.low <= found.high).all()
     assert ((found.low <= found.coef) & (found.coef <= found.high)).all()
-    assert (np.abs(found.low) <= box).all()
-    assert (np.abs(found.high) <= box).all()
+    for ends in (found.low, found.high):
+        assert ((np.abs(ends) < box) | np.isinf(ends)).all()
     assert 0.0 <= found.sigma2 <= 1.0
 
 
@@ -143,20 +144,31 @@ def degenerate():
 
 @pytest.mark.parametrize("case", list(degenerate()))
 def test_degenerate_moments_give_finite_answers(case):
-    """No warning, no infinity, each estimate in its interval, each interval in its box."""
+    """No warning, each estimate in its interval, each end within its box or none."""
     found = degenerate()[case]
     sensible(coefficients(found, range(len(found.xty)), constant=0))
     sensible(coefficients(found, range(len(found.xty))))
 
 
-def test_what_cannot_be_known_is_the_whole_box():
+def test_what_cannot_be_known_has_no_end():
     """Coefficients of two equal columns, and of anything under huge noise, are not told."""
     cases = degenerate()
     twins = coefficients(cases["a constant beside the intercept, noise"], range(5), constant=0)
-    assert twins.uninformative.tolist()[1:4] == [False, False, False]
+    assert np.isfinite([twins.low[1:4], twins.high[1:4]]).all()
     assert twins.high[0] - twins.low[0] > 2.0
     assert twins.high[4] - twins.low[4] > 2.0
-    assert coefficients(cases["huge noise"], range(4), box=np.full(4, 1.5), constant=0).uninformative.all()
+    nothing = coefficients(cases["huge noise"], range(4), box=np.full(4, 1.5), constant=0)
+    assert set(nothing.low) == {-np.inf}
+    assert set(nothing.high) == {np.inf}
+
+
+def test_a_combination_of_what_has_no_end_has_none():
+    """On the side that the coefficient moves; a combination without it keeps its ends."""
+    rows = np.array([[1.0, 0.0, -3.0], [0.0, 2.0, 0.0], [0.0, 0.0, -0.5], [1.0, 1.0, 0.0]])
+    no_low, no_high = np.array([False, False, True, False]), np.array([False, False, False, True])
+    found = noisy_regression._open_ends(rows, no_low, no_high)
+    assert found[0].tolist() == [True, False, True, False]
+    assert found[1].tolist() == [False, False, False, True]
 
 
 def test_a_perfect_fit_without_noise_has_intervals_of_no_width():

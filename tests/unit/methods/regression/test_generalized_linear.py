@@ -8,10 +8,11 @@ import pytest
 import discreet as dc
 from discreet.data.engines.arrays import ArraysTable
 from discreet.errors import InvalidParameterError
+from discreet.kernels.glm.noisy_newton import Fit
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
-from discreet.methods.regression.terms import LARGEST
+from discreet.release import LARGEST
 from discreet.workflow import answer, dry_run
 
 N_ROWS = 4000
@@ -65,10 +66,12 @@ def test_a_plan_that_selects_first_is_refused_as_well():
 
 @pytest.mark.parametrize("source", [Source(), Source.seeded(3)], ids=["system", "seeded"])
 def test_the_largest_noise_that_is_accepted_can_be_drawn(source):
-    """Near the limit there is a release, of finite numbers."""
+    """Near the limit there is a release, of finite estimates with ends that can be told or none."""
     method = method_of("logistic", epsilon=0.1, delta=1e-6)
-    found = answer(method, table(175_000), "y", rng=source).release.fit
-    assert all(np.isfinite([one.low, one.estimate, one.high]).all() for one in found.coefficients)
+    found = answer(method, table(75_000), "y", rng=source).release.fit
+    assert all(
+        np.isfinite(one.estimate) and one.interval[0] <= one.estimate <= one.interval[1] for one in found.coefficients
+    )
 
 
 def test_intervals_hold_the_noise_for_all_rows_of_a_unit():
@@ -79,6 +82,24 @@ def test_intervals_hold_the_noise_for_all_rows_of_a_unit():
         for c in (1, 20)
     )
     assert 200 < twenty / one < 800
+
+
+def test_an_end_that_is_open_stays_open():
+    """In own units; the middle of b's range is 12, six half ranges from zero."""
+    box = {"type": "real", "source": "by design"}
+    columns = {"a": box | {"lower": -1, "upper": 1}, "b": box | {"lower": 10, "upper": 14}}
+    declared = {"dataset": "toy", "unit": "person", "neighboring": "add_or_remove_one"}
+    columns["y"] = {"type": "integer", "lower": 0, "upper": 1, "source": "by design"}
+    terms = (
+        method_of("logistic", delta=1e-6).prepare(dc.Metadata.from_value(declared | {"columns": columns}), "y").terms
+    )
+    ends = np.array([[-1.0, 1.0], [-np.inf, np.inf], [-2.0, np.inf]])
+    fit = Fit(np.zeros(3), *ends.T, np.eye(3), np.eye(3), 0.95)
+    intercept, a, b = terms.fit("logistic", fit).coefficients
+    assert (a.low, a.high, a.uninformative) == (None, None, True)
+    assert (b.low, b.high, b.interval, b.uninformative) == (-1.0, None, (-1.0, np.inf), False)
+    assert intercept.interval == (-1.0, 1.0)  # the fit's first interval is the intercept's, where all columns are zero
+    assert terms.constant == (1.0, 0.0, -6.0)
 
 
 def test_a_fit_is_finite_whatever_the_units():

@@ -9,7 +9,6 @@ from discreet.accounting.compose import guarantee_of
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engines.arrays import ArraysTable
 from discreet.errors import InvalidParameterError
-from discreet.kernels.glm.noisy_newton import BOX
 from discreet.kernels.glm.objective_perturbation import spent
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
@@ -74,10 +73,7 @@ def test_a_clear_model_comes_out():
     assert found["(intercept)"].estimate == pytest.approx(9.0, abs=2.0)
     assert all(one.uninformative for one in fit.coefficients)
     assert not fit.has_intervals
-    assert (found["a"].low, found["a"].high) == (-BOX, BOX)
-    # The intercept is the constant less 12 / 2 times b's coefficient per half range, each within the box.
-    assert (found["(intercept)"].low, found["(intercept)"].high) == (-7.0 * BOX, 7.0 * BOX)
-    assert all(one.low <= one.estimate <= one.high for one in fit.coefficients)
+    assert all((one.low, one.high) == (None, None) for one in fit.coefficients)
 
 
 def test_a_printed_table_has_estimates_and_no_intervals():
@@ -114,13 +110,13 @@ def bad_rows(kind):
 @pytest.mark.parametrize("kind", ["one class", "corners", "nothing", "one row", "no numbers"])
 @pytest.mark.parametrize("epsilon", [0.01, 20.0])
 def test_no_rows_make_it_fail(kind, epsilon):
-    """There is a finite answer inside the box, whatever the rows."""
+    """There is a finite answer, whatever the rows."""
     table = ArraysTable(bad_rows(kind), metadata("add_or_remove_one"))
     for seed in range(3):
         fit = prepared(epsilon, "add_or_remove_one").run(table, Source.seeded(seed)).fit
         for one in fit.coefficients:
-            assert one.low < one.high
-            assert one.low <= one.estimate <= one.high
+            assert np.isfinite(one.estimate)
+            assert one.uninformative
 
 
 def test_what_is_released_lies_on_the_grid():
@@ -162,7 +158,7 @@ def test_the_estimator_recovers_signs_without_a_delta():
     assert (model.release_.guarantee.epsilon, model.release_.guarantee.delta) == (50.0, 0.0)
     assert np.sign(model.coef_).tolist() == [1.0, -1.0, 1.0]
     assert (model.predict(features) == y).mean() > 0.7
-    assert (model.intervals_[:, 0] < model.intervals_[:, 1]).all()
+    assert model.intervals_.tolist() == [[-np.inf, np.inf]] * len(model.coef_)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 40.0])

@@ -1,0 +1,220 @@
+"""One noisy score from several passes: those of earlier points are carried to the last one.
+
+A pass at t takes S, the sum of residuals times columns, and W, the weighted products, both less a share k of their
+linear part s eta + a, which the first pass holds: with b, G its sums and f(theta) = s theta + (a - middle) e_0,
+
+    score at t:  S + k (b - G f(t)),        slope at t:  W + k s G.
+
+From t to the last point T a score falls by the curve's m(T) - m(t), and by the mean of what both slopes are above the
+curve's, times T - t: the trapezoidal rule on a small difference, which errs by the third power of the distance. What a
+noisy slope is above the curve's counts as far as it can be told from noise (`shrunk`).
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from discreet.kernels.glm.curve import Curve
+from discreet.kernels.glm.families import Family, Line
+from discreet.kernels.glm.line import fitted_line
+from discreet.kernels.glm.score import NoiseTerm, ScoreModel
+from discreet.typing import Floats
+
+MISMATCH = 0.3
+"""Relative error of the curve's slope that is supposed at least; a larger one shows in the passes."""
+
+LARGEST_MISMATCH = 10.0
+"""More tells nothing else: the curve is of no use."""
+
+BEND = 1.0 / 3.0
+"""How wrong the curve is about a score's bend, beside how wrong it is about its slope."""
+
+RESPONSE_SD = 1.25
+"""Prior standard deviation of a linear model's slope, in half ranges of the response."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Noisy sums of one pass in natural units, and the variances of their noise."""
+
+    gradient: Floats
+    gram: Floats
+    variance: float
+    variances: Floats
+
+
+@dataclass(frozen=True)
+class ScoreAt:
+    """A pass's sums at a point, less a share of their linear part."""
+
+    theta: Floats
+    sums: Sums
+    linear_share: float
+
+
+@dataclass
+class Pool:
+    """All passes so far.
+
+    Parameters
+    ----------
+    family : Family
+        The response's law.
+    first : Sums
+        Of the response less its middle times columns, and of products of columns.
+    scores : list of ScoreAt
+        The later passes.
+    """
+
+    family: Family
+    first: Sums
+    scores: list[ScoreAt] = field(default_factory=list)
+
+    def add(self, theta: Floats, sums: Sums, linear_share: float) -> None:
+        """Take a pass in."""
+        self.scores.append(ScoreAt(theta, sums, linear_share))
+
+    def model(self) -> ScoreModel:
+        """Return the score around the last point."""
+        return self._carried() if self.scores else self._linear()
+
+    def linear_variance(self, theta: Floats) -> float:
+        """Return the mean variance of the noise in the linear part b - G f(theta)."""
+        noise = NoiseTerm(self.first.variances, self.line.slope, self._offset).covariance(theta)
+        return self.first.variance + float(np.trace(noise)) / len(theta)
+
+    @cached_property
+    def curve(self) -> Curve:
+        """What the first pass says of the columns."""
+        n, center = self._n_rows, self._center
+        spread = positive(self.first.gram) / n - np.outer(center, center)
+        spread[0, :] = spread[:, 0] = 0.0
+        return Curve(self.family, n, center, positive(spread))
+
+    @cached_property
+    def line(self) -> Line:
+        """The line for the mean that the first pass suggests."""
+        family, n, p = self.family, self._n_rows, len(self._center)
+        gram, scale = positive(self.first.gram), np.full(p, RESPONSE_SD * family.half)
+        scale[0] = family.half / 2.0
+        # Least squares weighted by what is known: the response's variance and the noise of both sums.
+        noise = NoiseTerm(self.first.variances, 1.0, np.zeros(p)).covariance(scale) + self.first.variance * np.eye(p)
+        covariance = family.half**2 / 2.0 * gram + noise
+        weight = gram @ np.linalg.inv(covariance + 1e-9 * np.trace(covariance) * np.eye(p))
+        beta = np.linalg.solve(weight @ gram + np.diag(scale**-2.0), weight @ self.first.gradient)
+        spread = float(beta[1:] @ (gram / n - np.outer(self._center, self._center))[1:, 1:] @ beta[1:])
+        return fitted_line(family, self._inside(family.middle + float(self._center @ beta)), max(spread, 0.0) ** 0.5)
+
+    @cached_property
+    def _n_rows(self) -> float:
+        return float(max(self.first.gram[0, 0], self.first.variances[0, 0] ** 0.5, 1.0))
+
+    @cached_property
+    def _center(self) -> Floats:
+        return np.append(1.0, np.clip(positive(self.first.gram)[0, 1:] / self._n_rows, -1.0, 1.0))
+
+    @cached_property
+    def _offset(self) -> Floats:
+        """f(0)."""
+        offset = np.zeros(len(self._center))
+        offset[0] = self.line.constant - self.family.middle
+        return offset
+
+    def _inside(self, mean: float) -> float:
+        """A mean that the link can take."""
+        margin = 0.04 * self.family.half
+        return float(np.clip(mean, self.family.low + margin, self.family.high - margin))
+
+    def _linear(self) -> ScoreModel:
+        """The score of the first pass: the sums of y x, less what the curve expects."""
+        family, first, p = self.family, self.first, len(self._center)
+        point = np.zeros(p)
+        mean = self._inside(family.middle + float(first.gradient[0]) / self._n_rows)
+        point[0] = float(family.link(np.array([mean]))[0])
+        sums, slopes = self.curve.sums(point[None])
+        information = positive(slopes[0])
+        noise = NoiseTerm(first.variances, float(family.weight(point[:1])[0]), np.zeros(p))
+        constant = first.gradient + family.middle * first.gram[0] - sums[0]
+        rest = np.zeros((p, p))
+        return ScoreModel(constant, point, rest, self.curve, information, information, first.variance, (), noise)
+
+    def _carried(self) -> ScoreModel:
+        first, last, line = self.first, self.scores[-1], self.line
+        means, slopes = self.curve.sums(np.array([at.theta for at in self.scores]))
+        noises = [at.sums.variances + (at.linear_share * line.slope) ** 2 * first.variances for at in self.scores]
+        above = [
+            at.sums.gram + at.linear_share * line.slope * first.gram - expected
+            for at, expected in zip(self.scores, slopes, strict=True)
+        ]
+        rests, errors, basis, mismatch = shrunk(above, noises, slopes[-1])
+        information = positive(slopes[-1] + rests[-1])
+        ways = [last.theta - at.theta for at in self.scores]
+        weights = _weights(self.scores, errors, ways, information)
+        score, variance = np.zeros_like(last.theta), 0.0
+        of_first, on_first, on_last, terms = 0.0, np.zeros_like(score), np.zeros_like(score), []
+        for i, (weight, at, way) in enumerate(zip(weights, self.scores, ways, strict=True)):
+            f = line.slope * at.theta + self._offset
+            local = at.sums.gradient + at.linear_share * (first.gradient - first.gram @ f)
+            score += weight * (local - (means[-1] - means[i]) - 0.5 * (rests[i] + rests[-1]) @ way)
+            variance += weight**2 * at.sums.variance
+            of_first += weight * at.linear_share
+            on_first += weight * at.linear_share * f
+            on_last += 0.5 * weight * way
+            if at is not last:
+                terms.append(NoiseTerm(errors[i], 0.0, 0.5 * weight * way, basis))
+        terms.append(NoiseTerm(first.variances, 0.0, on_first))
+        return ScoreModel(
+            constant=score,
+            point=last.theta,
+            rest=rests[-1],
+            curve=self.curve,
+            information=information,
+            sampling=information,
+            variance=variance + of_first**2 * first.variance,
+            terms=tuple(terms),
+            rest_error=NoiseTerm(errors[-1], 1.0, on_last, basis),
+            mismatch=BEND * mismatch,
+        )
+
+
+def shrunk(
+    above: list[Floats], noises: list[Floats], slope: Floats
+) -> tuple[list[Floats], list[Floats], Floats, float]:
+    """Shrink what noisy slopes are above the curve's by how much of it is noise.
+
+    In the basis of the curve's eigenvectors, with eigenvalues l, entry ij is supposed to vary by tau^2 l_i l_j. Returns
+    the shrunken matrices, the variances of what is not known of them in that basis, the basis, and tau.
+    Shapes: above, noises (p, p) each, slope (p, p).
+    """
+    values, basis = np.linalg.eigh(slope)
+    values = np.maximum(values, 1e-9 * max(float(values[-1]), 1e-12))
+    size = np.outer(values, values)
+    turned = [basis.T @ matrix @ basis for matrix in above]
+    variances = [(basis**2).T @ noise @ basis**2 for noise in noises]  # a rotation mixes variances by squares
+    # Moments: the mean square of the last one's entries, less their noise, weighted by how well each is known.
+    trust = 1.0 / (variances[-1] / size + MISMATCH**2) ** 2
+    seen = float(np.sum(trust * (turned[-1] ** 2 - variances[-1]) / size) / np.sum(trust))
+    mismatch = min(max(seen, MISMATCH**2), LARGEST_MISMATCH**2) ** 0.5
+    kept = [mismatch**2 * size / np.maximum(mismatch**2 * size + variance, 1e-300) for variance in variances]
+    rests = [basis @ (share * matrix) @ basis.T for share, matrix in zip(kept, turned, strict=True)]
+    return rests, [share * variance for share, variance in zip(kept, variances, strict=True)], basis, mismatch
+
+
+def positive(matrix: Floats) -> Floats:
+    """Return the nearest positive semidefinite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    projected: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return projected
+
+
+def _weights(scores: list[ScoreAt], errors: list[Floats], ways: list[Floats], information: Floats) -> Floats:
+    """Weights of the passes, which add up to 1: less for more noise and for a longer way."""
+    unit = max(float(np.trace(information)) / len(information), 1e-12)
+    weights = []
+    for at, error, way in zip(scores, errors, ways, strict=True):
+        far = (max(float(way @ information @ way), 0.0) / unit) ** 0.5
+        noise = at.sums.variance + 0.25 * float(error.mean() * (way @ way))
+        weights.append(1.0 / (noise + (far**3 / 12.0 * unit) ** 2 + 1e-12))
+    shares: Floats = np.array(weights) / np.sum(weights)
+    return shares
