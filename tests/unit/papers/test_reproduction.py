@@ -1,13 +1,16 @@
 """Parts of studies are kept when done, absent tables are said, and files are written whole."""
 
+import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from benchmarks.tables import SHARED
 
 from discreet.errors import InvalidParameterError
 from discreet.report.study import Column, Picture, Row, Study
-from discreet_papers import registry
+from discreet_papers import lei_flights, public_tables, registry
 from discreet_papers import reproduction as module
 from discreet_papers.experiment import Experiment, Work
 from discreet_papers.reproduction import studies
@@ -176,3 +179,20 @@ def test_refusals(tmp_path):
 def test_studies_are_listed():
     """All of them, by name."""
     assert [one.name for one in studies()] == ["toy-1", "toy-2", "toy-3", "toy-4"]
+
+
+def test_tables_that_may_be_shipped_are_there(tmp_path):
+    """The package's own table is the one that was published, as far as its study reads it; a folder's comes first."""
+    own = public_tables.path_of(lei_flights.FILE, None)
+    assert hashlib.sha256(own.read_bytes()).hexdigest() == public_tables.OWN_SHA256[lei_flights.FILE]
+    assert public_tables.is_published(lei_flights.FILE, public_tables.OWN_SHA256[lei_flights.FILE])
+    assert public_tables.path_of(lei_flights.FILE, tmp_path) == own
+    (tmp_path / lei_flights.FILE).write_bytes(b"")
+    assert public_tables.path_of(lei_flights.FILE, tmp_path) == tmp_path / lei_flights.FILE
+    shipped = lei_flights.Flights.read(Work("", None, 1, 1))
+    assert shipped.raw.shape == (272_467, 12)
+    published = SHARED / lei_flights.FILE
+    if published.is_file():
+        given = lei_flights.Flights.read(Work("", SHARED, 1, 1))
+        assert np.array_equal(shipped.raw, given.raw)
+        assert np.array_equal(shipped.y, given.y)

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from discreet.errors import InvalidParameterError
 from discreet.report.study import Column, Row, Study
 from discreet.typing import Floats
+from discreet_papers.public_tables import path_of
 
 PRINTED = Column("as printed", False, "The figures of the paper.")
 
@@ -42,7 +43,7 @@ class Work:
 
     def parquet(self, name: str, columns: tuple[str, ...] | None = None) -> "pq.Table":
         """Return a public table, or some of its columns."""
-        path = (self.folder or Path()) / name
+        path = path_of(name, self.folder)
         try:
             return pq.read_table(path, columns=None if columns is None else list(columns))
         except (OSError, ValueError, KeyError):

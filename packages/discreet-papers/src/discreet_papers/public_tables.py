@@ -1,4 +1,11 @@
-"""Digests of the public tables that the studies are about."""
+"""The public tables that the studies are about: where each is, and its digest.
+
+A table whose licence allows it lies in this package; the others in a folder that the user names.
+"""
+
+from pathlib import Path
+
+OWN = Path(__file__).parent / "tables"
 
 SHA256 = {
     "flights_nyc2013.parquet": "556ed1f4a027578c29e875e117d3f707080687500c9bb74927e63b9487ab004e",
@@ -23,3 +30,17 @@ SHA256 = {
     "wide/basehock_y.parquet": "f06c06756dd46d2465c1f0d6bfd5de4dc289462e97e34be3178e8d06f7508f3f",
 }
 """By file, below the folder of the data."""
+
+OWN_SHA256 = {"flights_nyc2013.parquet": "85e60dd4d892b3fb56845934ec9fefaa1ab1c2fdec82b691dc4efb7888dd6206"}
+"""Of the tables in this package: the columns and the complete rows that a study reads."""
+
+
+def path_of(name: str, folder: Path | None) -> Path:
+    """Return where a table is, or would be: the folder's own comes first."""
+    given = (folder or Path()) / name
+    return OWN / name if name in OWN_SHA256 and (folder is None or not given.is_file()) else given
+
+
+def is_published(name: str, sha256: str) -> bool:
+    """Tell whether a digest is that of the table as it was published, or as it lies here."""
+    return sha256 in (SHA256.get(name), OWN_SHA256.get(name))

@@ -18,7 +18,7 @@ from discreet.simulation.processes import spread
 from discreet.workflow.code import code_sha256
 from discreet_papers import registry
 from discreet_papers.experiment import Experiment, Work
-from discreet_papers.public_tables import SHA256
+from discreet_papers.public_tables import is_published, path_of
 
 SEED = 20_180
 KEPT = "discreet/part@2"
@@ -141,7 +141,7 @@ def compute(task: Task) -> None:
 
 def _absent(experiment: Experiment, folder: Path | None) -> str:
     """What a study lacks, in a sentence; empty where it lacks nothing."""
-    files = [name for name in experiment.study.files if folder is None or not (folder / name).is_file()]
+    files = [name for name in experiment.study.files if not path_of(name, folder).is_file()]
     return f"{experiment.study.source} needs the public table {files[0]}, which is not there." if files else ""
 
 
@@ -160,7 +160,7 @@ def _kept_folder(out: Path) -> Path:
 def _digests(experiments: Sequence[Experiment], folder: Path | None) -> dict[str, str]:
     results: dict[str, str] = {}
     for name in sorted({name for experiment in experiments for name in experiment.study.files}):
-        path = (folder or Path()) / name
+        path = path_of(name, folder)
         if path.is_file():
             results[name] = _sha256(path)
     return results
@@ -171,12 +171,12 @@ def _others(files: Sequence[str], digests: dict[str, str]) -> tuple[str, ...]:
     return tuple(
         f"{name} is not the table as it was published: its SHA-256 is another. What is told of it may not hold."
         for name in files
-        if name in digests and digests[name] != SHA256.get(name)
+        if name in digests and not is_published(name, digests[name])
     )
 
 
 def _published(files: Sequence[str], folder: Path | None) -> bool:
-    return all(_sha256((folder or Path()) / name) == SHA256.get(name) for name in files)
+    return all(is_published(name, _sha256(path_of(name, folder))) for name in files)
 
 
 def _sha256(path: Path) -> str:
