@@ -133,7 +133,7 @@ def non_private(cell: Cell, rows: Any) -> dict[str, tuple[float, float]]:
     scores = X * (rows.y - mean)[:, None]
     sums = np.array([np.bincount(rows.units, weights=column) for column in scores.T])
     inverse = np.linalg.inv(information)
-    errors = np.sqrt(np.diag(inverse @ (sums @ sums.T) @ inverse))
+    errors = np.sqrt(np.maximum(np.diag(inverse @ (sums @ sums.T) @ inverse), 0.0))
     labels = ["(intercept)", *(f"x{j}" for j in range(rows.X.shape[1]))]
     return {name: (float(b), float(se)) for name, b, se in zip(labels, beta, errors, strict=True)}
 

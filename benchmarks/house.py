@@ -2,17 +2,20 @@
 
 python -m benchmarks.house                      this tree
 python -m benchmarks.house --against COMMIT     and that one, side by side
+python -m benchmarks.house --times              the wall time of make demo, check and test in a fresh clone: 40 minutes
 """
 
 import argparse
 import ast
 import io
+import os
 import re
 import resource
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import tokenize
 import tomllib
 from collections.abc import Iterator
@@ -34,7 +37,12 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--against", metavar="COMMIT", help="an earlier commit, measured beside this tree")
-    against = parser.parse_args().against
+    parser.add_argument("--times", action="store_true", help="make demo, check, check again and test, in a fresh clone")
+    given = parser.parse_args()
+    if given.times:
+        times()
+        return
+    against = given.against
     columns = [("this tree", figures(REPOSITORY))]
     if against:
         with tempfile.TemporaryDirectory() as folder:
@@ -47,6 +55,26 @@ def main() -> None:
     print(f"{'':52}", *(f"{title:>14}" for title, _ in columns))
     for name in columns[-1][1]:
         print(f"{name:52}", *(f"{values[name]:>14}" for _, values in columns))
+
+
+TARGETS = ("demo", "check", "check", "test")
+"""The second `check` finds what numba and mypy kept."""
+
+
+def times() -> None:
+    """Print how long each takes from a fresh clone of the last commit, one after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder) / "clone"
+        subprocess.run(["git", "clone", "--quiet", REPOSITORY, clone], check=True)
+        surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        for target in TARGETS:
+            start = time.perf_counter()
+            done = subprocess.run(["make", target], cwd=clone, env=surroundings, capture_output=True, check=False)
+            minutes, seconds = divmod(time.perf_counter() - start, 60.0)
+            print(
+                f"make {target:6} {minutes:3.0f} min {seconds:2.0f} s{'' if done.returncode == 0 else '  FAILED'}",
+                flush=True,
+            )
 
 
 def figures(tree: Path) -> dict[str, str]:
