@@ -38,6 +38,7 @@ help:
 
 demo: $(VENV)/discreet
 	$(BIN)/discreet demo --dir demo
+	@echo "The command discreet is in this shell after: . $(BIN)/activate"
 
 check:
 	$(MAKE) -j 2 --output-sync=target lint fast

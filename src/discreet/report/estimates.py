@@ -265,7 +265,8 @@ def _ratios(record: CoefficientRecord) -> tuple[str, str]:
     """The exponential of an estimate, and of its interval."""
     value, low, high = (_exponential(value) for value in (record.estimate, *record.interval))
     ends = [end for end, own in ((low, record.low), (high, record.high)) if own is not None]
-    decimals = _decimals(min(high - low, value) if len(ends) == 2 else min([value, *ends]))
+    # An end near zero asks for no more digits than a tenth of the estimate does.
+    decimals = _decimals(min(high - low, value) if len(ends) == 2 else max(min([value, *ends]), value / 10.0))
     told = _interval(record, [_ratio(end, decimals) for end in ends])
     for prefix, said in (
         ("above over", "over"),
