@@ -124,7 +124,7 @@ $(VENV)/discreet: $(VENV)/core $(SOURCES) README.md LICENSE NOTICE
 
 # What numba compiled holds what it calls in other files as well, and numba looks at a function's own file alone: with
 # any kernel all goes.
-$(VENV)/kernels: $(foreach file,$(SOURCES),$(if $(findstring /kernels/,$(file)),$(file)))
+$(VENV)/kernels: $(VENV)/core $(foreach file,$(SOURCES),$(if $(findstring /kernels/,$(file)),$(file)))
 	find . -path '*/discreet/kernels/*.nbi' -delete
 	touch $@
 
