@@ -81,7 +81,7 @@ def measured(cell: Cell, tables: int, seed: int) -> Figures:
         prepared = method_of(cell.family, epsilon=cell.epsilon, delta=cell.delta).prepare(facts, "y", names(cell))
     except DiscreetError as error:
         return Figures(cell, 0, 0, 0, 0, 0.0, None, None, 0.0, str(error))
-    told, right, count, shares, ratios, shifts = 0, 0, 0, [], [], []
+    n_told, n_right, count, shares, ratios, shifts = 0, 0, 0, [], [], []
     for table in range(tables):
         rows = simulated(cell, 1000 * seed + table)
         release = prepared.run(open_table(_frame(rows.columns, facts), facts), Source.seeded(1000 * seed + table))
@@ -95,19 +95,19 @@ def measured(cell: Cell, tables: int, seed: int) -> Figures:
             low, high = entry.interval
             if np.isinf(low) and np.isinf(high):
                 continue
-            told += 1
+            n_told += 1
             hits.append(low <= value <= high)
             if entry.name in plain:
                 ratios.append((high - low) / max(2.0 * Z * plain[entry.name][1], 1e-12))
                 shifts.append((entry.estimate - plain[entry.name][0]) / max(plain[entry.name][1], 1e-12))
-        right += sum(hits)
+        n_right += sum(hits)
         shares.append((sum(hits), len(hits)))
     return Figures(
         cell,
         tables,
         count,
-        told,
-        right,
+        n_told,
+        n_right,
         _ratio_error(shares),
         float(np.median(ratios)) if ratios else None,
         float(np.median(np.abs(shifts))) if shifts else None,
@@ -155,13 +155,13 @@ def _frame(columns: dict[str, Any], facts: Any) -> Any:
 
 def _ratio_error(shares: list[tuple[int, int]]) -> float:
     """The standard error of right / told, tables drawn independently."""
-    right, told = np.array(shares, dtype=float).T
-    if not told.sum():
+    n_right, n_told = np.array(shares, dtype=float).T
+    if not n_told.sum():
         return 0.0
-    rate = right.sum() / told.sum()
+    rate = n_right.sum() / n_told.sum()
     rate = min(max(rate, 0.02), 0.96)  # a run without a miss is no proof that there are none
-    spread = np.sum((right - rate * told) ** 2) ** 0.5 / told.sum()
-    return float(max(spread, (rate * (1.0 - rate) / told.sum()) ** 0.5))
+    spread = np.sum((n_right - rate * n_told) ** 2) ** 0.5 / n_told.sum()
+    return float(max(spread, (rate * (1.0 - rate) / n_told.sum()) ** 0.5))
 
 
 def tables_of(cell: Cell, tables: int) -> int:
@@ -181,25 +181,27 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="draw 20 other cells, and other tables")
     parser.add_argument("--only", nargs="+", default=[], metavar="FACTOR=LEVEL", help="such as family=logistic")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
-    given = parser.parse_args()
-    cells = covering_cells(given.cells) if given.seed is None else drawn_cells(20, given.seed)
-    wanted = [word.split("=") for word in given.only]
-    cells = [cell for cell in cells if all(str(getattr(cell, name)) == level for name, level in wanted)]
+    options = parser.parse_args()
+    cells = covering_cells(options.cells) if options.seed is None else drawn_cells(20, options.seed)
+    levels = [word.split("=") for word in options.only]
+    cells = [cell for cell in cells if all(str(getattr(cell, name)) == level for name, level in levels)]
     cells.sort(key=lambda cell: (cell.family, cell.delta, cell.n_rows, cell.epsilon))
-    tasks = [(cell, tables_of(cell, given.tables), given.seed or 0) for cell in cells]
+    tasks = [(cell, tables_of(cell, options.tables), options.seed or 0) for cell in cells]
     console = Console(width=170, stderr=False)
     with ProcessPoolExecutor() as pool:
         results = list(track(pool.map(_measured, tasks), total=len(tasks), console=Console(file=sys.stderr)))
     console.print(_printed(results))
-    told = [result for result in results if result.refused is None]
-    short = [result for result in told if not result.is_as_asked]
+    answered = [result for result in results if result.refused is None]
+    short = [result for result in answered if not result.is_as_asked]
+    n_intervals = max(sum(result.intervals for result in answered), 1)
+    n_told, n_right = (sum(getattr(result, name) for result in answered) for name in ("told", "right"))
     console.print(
-        f"{len(told) - len(short)} of {len(told)} cells as asked; {len(results) - len(told)} refused for free; "
-        f"{sum(r.told for r in told) / max(sum(r.intervals for r in told), 1):.0%} of the intervals are told; "
-        f"{sum(r.told - r.right for r in told) / max(sum(r.intervals for r in told), 1):.1%} are silently wrong."
+        f"{len(answered) - len(short)} of {len(answered)} cells as asked; {len(results) - len(answered)} refused for "
+        f"free; {n_told / n_intervals:.0%} of the intervals are told; {(n_told - n_right) / n_intervals:.1%} are "
+        "silently wrong."
     )
-    if given.json:
-        given.json.write_text(json.dumps([asdict(result) for result in results], indent=1))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(result) for result in results], indent=1))
 
 
 def _printed(results: list[Figures]) -> Table:

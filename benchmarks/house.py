@@ -38,11 +38,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--against", metavar="COMMIT", help="an earlier commit, measured beside this tree")
     parser.add_argument("--times", action="store_true", help="make demo, check, check again and test, in a fresh clone")
-    given = parser.parse_args()
-    if given.times:
+    options = parser.parse_args()
+    if options.times:
         times()
         return
-    against = given.against
+    against = options.against
     columns = [("this tree", figures(REPOSITORY))]
     if against:
         with tempfile.TemporaryDirectory() as folder:

@@ -98,8 +98,8 @@ def covering_cells(n_cells: int = 150, seed: int = 1) -> list[Cell]:
         ]
         best = drawn[int(np.argmax(gains))]
         chosen.append(best)
-        for known, size in zip(missing, (2, 3), strict=True):
-            known.difference_update(_parts(best, factors, size))
+        for parts, size in zip(missing, (2, 3), strict=True):
+            parts.difference_update(_parts(best, factors, size))
     if n_cells >= 150 and missing[0]:
         raise ArithmeticError(f"{len(missing[0])} pairs of levels never meet")
     return chosen

@@ -137,7 +137,10 @@ class FitRecord(_Record):
     @property
     def has_intervals(self) -> bool:
         """False when the method gives none: there is no end and no variance."""
-        tells = (not one.uninformative or one.sampling_variance + one.privacy_variance > 0 for one in self.coefficients)
+        tells = (
+            not entry.uninformative or entry.sampling_variance + entry.privacy_variance > 0
+            for entry in self.coefficients
+        )
         return not self.coefficients or any(tells)
 
 

@@ -128,12 +128,12 @@ def fit(
 def _check_free(
     context: typer.Context, release: "Release", moments: "MomentsRecord", free_options: tuple[str, ...]
 ) -> None:
-    """Refuse options that ask noisy moments for something else than was bought."""
-    bought = {"target": release.request.get("target"), "fit_intercept": None in moments.owners}
+    """Refuse options that ask noisy moments for something else than they hold."""
+    fixed = {"target": release.request.get("target"), "fit_intercept": None in moments.owners}
     options = [
         written
         for name, value, written in given_options(context)
-        if name not in (*FREE, *free_options) and not (name in bought and bought[name] == value)
+        if name not in (*FREE, *free_options) and not (name in fixed and fixed[name] == value)
     ]
     if options:
         raise InvalidParameterError(

@@ -85,7 +85,7 @@ def between_of(hint: Any) -> Between | SharesOf | None:
         ranges = [item for item in hint.__metadata__ if isinstance(item, Between | SharesOf)]
         return ranges[0] if ranges else between_of(get_args(hint)[0])
     inner = [] if get_origin(hint) is Literal else [between_of(part) for part in get_args(hint)]
-    return next((found for found in inner if found is not None), None)
+    return next((between for between in inner if between is not None), None)
 
 
 def schema_of(field: FieldInfo) -> dict[str, Any]:

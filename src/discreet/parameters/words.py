@@ -113,7 +113,7 @@ def _by_methods(
     others: list[tuple[list[str], list[str]]] = []
     for sentence, names in having.items():
         if len(names) < len(fields):
-            same = next((sentences for known, sentences in others if known == names), None)
+            same = next((sentences for methods, sentences in others if methods == names), None)
             if same is None:
                 others.append((names, [sentence]))
             else:

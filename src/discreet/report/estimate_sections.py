@@ -50,22 +50,24 @@ def _fit(fit: Fit, tell: Sentences, full: bool) -> Iterator[Block]:
 
 def _coefficients(fit: Fit, tell: Sentences, full: bool) -> Table:
     """Only the columns that this kind of estimate has."""
-    interval, known, ratio = f"{fit.confidence} interval", fit.has_intervals, fit.ratio or ""
+    interval, has_intervals, ratio = f"{fit.confidence} interval", fit.has_intervals, fit.ratio or ""
     columns = [
         (True, "Estimate", "estimate"),
-        (known, interval, "interval"),
+        (has_intervals, interval, "interval"),
         (ratio, ratio, "ratio"),
-        (known and ratio, interval, "ratio_interval"),
-        (known and full, "± sampling", "by_sampling"),
-        (known and full, "± privacy", "by_privacy"),
-        (known, "Due to noise", "share"),
+        (has_intervals and ratio, interval, "ratio_interval"),
+        (has_intervals and full, "± sampling", "by_sampling"),
+        (has_intervals and full, "± privacy", "by_privacy"),
+        (has_intervals, "Due to noise", "share"),
         (fit.has_public, "Public records alone", "public"),
     ]
     present = [(title, name) for is_there, title, name in columns if is_there]
 
-    def row(one: Coefficient) -> Row:
-        name = f"{one.name} *" if one.is_empty else one.name
-        return Row((name, *(getattr(one, field) for _, field in present)), "empty" if one.is_empty else "")
+    def row(coefficient: Coefficient) -> Row:
+        name = f"{coefficient.name} *" if coefficient.is_empty else coefficient.name
+        return Row(
+            (name, *(getattr(coefficient, field) for _, field in present)), "empty" if coefficient.is_empty else ""
+        )
 
     head = Column(tell.fit_head()), *figures(*(title for title, _ in present))
     return Table(tell.fit_caption(), head, tuple(map(row, fit.coefficients)))
@@ -81,11 +83,11 @@ def _hybrid(hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Section]:
             (Column("Estimate"), *figures("Points", "Ridge")),
             tuple(
                 Row(
-                    (one.name, one.points, one.ridge),
-                    "chosen" if one.is_chosen else "",
-                    "chosen" if one.is_chosen else "",
+                    (rival.name, rival.points, rival.ridge),
+                    "chosen" if rival.is_chosen else "",
+                    "chosen" if rival.is_chosen else "",
                 )
-                for one in hybrid.rivals
+                for rival in hybrid.rivals
             ),
         )
         yield Section("rivals", tell.chosen_title(), (Paragraph(tell.chosen()), rivals, *paragraphs(tell.unlisted())))
@@ -119,7 +121,7 @@ def _points(points: Points, hybrid: Hybrid, tell: Sentences, full: bool) -> Iter
 
 def _twins(hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Block]:
     yield Paragraph(tell.twins())
-    rows = ((one.name, one.points, one.error, one.low, one.high) for one in hybrid.twins)
+    rows = ((twin.name, twin.points, twin.error, twin.low, twin.high) for twin in hybrid.twins)
     head = Column("Estimate"), *figures("Points", "Error", "Least", "Largest")
     errors = table("Simulated errors, in percent of the target's range", head, rows)
     instead = () if full else (errors,)

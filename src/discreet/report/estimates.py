@@ -188,7 +188,7 @@ def crossing(record: CoefficientRecord, column: PublicColumn | None) -> float:
 def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
     spread, deviations = reach(record), quantile(fitted.confidence)
     ends = [end for end in (record.low, record.high) if end is not None]
-    estimate, *told = alike([record.estimate, *ends], spread)
+    estimate, *end_texts = alike([record.estimate, *ends], spread)
     sampling, privacy = (
         alike([deviations * math.sqrt(variance)], spread)[0]
         for variance in (record.sampling_variance, record.privacy_variance)
@@ -197,7 +197,7 @@ def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
     return Coefficient(
         name=label(record),
         estimate=estimate,
-        interval=_interval(record, told),
+        interval=_interval(record, end_texts),
         ratio=ratio,
         ratio_interval=ratio_interval,
         by_sampling=sampling,
@@ -228,16 +228,16 @@ def _bare_line(release: Release, record: CoefficientRecord, fitted: FitRecord) -
     public = public_alone(release, record)
     values = [record.estimate] if public is None else [record.estimate, public]
     if fitted.family == "own":
-        name, told, spread = record.name, [number(value, 5) for value in values], math.nan
+        name, texts, spread = record.name, [number(value, 5) for value in values], math.nan
     else:
         constant = words(release, fitted) if fitted.family in LOCATIONS else CONSTANT
         spread = FINENESS * _unit(release, fitted) / crossing(record, request_facts.declared(release, record.column))
-        name, told = label(record, constant), alike(values, spread)
+        name, texts = label(record, constant), alike(values, spread)
     ratio = ""
     if fitted.family in RATIOS and record.column is not None:
         value = _exponential(record.estimate)
         ratio = _ratio(value, _decimals(spread * value))
-    return Coefficient(name, told[0], "", ratio, "", "", "", "", is_empty=False, public=told[1] if told[1:] else "")
+    return Coefficient(name, texts[0], "", ratio, "", "", "", "", is_empty=False, public=texts[1] if texts[1:] else "")
 
 
 def public_alone(release: Release, record: CoefficientRecord) -> float | None:
@@ -267,15 +267,15 @@ def _ratios(record: CoefficientRecord) -> tuple[str, str]:
     ends = [end for end, own in ((low, record.low), (high, record.high)) if own is not None]
     # An end near zero asks for no more digits than a tenth of the estimate does.
     decimals = _decimals(min(high - low, value) if len(ends) == 2 else max(min([value, *ends]), value / 10.0))
-    told = _interval(record, [_ratio(end, decimals) for end in ends])
-    for prefix, said in (
+    text = _interval(record, [_ratio(end, decimals) for end in ends])
+    for prefix, shorter in (
         ("above over", "over"),
         ("above under", "from under"),
         ("below under", "under"),
         ("below over", "up to over"),
     ):
-        told = told.replace(prefix, said)
-    return _ratio(value, decimals), told
+        text = text.replace(prefix, shorter)
+    return _ratio(value, decimals), text
 
 
 def _exponential(value: float) -> float:

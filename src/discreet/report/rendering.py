@@ -63,7 +63,7 @@ def render(release: Release, format: Format, audience: Audience = "board", conta
     else:
         content = page_for(release, audience, contact)
         pictures = drawn(content, release) if format == "html" else {}
-        told = {name: Markup(svg) for name, svg in pictures.items()}  # noqa: S704 - our drawing
+        drawings = {name: Markup(svg) for name, svg in pictures.items()}  # noqa: S704 - our drawing
         name = {"html": "page.html.j2", "markdown": "page.md.j2"}[format]
-        text = environment(format).get_template(name).render(page=content, pictures=told)
+        text = environment(format).get_template(name).render(page=content, pictures=drawings)
     return text.rstrip() + "\n"

@@ -102,8 +102,8 @@ class _Report:
             yield from paragraphs(say.unnamed() if facts.n_unnamed else "")
         yield from paragraphs(say.screened() if facts.screened else "")
         protected = (Entry("Protected", say.protected()),) if facts.promise else ()
-        asked = Entry("Target", facts.target), Entry("Method", say.method())
-        yield Entries("The request", (*asked, Entry("Data set", f"{facts.dataset}, from {facts.data}"), *protected))
+        question = Entry("Target", facts.target), Entry("Method", say.method())
+        yield Entries("The request", (*question, Entry("Data set", f"{facts.dataset}, from {facts.data}"), *protected))
 
     def _promised(self) -> Iterator[Block]:
         promise, say = self.facts.promise, self.say
@@ -122,7 +122,7 @@ class _Report:
         facts, say = self.facts, self.say
         yield Paragraph(f"{say.noise()} {say.lead() if self.full and facts.choice else ''}".strip())
         if facts.steps:
-            rows = ((one.purpose, one.noise.drawn, one.noise.scale, one.price, one.value) for one in facts.steps)
+            rows = ((step.purpose, step.noise.drawn, step.noise.scale, step.price, step.value) for step in facts.steps)
             head = Column("For"), Column("Noise"), *figures("Scale", "Price", "Released")
             yield table("The steps and their prices", head, rows)
             yield Picture("steps", self.tell.steps_title(), self.tell.steps_note(), is_wide=True)

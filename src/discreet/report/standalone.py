@@ -46,9 +46,15 @@ def pictures_of(release: Release) -> dict[str, Picture]:
     content = page_for(release, "board")
     svgs = drawn(content, release)
     return {
-        one.name: Picture(one.name, one.title, one.note, alt_of(svgs[one.name]), _on_paper(svgs[one.name], one.title))
-        for one in content.pictures()
-        if one.name in svgs
+        picture.name: Picture(
+            picture.name,
+            picture.title,
+            picture.note,
+            alt_of(svgs[picture.name]),
+            _on_paper(svgs[picture.name], picture.title),
+        )
+        for picture in content.pictures()
+        if picture.name in svgs
     }
 
 

@@ -136,14 +136,14 @@ def expected_fit(
     for epsilon, rated in zip(epsilons, ratings, strict=True):
         if rated:
             error, half, covered, empty = np.array(rated, dtype=np.float64).T
-            told, between = empty == 0, np.isfinite(half)
+            has_end, between = empty == 0, np.isfinite(half)
             fits.append(
                 ExpectedFit(
                     float(epsilon),
                     scenario.n_rows,
                     float(error.mean()),
                     float(np.median(half[between])) if between.any() else None,
-                    float(covered[told].mean()) if told.any() else None,
+                    float(covered[has_end].mean()) if has_end.any() else None,
                     float(empty.mean()),
                     len(rated),
                 )

@@ -45,10 +45,10 @@ def expected(units, words, most):
     """What remains, unit by unit, with no array."""
     total = Counter()
     for rows, word in zip(units, words, strict=True):
-        seen, ranks = Counter(), []
+        numbers, ranks = Counter(), []
         for row in rows:
-            ranks.append((ranked(row, seen[row], int(word)), row))
-            seen[row] += 1
+            ranks.append((ranked(row, numbers[row], int(word)), row))
+            numbers[row] += 1
         total.update(row for _, row in sorted(ranks)[:most])
     return total
 
@@ -84,14 +84,14 @@ def test_order_within_a_unit_does_not_matter(values, most, monkeypatch):
     sound = kernel.mixed
     monkeypatch.setattr(kernel, "mixed", lambda words: np.minimum(sound(words) % np.uint64(values), sound(words)))
     cells, starts, words = some_units(60, 5, seed=values % 97)
-    kept = as_counter(kernel.kept_rows(cells, starts, words, most))
+    in_order = as_counter(kernel.kept_rows(cells, starts, words, most))
     source = Source.seeded(0)
     for _ in range(either(5, 50)):
         mine = [a + np.argsort(source.words(b - a)) for a, b in pairwise(starts.tolist())]
         shuffled = cells[np.concatenate(mine)]
-        assert as_counter(kernel.kept_rows(shuffled, starts, words, most)) == kept
-    assert kept.total() == np.minimum(np.diff(starts), most).sum()
-    assert kept <= as_counter(cells)
+        assert as_counter(kernel.kept_rows(shuffled, starts, words, most)) == in_order
+    assert in_order.total() == np.minimum(np.diff(starts), most).sum()
+    assert in_order <= as_counter(cells)
 
 
 @pytest.mark.parametrize("block_rows", [1, 50, 2**16])
@@ -101,8 +101,8 @@ def test_each_column_is_summed_over_its_own_sample(most, block_rows, monkeypatch
     monkeypatch.setattr(kernel, "BLOCK_ROWS", block_rows)
     cells, starts, words = some_units(50, 4, seed=1)
     alone = [kernel.kept_rows(cells[:, [j, -1]], starts, words, most).astype(np.int64) for j in range(3)]
-    found = kernel.kept_products(cells, starts, words, most)
-    assert found.tolist() == [int(rows.prod(axis=1).sum()) for rows in alone]
+    sums = kernel.kept_products(cells, starts, words, most)
+    assert sums.tolist() == [int(rows.prod(axis=1).sum()) for rows in alone]
     target = kernel.kept_rows(cells[:, -1:], starts, words, most)
     assert kernel.kept_sum(cells, starts, words, most).tolist() == [target.sum(dtype=np.int64), len(target)]
 
@@ -131,11 +131,11 @@ def p_value(rows, most, keys="numbers"):
     units = UnitRows(1)
     cells = np.tile(np.array(rows, dtype=np.int16), SAMPLE_SIZE)[:, None]
     units.add(names.take(pa.array(np.repeat(np.arange(SAMPLE_SIZE), n_rows))), cells)
-    kept = np.sort(kernel.kept_rows(*units.side_by_side(most), most).reshape(SAMPLE_SIZE, most), axis=1)
-    seen, law = as_counter(kept), Counter(tuple(sorted(chosen)) for chosen in combinations(rows, most))
-    assert set(seen) <= set(law)
+    samples = np.sort(kernel.kept_rows(*units.side_by_side(most), most).reshape(SAMPLE_SIZE, most), axis=1)
+    counts, law = as_counter(samples), Counter(tuple(sorted(chosen)) for chosen in combinations(rows, most))
+    assert set(counts) <= set(law)
     share = np.array(list(law.values())) / law.total()
-    return chisquare([seen[kind] for kind in law], share * SAMPLE_SIZE).pvalue
+    return chisquare([counts[kind] for kind in law], share * SAMPLE_SIZE).pvalue
 
 
 @pytest.mark.parametrize("keys", KEYS)
@@ -191,22 +191,22 @@ def errors(table):
     n = moments[0, 0]
     assert n == SAMPLE_SIZE
     slopes = np.linalg.solve(moments[:3, :3], moments[:3, 3])[1:]
-    found = list((slopes - [X, Z]) / np.sqrt((1 - X**2) / n))
-    means, wanted = moments / n, np.array([[1, 0, 0, 0], [0, 1, 0, X], [0, 0, 1, Z], [0, X, Z, 1]])
+    distances = list((slopes - [X, Z]) / np.sqrt((1 - X**2) / n))
+    means, truth = moments / n, np.array([[1, 0, 0, 0], [0, 1, 0, X], [0, 0, 1, Z], [0, X, Z, 1]])
     at = np.triu_indices(4, 1)
-    found += list((means - wanted)[at] / np.sqrt((1 - wanted**2)[at] / n))
+    distances += list((means - truth)[at] / np.sqrt((1 - truth**2)[at] / n))
     scores = ScoreDesign.plan(METADATA, "y", ["x", "z"])
-    found += list((table.products(scores) / GRID**2 / n - [X, Z]) / np.sqrt((1 - np.array([X, Z]) ** 2) / n))
+    distances += list((table.products(scores) / GRID**2 / n - [X, Z]) / np.sqrt((1 - np.array([X, Z]) ** 2) / n))
     total, n_rows = table.target_sum(scores)
     assert n_rows == n
-    found.append(total / GRID / np.sqrt(n))
+    distances.append(total / GRID / np.sqrt(n))
     counts = [
         (1 + a * means[0, 1] + b * means[0, 3] + a * b * means[1, 3]) * n / 4
         for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1))
     ]
     odds = np.log(counts[0] * counts[3] / (counts[1] * counts[2]))  # the slope of a logistic regression on x
-    found.append((odds - LOG_ODDS) / np.sqrt((1 / np.array(counts)).sum()))
-    return np.abs(found)
+    distances.append((odds - LOG_ODDS) / np.sqrt((1 / np.array(counts)).sum()))
+    return np.abs(distances)
 
 
 def test_estimates_from_the_rows_that_remain_are_those_of_all():
@@ -227,7 +227,7 @@ def test_estimates_from_a_choice_by_cells_are_flagged(fault, monkeypatch):
 def test_a_name_has_one_hash_on_every_machine():
     """The sum over bytes, each mixed with its place: another hash would be another sample of every table."""
     names = ["", "7", "person 7", "é", "two\nlines", "long " * 99]
-    found = unit_words(pa.array(names)).tolist()
+    words = unit_words(pa.array(names)).tolist()
     sums = [sum(mixed(letter + 256 * place) for place, letter in enumerate(name.encode())) for name in names]
-    assert found == [mixed(total & WORD) for total in sums]
-    assert found[:2] == [0xE220A8397B1DCDAF, 0xFD90540FE6A96DD7]
+    assert words == [mixed(total & WORD) for total in sums]
+    assert words[:2] == [0xE220A8397B1DCDAF, 0xFD90540FE6A96DD7]

@@ -81,9 +81,9 @@ def test_parts_share_alike_what_is_left():
         told = one.parameters
         assert tuple(told[step]["epsilon"] for step in ("screen", "select", "fit")) == parts
     method = method_of("run", epsilon=3.0, delta=1e-6, screen={"n_features_to_select": 3}, select={"method": "pcls"})
-    found = dry_run(method, METADATA, "y")
-    assert float(found.guarantee.epsilon) == pytest.approx(3, abs=1e-6)
-    assert list(found.prepared.parameters) == ["epsilon", "delta", "screen", "select", "fit"]
+    record = dry_run(method, METADATA, "y")
+    assert float(record.guarantee.epsilon) == pytest.approx(3, abs=1e-6)
+    assert list(record.prepared.parameters) == ["epsilon", "delta", "screen", "select", "fit"]
 
 
 def test_another_price_than_was_reserved_ends_the_run():

@@ -37,8 +37,8 @@ OWN_SHA256 = {"flights_nyc2013.parquet": "85e60dd4d892b3fb56845934ec9fefaa1ab1c2
 
 def path_of(name: str, folder: Path | None) -> Path:
     """Return where a table is, or would be: the folder's own comes first."""
-    given = (folder or Path()) / name
-    return OWN / name if name in OWN_SHA256 and (folder is None or not given.is_file()) else given
+    path = (folder or Path()) / name
+    return OWN / name if name in OWN_SHA256 and (folder is None or not path.is_file()) else path
 
 
 def is_published(name: str, sha256: str) -> bool:

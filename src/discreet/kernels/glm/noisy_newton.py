@@ -283,10 +283,10 @@ def _fit(problem: Problem, model: ScoreModel) -> Fit:
     p = len(coef)
     turn = np.eye(p)  # coefficients to those whose intervals are told
     turn[0] = problem.constant or turn[0]
-    back: Floats = np.linalg.inv(turn).astype(np.float64)
+    inverse_turn: Floats = np.linalg.inv(turn).astype(np.float64)
     sd[0] = max(float(turn[0] @ (sampling + privacy) @ turn[0]), 0.0) ** 0.5
     reach = np.abs(turn) @ np.full(p, problem.box)
-    low, high = intervals(Turned(model, back), turn @ coef, sd, problem.precision, reach, threshold)
+    low, high = intervals(Turned(model, inverse_turn), turn @ coef, sd, problem.precision, reach, threshold)
     return Fit(coef, low, high, sampling, privacy, problem.level)
 
 

@@ -194,11 +194,11 @@ def shrunk(
     variances = [(basis**2).T @ noise @ basis**2 for noise in noises]  # a rotation mixes variances by squares
     # Moments: the mean square of the last one's entries, less their noise, weighted by how well each is known.
     trust = 1.0 / (variances[-1] / size + MISMATCH**2) ** 2
-    seen = float(np.sum(trust * (turned[-1] ** 2 - variances[-1]) / size) / np.sum(trust))
-    mismatch = min(max(seen, MISMATCH**2), LARGEST_MISMATCH**2) ** 0.5
-    kept = [mismatch**2 * size / np.maximum(mismatch**2 * size + variance, 1e-300) for variance in variances]
-    rests = [basis @ (share * matrix) @ basis.T for share, matrix in zip(kept, turned, strict=True)]
-    return rests, [share * variance for share, variance in zip(kept, variances, strict=True)], basis, mismatch
+    excess = float(np.sum(trust * (turned[-1] ** 2 - variances[-1]) / size) / np.sum(trust))
+    mismatch = min(max(excess, MISMATCH**2), LARGEST_MISMATCH**2) ** 0.5
+    shares = [mismatch**2 * size / np.maximum(mismatch**2 * size + variance, 1e-300) for variance in variances]
+    rests = [basis @ (share * matrix) @ basis.T for share, matrix in zip(shares, turned, strict=True)]
+    return rests, [share * variance for share, variance in zip(shares, variances, strict=True)], basis, mismatch
 
 
 def positive(matrix: Floats) -> Floats:

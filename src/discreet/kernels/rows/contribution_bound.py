@@ -27,8 +27,8 @@ def kept_rows(cells: Rows, starts: Integers, words: Words, most: int) -> Rows:
            [1, 1]], dtype=int16)
     """
     others, groups = _crowded(starts, most)
-    kept = [_sample(cells[places], words[units], most).reshape(-1, cells.shape[1]) for units, places in groups]
-    return np.concatenate([cells[others], *kept]) if kept else cells
+    sample = [_sample(cells[places], words[units], most).reshape(-1, cells.shape[1]) for units, places in groups]
+    return np.concatenate([cells[others], *sample]) if sample else cells
 
 
 def kept_products(cells: Rows, starts: Integers, words: Words, most: int) -> Integers:
@@ -52,8 +52,8 @@ def kept_products(cells: Rows, starts: Integers, words: Words, most: int) -> Int
             features = rows[start : min(start + width, len(total))]
             pairs = np.stack([features, np.broadcast_to(rows[-1], features.shape)], axis=-1)
             names = np.tile(words[units], len(features))
-            kept = _sample(pairs.reshape(-1, *pairs.shape[2:]), names, most).astype(np.int64)
-            total[start : start + width] += kept.prod(axis=2).reshape(len(features), -1).sum(axis=1)
+            sample = _sample(pairs.reshape(-1, *pairs.shape[2:]), names, most).astype(np.int64)
+            total[start : start + width] += sample.prod(axis=2).reshape(len(features), -1).sum(axis=1)
     return total
 
 
@@ -62,8 +62,8 @@ def kept_sum(cells: Rows, starts: Integers, words: Words, most: int) -> Integers
 
     Shapes: cells (n, p), starts (n_units + 1,), words (n_units,); returns (2,).
     """
-    kept = kept_rows(cells[:, -1:], starts, words, most)
-    return np.array([kept.sum(dtype=np.int64), len(kept)], dtype=np.int64)
+    sample = kept_rows(cells[:, -1:], starts, words, most)
+    return np.array([sample.sum(dtype=np.int64), len(sample)], dtype=np.int64)
 
 
 def _crowded(starts: Integers, most: int) -> tuple[Integers, Iterator[tuple[Integers, Integers]]]:

@@ -165,8 +165,8 @@ def _open_ends(rows: Floats, no_low: Bools, no_high: Bools) -> tuple[Bools, Bool
 
     def meet(with_low: Bools, with_high: Bools) -> Bools:
         """Coefficients that stand alone in a row of which it is said."""
-        found: Bools = ((up & with_low[:, None]) | (down & with_high[:, None]))[alone].any(axis=0)
-        return found
+        is_met: Bools = ((up & with_low[:, None]) | (down & with_high[:, None]))[alone].any(axis=0)
+        return is_met
 
     low_of, high_of = meet(no_low, no_high), meet(no_high, no_low)
     return (

@@ -166,9 +166,9 @@ def test_a_combination_of_what_has_no_end_has_none():
     """On the side that the coefficient moves; a combination without it keeps its ends."""
     rows = np.array([[1.0, 0.0, -3.0], [0.0, 2.0, 0.0], [0.0, 0.0, -0.5], [1.0, 1.0, 0.0]])
     no_low, no_high = np.array([False, False, True, False]), np.array([False, False, False, True])
-    found = noisy_regression._open_ends(rows, no_low, no_high)
-    assert found[0].tolist() == [True, False, True, False]
-    assert found[1].tolist() == [False, False, False, True]
+    is_open = noisy_regression._open_ends(rows, no_low, no_high)
+    assert is_open[0].tolist() == [True, False, True, False]
+    assert is_open[1].tolist() == [False, False, False, True]
 
 
 def test_a_perfect_fit_without_noise_has_intervals_of_no_width():
