@@ -42,7 +42,7 @@ Example:
 """
 
 
-FREE = ("from_", "columns", "family", "confidence", "out", "json_", "yes", "quiet")
+FREE = ("from_", "columns", "family", "confidence", "coef_bound", "out", "json_", "yes", "quiet")
 """What can be asked of noisy moments; the rest was settled when they were bought."""
 
 
@@ -62,7 +62,8 @@ class FitAsked:
         if self.earlier is None or self.earlier.moments is None or self.family != "linear":
             return None
         _check_free(context, self.earlier, self.earlier.moments, free_options)
-        return workflow.fit_from(self.earlier, self.columns, self.parameters["confidence"])
+        limits = {name: self.parameters[name] for name in ("confidence", "coef_bound") if name in self.parameters}
+        return workflow.fit_from(self.earlier, self.columns, **limits)
 
     def asked(self) -> Asked:
         """Return what is asked of the rows."""

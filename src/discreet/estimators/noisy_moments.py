@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.estimators.subset_selector import SubsetSelector
 from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.parameters.shared import LINEAR_COEF_BOUND
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import Release
 from discreet.typing import Floats
@@ -60,7 +61,12 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
         check_is_fitted(self, "release_")
         return select_from(self.release_, **parameters)
 
-    def coefficients(self, columns: Sequence[str] | None = None, confidence: float = 0.95) -> Release:
+    def coefficients(
+        self,
+        columns: Sequence[str] | None = None,
+        confidence: float = 0.95,
+        coef_bound: float = LINEAR_COEF_BOUND,
+    ) -> Release:
         """Return the coefficients of any model, for free.
 
         Parameters
@@ -69,6 +75,9 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
             Columns of the model; default those that were selected.
         confidence : float
             Level of the intervals.
+        coef_bound : float
+            Largest absolute coefficient of a scaled column that is thought possible; an interval that reaches it has
+            no end there.
 
         Returns
         -------
@@ -76,7 +85,7 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
             With `fit`, under the same guarantee.
         """
         check_is_fitted(self, "release_")
-        return fit_from(self.release_, columns, confidence)
+        return fit_from(self.release_, columns, confidence, coef_bound)
 
     def lasso_path(self) -> tuple[Floats, Floats, tuple[str, ...]]:
         """Return the lasso's path on the scaled columns, for free.

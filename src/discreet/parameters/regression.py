@@ -5,6 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from discreet.parameters.shared import (
+    GENERALIZED_COEF_BOUND,
+    LINEAR_COEF_BOUND,
+    CoefBound,
     Confidence,
     Delta,
     Epsilon,
@@ -37,6 +40,7 @@ class LinearParameters(SumsParameters):
     """Of a linear regression."""
 
     confidence: Confidence = 0.95
+    coef_bound: CoefBound = LINEAR_COEF_BOUND
 
 
 class GeneralizedParameters(Parameters):
@@ -45,6 +49,7 @@ class GeneralizedParameters(Parameters):
     epsilon: Epsilon = first(default=1.0)
     delta: Annotated[Delta, Field(description="Added chance of a result outside the promise. Must be positive.")] = 1e-6
     confidence: Confidence = 0.95
+    coef_bound: CoefBound = GENERALIZED_COEF_BOUND
     fit_intercept: Annotated[bool, Field(description="Whether models have a constant term. They always do.")] = True
     n0: NumberOfRows = None
 

@@ -112,6 +112,19 @@ RowNorm = Annotated[
         "none."
     ),
 ]
+CoefBound = Annotated[
+    float,
+    Between(1e-3, 1e3),
+    Field(
+        title="coef bound",
+        description="Largest absolute coefficient that is thought possible. Of a column per half range of its bounds: "
+        "in `y_bound` for a linear model, in the linear predictor for others. Noise cannot explain what is beyond it, "
+        "so a smaller one makes intervals shorter; an interval that reaches it has no end there.",
+    ),
+]
+LINEAR_COEF_BOUND, GENERALIZED_COEF_BOUND = 2.0, 50.0
+"""Default bounds of coefficients, of linear and of other models."""
+
 Confidence = Annotated[float, Between(1e-6, 1 - 1e-9), Field(description="Level of the intervals.")]
 NumberOfRows = Annotated[
     int | None,

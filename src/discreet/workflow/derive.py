@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidParameterError, PolicyError
+from discreet.parameters.shared import LINEAR_COEF_BOUND
 from discreet.release import Release, canonical_sha256
 
 if TYPE_CHECKING:
@@ -15,7 +16,12 @@ SELECTION = ("model_penalty", "max_size", "forced", "groups")
 """What a selection from moments may be asked with."""
 
 
-def fit_from(release: Release, columns: Sequence[str] | None = None, confidence: float = 0.95) -> Release:
+def fit_from(
+    release: Release,
+    columns: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    coef_bound: float = LINEAR_COEF_BOUND,
+) -> Release:
     """Return the coefficients of a model by the noisy moments of a release.
 
     With the guarantee of the first one: nothing further was spent.
@@ -24,8 +30,9 @@ def fit_from(release: Release, columns: Sequence[str] | None = None, confidence:
     """
     answers = _answers(release)
     names = tuple(columns) if columns is not None else release.selected
-    fit = answers.fit(names, confidence)
-    return _derived(release, "linear", {"candidates": list(names)}, {"confidence": confidence}, {"fit": fit})
+    fit = answers.fit(names, confidence, coef_bound)
+    options = {"confidence": confidence, "coef_bound": coef_bound}
+    return _derived(release, "linear", {"candidates": list(names)}, options, {"fit": fit})
 
 
 def select_from(
@@ -47,7 +54,7 @@ def select_from(
         release,
         "moments",
         {"candidates": list(answers.candidates)},
-        {**dict(zip(SELECTION, options, strict=True)), "confidence": None},
+        {**dict(zip(SELECTION, options, strict=True)), "confidence": None, "coef_bound": None},
         {"selected": selected, "by_size": by_size, "fit": None},
     )
 
@@ -75,7 +82,8 @@ def recomputed(parent: Release, release: Release) -> Release:
     if release.method == "moments" or any(options.get(name) != bought.get(name) for name in SELECTION):
         derived = select_from(derived, **{name: options[name] for name in SELECTION if name in options})
     if release.method == "linear":
-        derived = fit_from(derived, release.request.get("candidates"), options.get("confidence", 0.95))
+        limits = options.get("confidence", 0.95), options.get("coef_bound", LINEAR_COEF_BOUND)
+        derived = fit_from(derived, release.request.get("candidates"), *limits)
     return derived
 
 

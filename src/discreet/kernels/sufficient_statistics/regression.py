@@ -12,9 +12,6 @@ from discreet.kernels.sufficient_statistics.regression_shrink import Shrunken, s
 from discreet.kernels.sufficient_statistics.shares import Relation, Shares
 from discreet.typing import Bools, Floats
 
-LARGEST_COEFFICIENT = 2.0
-"""Of a scaled column, in units of the bound of y: one that alone would move y twice over all its range."""
-
 
 class Coefficients(NamedTuple):
     """Estimates of linear combinations of coefficients, by default of each coefficient.
@@ -45,7 +42,7 @@ def coefficients(
     moments: NoisyGram,
     columns: Sequence[int],
     level: float = 0.95,
-    box: float | Floats = LARGEST_COEFFICIENT,
+    box: float | Floats = 2.0,
     *,
     combinations: Floats | None = None,
     offset: Floats | None = None,

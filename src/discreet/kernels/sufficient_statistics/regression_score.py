@@ -95,7 +95,8 @@ class Score:
         outside = np.abs(coef) > self.limits
         diagonal = np.arange(len(self.xty))
         # The little that is added everywhere keeps two equal columns from stopping the work.
-        curvature[:, diagonal, diagonal] += (PENALTY * outside + 1e-9) / self.limits**2
+        largest = curvature[:, diagonal, diagonal].max(axis=1, keepdims=True)
+        curvature[:, diagonal, diagonal] += (PENALTY * outside + 1e-9) / self.limits**2 + 1e-13 * largest
         down = (turned @ weight[:, :, None])[:, :, 0]
         down -= PENALTY * np.where(outside, coef - np.copysign(self.limits, coef), 0.0) / self.limits**2
         inverse = np.linalg.inv(curvature)

@@ -23,6 +23,7 @@ from discreet.kernels.sufficient_statistics.selection import (
 )
 from discreet.methods.moments.noisy_sums import noisy_gram
 from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.parameters.shared import LINEAR_COEF_BOUND
 from discreet.release import CoefficientRecord, FitRecord, MomentsRecord, SizeRecord
 from discreet.typing import Bools, Floats
 
@@ -134,8 +135,13 @@ class MomentAnswers:
         )
         return space.names(best.mask), by_size
 
-    def fit(self, columns: Sequence[str] | None = None, confidence: float = 0.95) -> FitRecord:
-        """Return a model's coefficients in the columns' own units; the intervals cover sampling and privacy noise."""
+    def fit(
+        self, columns: Sequence[str] | None = None, confidence: float = 0.95, coef_bound: float = LINEAR_COEF_BOUND
+    ) -> FitRecord:
+        """Return a model's coefficients in the columns' own units; the intervals cover sampling and privacy noise.
+
+        Scaled coefficients are thought to be within `coef_bound`; an interval that reaches it has no end there.
+        """
         names = tuple(columns) if columns is not None else self.candidates
         unknown = [name for name in names if name not in self.candidates]
         if unknown or len(set(names)) < len(names):
@@ -162,6 +168,7 @@ class MomentAnswers:
             self._moments,
             at,
             confidence,
+            coef_bound,
             combinations=rows,
             offset=offset,
             constant=self._constant,

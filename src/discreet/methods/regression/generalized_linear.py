@@ -287,6 +287,7 @@ class PreparedGlm(Preparation):
             replace=metadata.neighboring is NeighboringRelation.REPLACE_ONE,
             n_rows=metadata.n_rows or self.method.n0 or TYPICAL_ROWS,
             level=self.method.confidence,
+            box=self.method.coef_bound,
             largest_sd=MAX_SCALE * (1.0 - 1e-9),
             constant=self.terms.constant,
         )

@@ -28,4 +28,4 @@ class LinearModel(LinearParameters, MomentsMethod):
 
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the columns and their coefficients."""
-        return {"selected": names, "fit": MomentAnswers(record).fit(names, self.confidence)}
+        return {"selected": names, "fit": MomentAnswers(record).fit(names, self.confidence, self.coef_bound)}
