@@ -146,8 +146,34 @@ class FitRecord(_Record):
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 NoisySum = Annotated[int, Field(ge=-(2**80), le=2**80)]
 """An exact sum below 2^63 with noise that fits in 64 bits, some of each added up."""
+
+
+class WhitenedRecord(_Record):
+    """Noisy sums of a second pass: of columns that the first made nearly uncorrelated, and of residuals.
+
+    A row is z = matrix x, shortened to `norm`, and the residual y - x'start, clipped to `cut`; x are the columns at
+    `places`, scaled, and y is in units of its bound.
+    """
+
+    places: tuple[int, ...] = Field(description="of the model's columns among the moments'")
+    matrix: tuple[tuple[Finite, ...], ...]
+    start: tuple[Finite, ...]
+    norm: Positive
+    cut: Positive
+    gram: tuple[tuple[NoisySum, ...], ...] = Field(description="of z, in squared steps of norm / grid")
+    xty: tuple[NoisySum, ...]
+    yty: NoisySum
+    scores: tuple[tuple[NoisySum, ...], ...] | None = Field(
+        default=None, description="squares of each unit's score, summed; None where equal variances are supposed"
+    )
+    scores_unit: Positive = Field(default=1.0, description="norm of a unit's score in steps of norm x cut / grid")
+    gram_variance: Variance = Field(description="of the noise on the diagonal; half of it beside the diagonal")
+    xty_variance: Variance
+    yty_variance: Variance
+    scores_variance: Variance = 0.0
 
 
 class MomentsRecord(_Record):
@@ -169,6 +195,8 @@ class MomentsRecord(_Record):
     gram_variance: tuple[tuple[Variance, ...], ...] = Field(description="of the noise; 0 where the entry is public")
     xty_variance: tuple[Variance, ...]
     yty_variance: float = Field(ge=0)
+    rows_per_unit: int = Field(default=1, ge=1, description="above 1: errors of one unit's rows may be alike")
+    whitened: WhitenedRecord | None = Field(default=None, description="a second pass, for the model of all columns")
 
 
 class SizeRecord(_Record):

@@ -15,6 +15,7 @@ from discreet.parameters.shared import (
     Intercept,
     NumberOfRows,
     Parameters,
+    Robust,
     RowNorm,
     YBound,
     YCenter,
@@ -41,6 +42,7 @@ class LinearParameters(SumsParameters):
 
     confidence: Confidence = 0.95
     coef_bound: CoefBound = LINEAR_COEF_BOUND
+    robust: Robust = True
 
 
 class GeneralizedParameters(Parameters):

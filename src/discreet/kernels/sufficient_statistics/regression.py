@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals
 from discreet.kernels.sufficient_statistics.regression_shrink import Shrunken, shrunken_coefficients
@@ -38,6 +39,38 @@ class Coefficients(NamedTuple):
     sigma2: float
 
 
+class NoisyMatrix(NamedTuple):
+    """A symmetric matrix with noise, whose standard deviation is `sd` on the diagonal and less by sqrt(2) beside it."""
+
+    value: Floats
+    sd: float
+
+
+class Ends(NamedTuple):
+    """Where intervals have no end.
+
+    Parameters
+    ----------
+    rows : ndarray of float, shape (k, p)
+        Combinations of the coefficients that are bounded.
+    widest : ndarray of float, shape (k,)
+        The largest absolute value of each.
+    center : ndarray of float, shape (k,)
+        Its value where those that are estimated are zero.
+    """
+
+    rows: Floats
+    widest: Floats
+    center: Floats
+
+
+LEAST_INFLATION, MOST_INFLATION = 0.5, 3.0
+"""Of the squared scores beside what equal variances make them, in the mean; the latter times the rows of a unit."""
+
+LEAST_EIGENVALUE = 0.3
+"""Of the squared scores in any direction, beside what equal variances and their mean inflation make them."""
+
+
 def coefficients(
     moments: NoisyGram,
     columns: Sequence[int],
@@ -48,11 +81,13 @@ def coefficients(
     offset: Floats | None = None,
     constant: int | None = None,
     dummies: Bools | None = None,
+    rows_per_unit: int = 1,
 ) -> Coefficients:
     """Return the coefficients of a model, or linear combinations of them, with intervals.
 
     Post-processing of `moments`. Estimates are finite whatever the noise. The intervals invert the score
-    (`regression_score`), so they are not centered at the shrunken estimates; an end at the box is infinite.
+    (`regression_score`), so they are not centered at the shrunken estimates; an end at the box is infinite. Rows of one
+    unit may be as alike as can be: the sampling variance is that of `rows_per_unit` equal ones.
     Cost: O(k p^3), about 20 ms for k = p = 4.
     Source: Guggenberger, Kleibergen, Mavroeidis and Chen 2012; privacy specification 6.1.
     Shapes: box (len(columns),), combinations (k, len(columns)), offset (k,), dummies (n_categories, p).
@@ -62,22 +97,109 @@ def coefficients(
     rows = np.eye(p) if combinations is None else np.asarray(combinations, dtype=np.float64).reshape(-1, p)
     limits = np.maximum(np.broadcast_to(np.asarray(box, dtype=np.float64), (p,)), 1e-9)
     shrunken = shrunken_coefficients(part, at, groups)
-    privacy = gram_noise(part.gram_variance, shrunken.coef[None])[0] + np.diag(part.xty_variance)
-    sigma2 = _error_variance(part, shrunken, privacy)
-    sampling = sigma2 * shrunken.gram
-    score = Score(part.gram, part.xty, part.gram_variance, sampling + np.diag(part.xty_variance), limits)
-    quantiles = _quantiles(shrunken, rows, sampling, privacy, max(part.n_rows - p, 1.0), level)
-    widest = np.abs(rows) @ limits
-    low, high = intervals(score, rows, widest, quantiles**2)
-    no_low, no_high = _open_ends(rows, low <= -widest, high >= widest)
-    linear = rows @ shrunken.map  # coefficients are this times X'y
+    sigma2 = _error_variance(part, shrunken, _privacy(part, shrunken))
+    sampling = sigma2 * shrunken.gram * rows_per_unit
     shift = np.zeros(len(rows)) if offset is None else np.asarray(offset, dtype=np.float64)
+    widest = np.abs(rows) @ limits
+    return _estimates(part, shrunken, sampling, sigma2, rows, limits, Ends(rows, widest, 0.0 * widest), shift, level)
+
+
+def pilot(
+    moments: NoisyGram, columns: Sequence[int], constant: int | None = None, dummies: Bools | None = None
+) -> tuple[NoisyGram, CleanGram, Floats]:
+    """Return the moments of a model's columns, those that some table can have, and its coefficients: without intervals.
+
+    Shapes: dummies (n_categories, p); returns moments of len(columns), coefficients (len(columns),).
+    """
+    part, at, groups = _part(moments, columns, constant, dummies)
+    return part, cleaned(part, at, groups), shrunken_coefficients(part, at, groups).coef
+
+
+def whitened_coefficients(
+    moments: NoisyGram,
+    scores: NoisyMatrix | None,
+    matrix: Floats,
+    start: Floats,
+    level: float,
+    box: float,
+    combinations: Floats,
+    offset: Floats,
+    rows_per_unit: int = 1,
+) -> Coefficients:
+    """Return linear combinations of coefficients, with intervals, from the moments of whitened columns and residuals.
+
+    Post-processing. The coefficients are start + matrix' g, g those of the residuals on the whitened columns.
+    `scores` is the sum over units of the squared scores of each, the variance of X'y by the choice of units; without it
+    that is the errors' variance times X'X.
+    Shapes: moments of p columns; scores, matrix (p, p); start (p,); combinations (k, p); offset (k,).
+    """
+    p = len(start)
+    rows = combinations @ matrix.T
+    shrunken = shrunken_coefficients(moments)
+    sigma2 = _error_variance(moments, shrunken, _privacy(moments, shrunken))
+    sampling = sigma2 * shrunken.gram * rows_per_unit
+    if scores is not None:
+        sampling = covariance_of_scores(scores, sampling / rows_per_unit, rows_per_unit)
+    bounds = np.full(p, box)
+    # g = W^-T (b - b0), for every b within the box.
+    limits = np.abs(np.linalg.inv(matrix).T) @ (bounds + np.abs(start))
+    ends = Ends(combinations, np.abs(combinations) @ bounds, combinations @ start)
+    return _estimates(moments, shrunken, sampling, sigma2, rows, limits, ends, offset, level)
+
+
+def covariance_of_scores(scores: NoisyMatrix, homoskedastic: Floats, rows_per_unit: int) -> Floats:
+    """Return the scores' covariance from its noisy estimate, shrunk to that of equal variances as its noise asks.
+
+    Source: White 1980; Liang and Zeger 1986 (scores summed by unit); Efron and Morris 1973 (the shrinkage).
+    Shapes: homoskedastic (p, p), returns (p, p).
+    """
+    p = len(homoskedastic)
+    values, vectors = np.linalg.eigh(homoskedastic)
+    root = vectors / np.sqrt(np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300)))
+    relative = root.T @ scores.value @ root  # the identity where variances are equal
+    sd = scores.sd * float(np.mean(np.sum(root * root, axis=0)))
+    inflation = float(np.trace(relative)) / p
+    inflation += 0.5 * sd / p**0.5  # its own noise: none where it matters little, a wider interval where it is large
+    inflation = float(np.clip(inflation, LEAST_INFLATION, MOST_INFLATION * rows_per_unit))
+    beside = relative - inflation * np.eye(p)
+    noise = sd**2 * (p + p * (p - 1) / 2.0)
+    kept = max(1.0 - noise / max(float(np.sum(beside**2)), 1e-300), 0.0)
+    spread, turned = np.linalg.eigh(inflation * np.eye(p) + kept * beside)
+    back = np.linalg.pinv(root).T @ turned
+    covariance: Floats = (back * np.maximum(spread, LEAST_EIGENVALUE * inflation)) @ back.T
+    return covariance
+
+
+def _privacy(part: NoisyGram, shrunken: Shrunken) -> Floats:
+    """Return the covariance of the noise in X'y - X'X b at the estimate."""
+    noise: Floats = gram_noise(part.gram_variance, shrunken.coef[None])[0] + np.diag(part.xty_variance)
+    return noise
+
+
+def _estimates(
+    part: NoisyGram,
+    shrunken: Shrunken,
+    sampling: Floats,
+    sigma2: float,
+    rows: Floats,
+    limits: Floats,
+    ends: Ends,
+    shift: Floats,
+    level: float,
+) -> Coefficients:
+    """Return combinations and their intervals, which invert the score; an end that the bounds make is infinite."""
+    privacy = _privacy(part, shrunken)
+    score = Score(part.gram, part.xty, part.gram_variance, sampling + np.diag(part.xty_variance), limits)
+    quantiles = _quantiles(shrunken, rows, sampling, privacy, max(part.n_rows - len(limits), 1.0), level)
+    low, high = intervals(score, rows, ends.widest + np.abs(ends.center), quantiles**2)
+    no_low, no_high = _open_ends(ends.rows, low + ends.center <= -ends.widest, high + ends.center >= ends.widest)
+    linear = rows @ shrunken.map  # coefficients are this times X'y
     return Coefficients(
-        coef=np.clip(rows @ shrunken.coef, low, high) + shift,
+        coef=np.clip(rows @ shrunken.coef, low, high) + ends.center + shift,
         covariance_sampling=linear @ sampling @ linear.T,
         covariance_privacy=linear @ privacy @ linear.T,
-        low=np.where(no_low, -np.inf, low + shift),
-        high=np.where(no_high, np.inf, high + shift),
+        low=np.where(no_low, -np.inf, low + ends.center + shift),
+        high=np.where(no_high, np.inf, high + ends.center + shift),
         sigma2=sigma2,
     )
 

@@ -55,6 +55,16 @@ class NoiseBudget:
         lattice = (math.isqrt(n_numbers) + 1) * max(2 * rho, root) / smallest
         return cls(gaussian_rho(epsilon, delta, others, lattice), None, lattice)
 
+    def part(self, share: Fraction) -> "NoiseBudget":
+        """Return a share of it, for one of several releases after each other; `event` is that of all together.
+
+        Epsilon and rho add up, and the lattice's part is already that of all estimates.
+        """
+        rho, epsilon = self.rho, self.epsilon
+        return NoiseBudget(
+            None if rho is None else rho * share, None if epsilon is None else epsilon * share, self.lattice
+        )
+
     def event(self) -> Event:
         """Return the Gaussian or Laplace event of spending all of it."""
         if self.rho is not None:

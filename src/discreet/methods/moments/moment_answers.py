@@ -10,7 +10,7 @@ import numpy as np
 from discreet.errors import InvalidParameterError
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
-from discreet.kernels.sufficient_statistics.regression import coefficients, own_units
+from discreet.kernels.sufficient_statistics.regression import Coefficients, coefficients, own_units, pilot
 from discreet.kernels.sufficient_statistics.selection import (
     MOST_WORK,
     Penalty,
@@ -22,6 +22,7 @@ from discreet.kernels.sufficient_statistics.selection import (
     weighted,
 )
 from discreet.methods.moments.noisy_sums import noisy_gram
+from discreet.methods.moments.whitened_sums import whitened_answers
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.parameters.shared import LINEAR_COEF_BOUND
 from discreet.release import CoefficientRecord, FitRecord, MomentsRecord, SizeRecord
@@ -73,6 +74,15 @@ class MomentAnswers:
     def _places(self) -> list[int]:
         """Columns that models are made of: all but the reference levels."""
         return self._model(self.candidates)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Columns of the moments that the model of all candidates is made of."""
+        return tuple(self._places)
+
+    def pilot(self) -> tuple[NoisyGram, CleanGram, Floats]:
+        """Return the moments of the model of all candidates, as they are and cleaned, and its coefficients."""
+        return pilot(self._moments, self._places, self._constant, self._dummies)
 
     @cached_property
     def _owners(self) -> tuple[str | None, ...]:
@@ -164,16 +174,7 @@ class MomentAnswers:
             record.y_center,
             constant,
         )
-        estimates = coefficients(
-            self._moments,
-            at,
-            confidence,
-            coef_bound,
-            combinations=rows,
-            offset=offset,
-            constant=self._constant,
-            dummies=self._dummies,
-        )
+        estimates = self._combinations(at, rows, offset, confidence, coef_bound)
         sampling, privacy = np.diagonal(estimates.covariance_sampling), np.diagonal(estimates.covariance_privacy)
         listed = tuple(
             CoefficientRecord(
@@ -192,8 +193,27 @@ class MomentAnswers:
             family="linear",
             confidence=confidence,
             coefficients=listed,
-            residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
+            residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * self._residual_unit(at)),
             r_squared=self._r_squared(at),
+        )
+
+    def _combinations(
+        self, at: Sequence[int], rows: Floats, offset: Floats, confidence: float, coef_bound: float
+    ) -> Coefficients:
+        """Return combinations of the coefficients of the columns at `at`; of a second pass, where of just these."""
+        whitened = self.record.whitened
+        if whitened is not None and tuple(at) == whitened.places:
+            return whitened_answers(self.record, whitened, confidence, coef_bound, rows, offset)
+        return coefficients(
+            self._moments,
+            at,
+            confidence,
+            coef_bound,
+            combinations=rows,
+            offset=offset,
+            constant=self._constant,
+            dummies=self._dummies,
+            rows_per_unit=self.record.rows_per_unit,
         )
 
     def lasso_path(self) -> tuple[Floats, Floats]:
@@ -227,6 +247,11 @@ class MomentAnswers:
         if self.record.constant == 1.0:
             return 1.0
         return float(self._clean.n_rows / max(self._clean.gram[0, 0], 1e-3 * self._clean.n_rows))
+
+    def _residual_unit(self, at: Sequence[int]) -> float:
+        """What a residual of 1 is in the target's unit."""
+        whitened = self.record.whitened
+        return self.record.y_bound * (whitened.cut if whitened is not None and tuple(at) == whitened.places else 1.0)
 
     def _is_dummy(self, j: int) -> bool:
         return bool(self._dummies[:, j].any())

@@ -167,7 +167,22 @@ class MomentsMethod(SumsParameters, Fitter):
         tuple of int
             The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
         """
-        return self.sums(metadata, target, columns).size
+        return self.size_of(self.sums(metadata, target, columns))
+
+    def size_of(self, sums: NoisySums) -> tuple[int, int]:
+        """Return `size` where the sums are known.
+
+        Parameters
+        ----------
+        sums : NoisySums
+            Of the first pass.
+
+        Returns
+        -------
+        tuple of int
+            See `size`.
+        """
+        return sums.size
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedMoments":
         """Check the request and calibrate its noise, from public facts alone.
@@ -198,8 +213,8 @@ class MomentsMethod(SumsParameters, Fitter):
         epsilon = exact_epsilon(self.epsilon)
         tuning = self._tuning(metadata, sums, {name: epsilon * TUNING_SHARES[name] for name in names})
         others = tuple(part.event for part in tuning.parts)
-        budget = NoiseBudget.of(epsilon, exact_delta(self.delta), *sums.size, others)
-        return PreparedMoments(self, sums, tuning, budget)
+        budget = NoiseBudget.of(epsilon, exact_delta(self.delta), *self.size_of(sums), others)
+        return self.prepared(sums, tuning, budget)
 
     def prepare_within(
         self, metadata: Metadata, target: str, columns: Sequence[str] | None, budget: NoiseBudget
@@ -227,7 +242,26 @@ class MomentsMethod(SumsParameters, Fitter):
             raise InvalidParameterError(
                 "A later step must have public bounds: declare the bounds of its columns, and give y_bound a number."
             )
-        return PreparedMoments(self, sums, self._tuning(metadata, sums, {}), budget)
+        return self.prepared(sums, self._tuning(metadata, sums, {}), budget)
+
+    def prepared(self, sums: NoisySums, tuning: Tuning, budget: NoiseBudget) -> "PreparedMoments":
+        """Return the request with its noise fixed.
+
+        Parameters
+        ----------
+        sums : NoisySums
+            The sums.
+        tuning : Tuning
+            The private estimates before them.
+        budget : NoiseBudget
+            Of the sums.
+
+        Returns
+        -------
+        PreparedMoments
+            With a `run`.
+        """
+        return PreparedMoments(self, sums, tuning, budget)
 
     def _private_parts(self, metadata: Metadata, design: Design) -> list[str]:
         is_private = {"bounds": bool(sides_of(metadata, design.columns)), "y_bound": self.y_bound == "private"}
@@ -305,22 +339,22 @@ class PreparedMoments(Preparation):
     tuning : Tuning
         The private estimates before them.
     budget : NoiseBudget
-        Of the sums.
+        Of all sums, those of later passes too.
     """
 
     def __init__(self, method: MomentsMethod, sums: NoisySums, tuning: Tuning, budget: NoiseBudget) -> None:
-        self.method, self.sums, self.tuning, self.budget = method, sums, tuning, budget
+        self.method, self.sums, self.tuning, self.whole = method, sums, tuning, budget
+        self.budget = self._of_first_pass(budget)
         design, metadata = sums.design, tuning.metadata
         method.check(design.candidates)
         check_slopes(design)
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
-        events: tuple[Event, ...] = (*(part.event for part in tuning.parts), budget.event())
+        events: tuple[Event, ...] = (*(part.event for part in tuning.parts), self.whole.event())
         self.event = events[0] if len(events) == 1 else ComposedEvent(events)
         self.delta = exact_delta(method.delta)
         self.estimates = sums.estimates(method.shares(metadata.neighboring, sums, budget.rho is None))
-        if max(estimate.scale(budget) for estimate in self.estimates) > MAX_SCALE:
-            raise InvalidParameterError("The noise must fit in 64 bits. Raise epsilon, or lower rows_per_unit.")
-        self.noise = self.estimates[0].noise(budget, CLAIM)
+        self._check_scales()
+        self.noise = self.estimates[0].noise(self.budget, CLAIM)
         self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
         self.parameters = {
             **method.model_dump(mode="json", exclude_none=True, by_alias=True),
@@ -331,8 +365,16 @@ class PreparedMoments(Preparation):
 
     def _moments_steps(self) -> tuple[StepRecord, ...]:
         """One privacy cost for all sums: what one row does to them together."""
-        record = StepRecord(name="moments", event=event_record(self.budget.event()), noise=self.noise)
+        record = StepRecord(name="moments", event=event_record(self.whole.event()), noise=self.noise)
         return (record,)
+
+    def _of_first_pass(self, budget: NoiseBudget) -> NoiseBudget:
+        """What the moments may spend: all of it."""
+        return budget
+
+    def _check_scales(self) -> None:
+        """Refuse noise that no word can hold."""
+        check_scale(max(estimate.scale(self.budget) for estimate in self.estimates))
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Add up the moments, add the noise, and compute what was asked from the result alone.
@@ -360,3 +402,20 @@ class PreparedMoments(Preparation):
         record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
         answers = self.method.outcome(record, self.sums.design.candidates)
         return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **answers)
+
+
+def check_scale(scale: Fraction) -> None:
+    """Refuse noise that does not fit in 64 bits.
+
+    Parameters
+    ----------
+    scale : Fraction
+        In whole steps.
+
+    Raises
+    ------
+    InvalidParameterError
+        Saying what to change.
+    """
+    if scale > MAX_SCALE:
+        raise InvalidParameterError("The noise must fit in 64 bits. Raise epsilon, or lower rows_per_unit.")

@@ -1,10 +1,11 @@
 """Second moments of a design, released once with additive noise: which sums, at which sensitivity, in which record."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -229,6 +230,7 @@ class NoisySums:
             gram_variance=tuple(tuple(row) for row in gram_variance),
             xty_variance=(xty_variance,) * len(xty),
             yty_variance=yty_variance,
+            rows_per_unit=self.design.metadata.rows_per_unit,
         )
 
     def _labels(self) -> list[str]:
@@ -238,6 +240,32 @@ class NoisySums:
             levels = column.levels if isinstance(column, CategoryColumn) else None
             labels += [f"{name}={level}" for level in levels] if levels else [name]
         return labels
+
+
+def pooled(records: Sequence[MomentsRecord], weights: Sequence[float]) -> MomentsRecord:
+    """Return the weighted means of the same moments, drawn several times; weights add up to 1.
+
+    Gaussian noise of precisions that are as the weights is then as small as that of one draw at the cost of all.
+    """
+    first = records[0]
+
+    def mean(values: Sequence[Any]) -> Any:
+        """Of whole numbers or tuples of them."""
+        if isinstance(values[0], tuple):
+            return tuple(mean(entries) for entries in zip(*values, strict=True))
+        total = sum(weight * value for weight, value in zip(weights, values, strict=True))
+        return round(total) if isinstance(values[0], int) else total
+
+    def spread(values: Sequence[Any]) -> Any:
+        """Of independent noise: the squares of the weights count."""
+        if isinstance(values[0], tuple):
+            return tuple(spread(entries) for entries in zip(*values, strict=True))
+        return sum(weight**2 * value for weight, value in zip(weights, values, strict=True))
+
+    changed = {name: mean([getattr(record, name) for record in records]) for name in ("gram", "xty", "yty", "n_rows")}
+    variances = ("gram_variance", "xty_variance", "yty_variance", "n_rows_variance")
+    changed |= {name: spread([getattr(record, name) for record in records]) for name in variances}
+    return first.model_copy(update=changed)
 
 
 def noisy_gram(record: MomentsRecord) -> NoisyGram:

@@ -1,11 +1,29 @@
-"""Coefficients of a linear regression from noisy moments (privacy specification 6.1)."""
+"""Coefficients of a linear regression from noisy moments, in one pass or two (privacy specification 6.1)."""
 
+import math
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
+from discreet.data.engine import Table
+from discreet.kernels.sufficient_statistics.whitening import whitening
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.method import Outcome, Progress
+from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
+from discreet.methods.base.request_facts import rows_progress
 from discreet.methods.moments.moment_answers import MomentAnswers
-from discreet.methods.moments.noisy_moments import MomentsMethod
+from discreet.methods.moments.noisy_moments import MomentsMethod, PreparedMoments, check_scale
+from discreet.methods.moments.noisy_sums import NoisySums, pooled
+from discreet.methods.moments.whitened_sums import WhitenedSums
+from discreet.methods.subset_selection.tuning import Tuning, estimate_privately
 from discreet.parameters.regression import LinearParameters
 from discreet.release import MomentsRecord
+
+PILOT = Fraction(3, 10)
+"""Of the budget, for the moments that a second pass starts from."""
+
+ENOUGH = 150.0
+"""Rows over the noise of the first pass, per root of the number of columns: with fewer a second pass is of no use."""
 
 
 class LinearModel(LinearParameters, MomentsMethod):
@@ -29,3 +47,98 @@ class LinearModel(LinearParameters, MomentsMethod):
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the columns and their coefficients."""
         return {"selected": names, "fit": MomentAnswers(record).fit(names, self.confidence, self.coef_bound)}
+
+    def size_of(self, sums: NoisySums) -> tuple[int, int]:
+        """Return the most numbers that are released in two passes, and a bound of their scales in whole steps."""
+        n_numbers, smallest = sums.size
+        return 4 * n_numbers, smallest
+
+    def prepared(self, sums: NoisySums, tuning: Tuning, budget: NoiseBudget) -> PreparedMoments:
+        """Return the request in two passes, where they are of use or nobody knows yet."""
+        n_rows = tuning.metadata.n_rows
+        two = PreparedLinear(self, sums, tuning, budget)
+        is_useful = bool(sums.columns) and (n_rows is None or two.is_enough(n_rows))
+        return two if is_useful else PreparedMoments(self, sums, tuning, budget)
+
+
+class PreparedLinear(PreparedMoments):
+    """A linear regression in two passes, its noise fixed.
+
+    Parameters
+    ----------
+    method : LinearModel
+        The parameters.
+    sums : NoisySums
+        Of the first pass.
+    tuning : Tuning
+        The private estimates before.
+    budget : NoiseBudget
+        Of both passes.
+    """
+
+    method: LinearModel
+
+    def _of_first_pass(self, budget: NoiseBudget) -> NoiseBudget:
+        """What the first pass may spend; the second has the rest."""
+        self.second_budget = budget.part(1 - PILOT)
+        return budget.part(PILOT)
+
+    def is_enough(self, n_rows: float) -> bool:
+        """Tell whether so many rows make a second pass useful: what the first one says of them must be seen."""
+        noise = math.sqrt(max(estimate.variance(self.budget) for estimate in self.estimates)) / self.estimates[0].step
+        return n_rows >= ENOUGH * noise / math.sqrt(len(self.sums.columns))
+
+    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
+        """Add up the moments with noise, then those of whitened columns and residuals, and compute the coefficients.
+
+        Parameters
+        ----------
+        table : Table
+            Whose metadata this was prepared for.
+        rng : Source
+            Where the noise comes from.
+        progress : callable, optional
+            Called as rows of the first pass are read, where their number is public.
+
+        Returns
+        -------
+        Outcome
+            The moments of both passes, and coefficients with intervals.
+
+        Notes
+        -----
+        Where the number of rows is private, the noisy one says whether the second pass is of whitened columns or draws
+        the same moments again. Claim: ``noisy_moments.privacy.md``. Cost: two passes over the rows, one more for each
+        kind of private bound.
+        """
+        tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
+        sums = replace(self.sums, design=tuned.setting.design)
+        record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
+        if self.is_enough(record.n_rows):
+            record = self._whitened(record, sums, table, rng)
+        else:
+            again = sums.draw(tuned.moments, self.estimates, self.second_budget, rng)
+            record = pooled((record, again), (float(PILOT), float(1 - PILOT)))
+        answers = self.method.outcome(record, self.sums.design.candidates)
+        return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **answers)
+
+    def _whitened(self, record: MomentsRecord, sums: NoisySums, table: Table, rng: Source) -> MomentsRecord:
+        """Return the record with a second pass, whose row map follows from the record alone."""
+        answers = MomentAnswers(record)
+        places = answers.places
+        second = WhitenedSums(sums.design, tuple(sums.columns[j] for j in places), self.method.robust)
+        estimates = second.estimates(self.whole.rho is None)
+        row_map = whitening(*answers.pilot(), *(self._sd(estimates, name) for name in ("X'r", "diagonal of X'X")))
+        exact = second.exact(table, row_map)
+        whitened = second.draw(exact, row_map, places, estimates, self.second_budget, rng)
+        return record.model_copy(update={"whitened": whitened})
+
+    def _sd(self, estimates: tuple[PrivateEstimate, ...], name: str) -> float:
+        estimate = next(entry for entry in estimates if entry.name == name)
+        return math.sqrt(estimate.variance(self.second_budget)) / estimate.step
+
+    def _check_scales(self) -> None:
+        """Refuse noise of either pass that does not fit in 64 bits."""
+        super()._check_scales()
+        second = WhitenedSums(self.sums.design, self.sums.columns, self.method.robust).estimates(self.whole.rho is None)
+        check_scale(max(estimate.scale(self.second_budget) for estimate in second))

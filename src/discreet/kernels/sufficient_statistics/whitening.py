@@ -1,0 +1,173 @@
+"""Rows of a linear regression in coordinates that earlier noisy moments make nearly uncorrelated, and their residuals.
+
+With W the whitening map, b0 a pilot estimate, z = W x and r = y - x'b0, the coefficients of r on z are
+g = W^-T (b - b0), so that b = b0 + W'g. Rows are weighted by f^2, f = min(1, norm / |z|), which depends on x alone: the
+slopes stay what they were. Residuals are clipped at a cut, so their noise scales with it and not with the range of y.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.kernels.moments.moments import GRID, exact_moments
+from discreet.kernels.rows.contribution_bound import BLOCK_ROWS, kept_units
+from discreet.kernels.sufficient_statistics.cleaning import CleanGram
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.typing import Cells, Floats, Integers, Words
+
+CUT = 4.0
+"""Residuals are clipped at this many of their root mean square: of normal ones it is one in 16,000."""
+
+SHORTEST = 2.0
+"""Rows are shortened to this many root mean squares of |z| where noise is large; else to as long as it allows."""
+
+NOISE_SHARE = 0.25
+"""Longer rows are welcome while the score's noise stays below this share of its sampling error."""
+
+CURVATURE_SHARE = 0.03
+"""And while the curvature's noise stays below this share of the number of rows."""
+
+SMALLEST_CUT = 1e-3
+"""Of residuals, in units of the target's bound: the grid's steps must not be seen."""
+
+BELOW_ONE = 1.0 - 1e-9
+"""So that no rounding makes a row longer than the norm."""
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """A row map of released numbers: from a design's cells to whitened columns, the weighted residual, the residual.
+
+    Parameters
+    ----------
+    matrix : ndarray of float, shape (p, p)
+        W.
+    start : ndarray of float, shape (p,)
+        b0, per half range.
+    norm : float
+        Longer rows z are shortened to it.
+    cut : float
+        Residuals are clipped to it; in units of the target's bound.
+    """
+
+    matrix: Floats
+    start: Floats
+    norm: float
+    cut: float
+
+    def cells(self, cells: Cells) -> Cells:
+        """Return [f z / norm, f r / cut, r / cut] on the grid, |f z / norm| <= 1.
+
+        Each number is computed from its own row, by the same operations in any block. Shapes: cells (n, p + 1), the
+        target last; returns (n, p + 2).
+        """
+        # Column by column: a product of matrices could round a row by its place in the block, and with it by others.
+        p = len(self.start)
+        columns = [cells[:, j] / GRID for j in range(p + 1)]
+        residual = columns[p].copy()
+        for j in range(p):
+            residual -= self.start[j] * columns[j]
+        whitened = np.empty((p, len(cells)))
+        square = np.zeros(len(cells))
+        for i in range(p):
+            total = np.zeros(len(cells))
+            for j in range(p):
+                total += self.matrix[i, j] * columns[j]
+            whitened[i] = total
+            square += total * total
+        shortening = 1.0 / np.maximum(np.sqrt(square) / self.norm, 1.0)
+        out = np.empty((len(cells), p + 2), dtype=np.int16, order="F")
+        for i in range(p):  # toward zero, so that no row becomes longer
+            out[:, i] = np.trunc(np.clip(whitened[i] * shortening / self.norm, -1.0, 1.0) * (GRID * BELOW_ONE))
+        residual = np.clip(residual / self.cut, -1.0, 1.0) * GRID
+        out[:, p] = np.trunc(residual * shortening)
+        out[:, p + 1] = np.trunc(residual)
+        return out
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the sums: products of the p + 2 columns, and below them the p columns of summed squares of scores."""
+        p = len(self.start)
+        return 2 * p + 2, p + 2
+
+    def sums(self, cells: Cells) -> Integers:
+        """Return the sums over rows that are units by themselves. Shapes: cells (n, p + 1); returns `shape`."""
+        rows = self.cells(cells)
+        return self._joined(exact_moments(rows), self._scores(rows), 1)
+
+    def sums_of_units(self, cells: Cells, starts: Integers, words: Words, most: int, places: Integers) -> Integers:
+        """Return the sums over units, the scores of each added up; at most `most` rows of a unit, sampled by all cells.
+
+        Shapes: as those of `kept_rows`; places (p + 1,), of the model's columns and the target.
+        """
+        kept, units = kept_units(cells, starts, words, most)
+        n_units, p = len(starts) - 1, len(self.start)
+        products = np.zeros((p + 2, p + 2), dtype=np.int64)
+        totals = np.zeros((n_units, p), dtype=np.float64)  # sums of integers below 2^53 are exact in any order
+        for first in range(0, len(kept), BLOCK_ROWS):
+            rows = self.cells(kept[first : first + BLOCK_ROWS, places])
+            products += exact_moments(rows)
+            scores, owners = self._scores(rows), units[first : first + BLOCK_ROWS]
+            for j in range(p):
+                totals[:, j] += np.bincount(owners, weights=scores[:, j], minlength=n_units)
+        return self._joined(products, totals, most)
+
+    def _scores(self, rows: Cells) -> Floats:
+        """F r f z of each row, whole steps of the grid."""
+        p = len(self.start)
+        return np.trunc(rows[:, :p] * (rows[:, p : p + 1] / GRID))
+
+    def _joined(self, products: Integers, scores: Floats, most: int) -> Integers:
+        longest = unit_norm(most) * GRID
+        square = np.zeros(len(scores))
+        for j in range(scores.shape[1]):
+            square += scores[:, j] ** 2
+        length = np.maximum(np.sqrt(square) / longest, 1.0) * unit_norm(most)
+        short = np.empty(scores.shape, dtype=np.int16, order="F")
+        for j in range(scores.shape[1]):  # toward zero, so that no sum becomes longer
+            short[:, j] = np.trunc(scores[:, j] / length * BELOW_ONE)
+        return np.concatenate([products, np.pad(exact_moments(short), ((0, 0), (0, 2)))])
+
+
+def unit_norm(rows_per_unit: int) -> float:
+    """Return where the norm of the sum of a unit's scores is cut, in those of one row at most.
+
+    Examples
+    --------
+    >>> unit_norm(1), unit_norm(8)
+    (1.0, 2.0)
+    """
+    # A row's score is about an eighth of the largest: the cut is that of twice four to eight rows that agree.
+    return max(1.0, rows_per_unit / 4.0)
+
+
+def whitening(moments: NoisyGram, clean: CleanGram, start: Floats, score_sd: float, curvature_sd: float) -> Whitening:
+    """Return the row map that noisy moments ask for, for a pass whose noise is that large where norm and cut are 1.
+
+    Shapes: moments of the model's columns; start (p,).
+    """
+    p, n_rows = len(start), max(clean.n_rows, 1.0)
+    values, vectors = np.linalg.eigh(clean.gram / n_rows)
+    # A direction that is lost in noise is stretched no further than what its noise says.
+    noise = float(np.sqrt(moments.gram_variance.max() * p)) / n_rows
+    floor = max(noise, 1e-9 * float(values[-1]), 1e-12)
+    matrix = (vectors / np.sqrt(np.maximum(values, floor))).T
+    error = _root_mean_square_residual(moments, start, n_rows)
+    cut = min(max(CUT * error, SMALLEST_CUT), 1.0 + float(np.abs(start).sum()))
+    allowed = min(
+        NOISE_SHARE * error * math.sqrt(n_rows) / (score_sd * cut) if score_sd > 0.0 else np.inf,
+        math.sqrt(CURVATURE_SHARE * n_rows / curvature_sd) if curvature_sd > 0.0 else np.inf,
+    )
+    longest = float(np.sqrt((np.abs(matrix).sum(axis=1) ** 2).sum()))  # of all rows within their bounds
+    norm = min(max(allowed, SHORTEST * math.sqrt(p)), longest)
+    return Whitening(np.ascontiguousarray(matrix), start, norm, cut)
+
+
+def _root_mean_square_residual(moments: NoisyGram, coef: Floats, n_rows: float) -> float:
+    """Return an upper limit of the residuals' root mean square, with next to no chance of a larger one."""
+    plain = moments.yty - 2.0 * coef @ moments.xty + coef @ moments.gram @ coef
+    square = coef**2
+    of_gram = 2.0 * square @ moments.gram_variance @ square - np.diagonal(moments.gram_variance) @ square**2
+    variance = float(moments.yty_variance + 4.0 * square @ moments.xty_variance + of_gram)
+    return math.sqrt((max(float(plain), 0.0) + 2.0 * math.sqrt(max(variance, 0.0))) / n_rows)

@@ -1,0 +1,210 @@
+"""A second pass of a linear regression: sums of whitened columns and residuals, released once with additive noise."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.accounting.guarantee import exact
+from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.design import Design
+from discreet.data.engine import Table
+from discreet.kernels.moments.moments import GRID
+from discreet.kernels.sufficient_statistics.gram import NoisyGram
+from discreet.kernels.sufficient_statistics.regression import Coefficients, NoisyMatrix, whitened_coefficients
+from discreet.kernels.sufficient_statistics.shares import Relation, Shares, cost
+from discreet.kernels.sufficient_statistics.whitening import Whitening, unit_norm
+from discreet.mechanisms.rng import Source
+from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
+from discreet.release import MomentsRecord, WhitenedRecord
+from discreet.typing import Cells, Floats, Integers, Words
+
+SHARES: dict[Relation, Shares] = {
+    "replace_one": Shares(0.9, 0.35, 0.1),
+    "add_or_remove_one": Shares(0.66, 0.3, 0.04),
+}
+"""Of X'r, X'X and r'r: the score counts most, for the coefficients of residuals are near zero."""
+
+SCORES_SHARE = 0.12
+"""Of the budget, for the squared scores."""
+
+
+@dataclass(frozen=True)
+class WhitenedSums:
+    """The sums of a second pass, for a model of p columns.
+
+    Parameters
+    ----------
+    design : Design
+        The row map of the first pass.
+    columns : tuple of int
+        Places of the model's columns among the design's cells.
+    robust : bool
+        Whether the squared scores of units are among the sums.
+    """
+
+    design: Design
+    columns: tuple[int, ...]
+    robust: bool
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers are released at most."""
+        p = len(self.columns)
+        return p * (p + 1) + p + 1
+
+    def estimates(self, pure: bool) -> tuple[PrivateEstimate, ...]:
+        """Return the blocks with their sensitivities: X'r, X'X in two, r'r, and the squared scores in two.
+
+        Claim: ``noisy_moments.privacy.md``. Source: privacy specification 6.1, with rows in the unit ball.
+        """
+        metadata, p = self.design.metadata, len(self.columns)
+        replaces = metadata.neighboring is NeighboringRelation.REPLACE_ONE
+        c, factor, half = metadata.rows_per_unit, 2 if replaces else 1, Fraction(1, 2)
+        # A row has |z| <= 1 and |r| <= 1. Noise sqrt(2) larger on the diagonal weighs a matrix by its Frobenius norm,
+        # of zz' at most 1, of zz' - ww' at most sqrt(2).
+        root_p = _root_up(p)
+        triangle = factor * Fraction(p + 1, 2)  # sum of |z_i z_j| over i <= j
+        vector = (Fraction(factor**2), factor * root_p, f"{factor}")
+        matrix = (Fraction(factor), triangle, "sqrt(2)" if replaces else "1")
+        single = (Fraction(1), Fraction(1), "1")
+        scores = (matrix[0], matrix[1], f"{matrix[2]} of scores")
+        blocks = [("X'r", *vector, c), ("diagonal of X'X", *matrix, c), ("X'X", matrix[0] * half, *matrix[1:], c)]
+        blocks += [("r'r", *single, c)]
+        if self.robust:  # a unit's summed scores are cut to norm 1, whatever its rows are
+            blocks += [("diagonal of scores", *scores, 1), ("scores", scores[0] * half, *scores[1:], 1)]
+        shares = self._shares("replace_one" if replaces and not pure else "add_or_remove_one")
+        unit = GRID * GRID
+        return tuple(
+            PrivateEstimate(
+                name,
+                l2 * (times * unit) ** 2,
+                l1 * times * unit,
+                share,
+                unit,
+                formula if times == 1 else f"{c} x {formula}",
+            )
+            for (name, l2, l1, formula, times), share in zip(blocks, shares, strict=True)
+        )
+
+    def _shares(self, relation: Relation) -> tuple[Fraction, ...]:
+        shares = SHARES[relation]
+        scores = SCORES_SHARE if self.robust else 0.0
+        total = exact(cost(shares, relation) / (1.0 - scores), "share") * (1 + Fraction(1, 10**12))
+        xty, gram, yty = (exact(share, "share") / total for share in shares[:3])
+        of_scores = Fraction(scores).limit_denominator(1000) * (1 - Fraction(1, 10**12))
+        return (xty, gram, gram, yty, *((of_scores,) * 2 if self.robust else ()))
+
+    def exact(self, table: Table, whitening: Whitening) -> Integers:
+        """Return the exact sums of a pass over the rows; they may not be released."""
+        places = np.array([*self.columns, self.design.n_columns - 1])
+        row_map = Pass(whitening, places)
+        start = np.zeros(whitening.shape, dtype=np.int64)
+        by_unit = self.design.metadata.rows_per_unit > 1
+        return table.map_reduce(self.design, row_map.rows, start, of_units=row_map.units if by_unit else None)
+
+    def draw(
+        self,
+        sums: Integers,
+        whitening: Whitening,
+        places: tuple[int, ...],
+        estimates: tuple[PrivateEstimate, ...],
+        budget: NoiseBudget,
+        rng: Source,
+    ) -> WhitenedRecord:
+        """Add the noise to the exact sums; the result may be released. `places`: among the moments' columns."""
+        p = len(self.columns)
+        drawn, variances = {}, {}
+        upper = np.triu_indices(p, 1)
+        blocks = {
+            "X'r": sums[:p, p],
+            "diagonal of X'X": np.diagonal(sums[:p, :p]),
+            "X'X": sums[:p, :p][upper],
+            "r'r": sums[p + 1 : p + 2, p + 1],
+            "diagonal of scores": np.diagonal(sums[p + 2 :, :p]),
+            "scores": sums[p + 2 :, :p][upper],
+        }
+        for estimate in estimates:
+            values = [int(value) for value in blocks[estimate.name]]
+            drawn[estimate.name] = estimate.draw(values, budget, rng) if values else []
+            variances[estimate.name] = estimate.variance(budget)
+        return WhitenedRecord(
+            places=places,
+            matrix=tuple(tuple(float(value) for value in row) for row in whitening.matrix),
+            start=tuple(float(value) for value in whitening.start),
+            norm=whitening.norm,
+            cut=whitening.cut,
+            gram=_symmetric(drawn["diagonal of X'X"], drawn["X'X"]),
+            xty=tuple(drawn["X'r"]),
+            yty=drawn["r'r"][0],
+            scores=_symmetric(drawn["diagonal of scores"], drawn["scores"]) if self.robust else None,
+            scores_unit=unit_norm(self.design.metadata.rows_per_unit),
+            gram_variance=variances["diagonal of X'X"],
+            xty_variance=variances["X'r"],
+            yty_variance=variances["r'r"],
+            scores_variance=variances.get("diagonal of scores", 0.0),
+        )
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What is done with the rows, wherever they are: a value, so that it can be sent there."""
+
+    whitening: Whitening
+    places: Integers
+
+    def rows(self, cells: Cells) -> Integers:
+        """Return the sums over rows."""
+        return self.whitening.sums(cells[:, self.places])
+
+    def units(self, cells: Cells, starts: Integers, words: Words, most: int) -> Integers:
+        """Return the sums over the rows of whole units, by a sample of all their cells."""
+        return self.whitening.sums_of_units(cells, starts, words, most, self.places)
+
+
+def whitened_answers(
+    record: MomentsRecord, whitened: WhitenedRecord, confidence: float, coef_bound: float, rows: Floats, offset: Floats
+) -> Coefficients:
+    """Return combinations of the coefficients of a second pass, rows those of the coefficients per half range."""
+    unit, p = float(record.grid) ** 2, len(whitened.start)
+    gram_variance = np.full((p, p), whitened.gram_variance / 2.0 / unit**2)
+    np.fill_diagonal(gram_variance, whitened.gram_variance / unit**2)
+    moments = NoisyGram(
+        _scaled(whitened.gram, unit),
+        _scaled(whitened.xty, unit),
+        whitened.yty / unit,
+        gram_variance,
+        np.full(p, whitened.xty_variance / unit**2),
+        whitened.yty_variance / unit**2,
+        record.n_rows,
+        record.n_rows_variance,
+    )
+    unit_square = whitened.scores_unit**2
+    scores = None
+    if whitened.scores is not None:
+        sd = unit_square * whitened.scores_variance**0.5 / unit
+        scores = NoisyMatrix(unit_square * _scaled(whitened.scores, unit), sd)
+    # Sums are of z / norm and r / cut, so that b = start + (cut / norm) matrix' g.
+    matrix = np.array(whitened.matrix).reshape(p, p) * (whitened.cut / whitened.norm)
+    return whitened_coefficients(
+        moments, scores, matrix, np.array(whitened.start), confidence, coef_bound, rows, offset, record.rows_per_unit
+    )
+
+
+def _scaled(values: object, unit: float) -> Floats:
+    return np.array(values, dtype=object).astype(np.float64) / unit
+
+
+def _symmetric(diagonal: list[int], upper: list[int]) -> tuple[tuple[int, ...], ...]:
+    p = len(diagonal)
+    full = [[0] * p for _ in range(p)]
+    for j, value in enumerate(diagonal):
+        full[j][j] = value
+    for i, j, value in zip(*(places.tolist() for places in np.triu_indices(p, 1)), upper, strict=True):
+        full[i][j] = full[j][i] = value
+    return tuple(tuple(row) for row in full)
+
+
+def _root_up(value: int) -> Fraction:
+    """A rational number no smaller than the square root."""
+    return Fraction(int(np.ceil(np.sqrt(value) * 10**9)) + 1, 10**9)
