@@ -13,6 +13,7 @@ from discreet.data.public_records import PublicRecords
 from discreet.mechanisms import subset_search
 from discreet.methods.base.method import Method
 from discreet.methods.registry import method_of
+from discreet.methods.regression import linear
 from discreet.methods.screening.own_score import OwnScore
 from tests.privacy.odd_tables import COLUMNS, Pair
 from tests.privacy.recording import Spent, asked, compared
@@ -60,6 +61,7 @@ class Case:
     private: tuple[str, ...] = ()
     relations: tuple[str, ...] = RELATIONS
     enumerated: int | None = None
+    enough: float | None = None
 
     def compared(self, pair: Pair, relation: str, seed: int = 0) -> list[Spent]:
         return self.of_tables(*pair.tables(relation, self.rows_per_unit, self.private), seed)
@@ -68,12 +70,18 @@ class Case:
         with pytest.MonkeyPatch.context() as patch:
             if self.enumerated is not None:
                 patch.setattr(subset_search, "ENUMERATED", self.enumerated)
+            if self.enough is not None:
+                patch.setattr(linear, "ENOUGH", self.enough)
             return compared(lambda table: asked(self.method, table, self.target, self.candidates), one, other, seed)
 
 
 def case(name: str, method: str, target: str = "y", candidates: Any = ("a", "b", "c"), **options: Any) -> Case:
     """A case of a method by its name on the command line; what is no parameter is of the case."""
-    own = {key: options.pop(key) for key in ("rows_per_unit", "private", "relations", "enumerated") if key in options}
+    own = {
+        key: options.pop(key)
+        for key in ("rows_per_unit", "private", "relations", "enumerated", "enough")
+        if key in options
+    }
     if method == "own-score":
         built: Method = OwnScore.of(score_func=products, sensitivity=SCORE_SENSITIVITY, **options)
     else:
@@ -113,6 +121,12 @@ def cases() -> list[Case]:
         case("clip of unit rows", "moments", y_bound="private"),
         case("pure", "linear"),
         case("gaussian", "linear", delta=1e-6),
+        case("two passes, pure", "linear", enough=0.0),
+        case("two passes, gaussian", "linear", enough=0.0, delta=1e-6, robust=False),
+        case("two passes, units", "linear", enough=0.0, delta=1e-6, rows_per_unit=3),
+        case("two passes, pure, units", "linear", enough=0.0, rows_per_unit=2, epsilon=20.0),
+        case("two passes, private bounds", "linear", enough=0.0, delta=1e-6, private=("y", "a"), y_bound="private"),
+        case("the same moments twice", "linear", enough=1e9, delta=1e-6, relations=("add_or_remove_one",)),
         case("pure, row norm, units", "linear", row_norm=0.7, rows_per_unit=2),
         case("clip", "linear", delta=1e-6, y_bound="private", fit_intercept=False),
         case("private bounds, units", "linear", private=("y", "a"), rows_per_unit=2),

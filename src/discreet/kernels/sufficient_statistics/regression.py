@@ -125,17 +125,19 @@ def whitened_coefficients(
     combinations: Floats,
     offset: Floats,
     rows_per_unit: int = 1,
+    prior_variance: float = 10.0,
 ) -> Coefficients:
     """Return linear combinations of coefficients, with intervals, from the moments of whitened columns and residuals.
 
     Post-processing. The coefficients are start + matrix' g, g those of the residuals on the whitened columns.
     `scores` is the sum over units of the squared scores of each, the variance of X'y by the choice of units; without it
-    that is the errors' variance times X'X.
+    that is the errors' variance times X'X. The estimates are shrunk to `start` by the prior of g where noise is large.
     Shapes: moments of p columns; scores, matrix (p, p); start (p,); combinations (k, p); offset (k,).
     """
     p = len(start)
     rows = combinations @ matrix.T
-    shrunken = shrunken_coefficients(moments)
+    # Not the likeliest variance: where sampling hides the pilot's error, the estimate would stay at the pilot.
+    shrunken = shrunken_coefficients(moments, prior_variance=prior_variance)
     sigma2 = _error_variance(moments, shrunken, _privacy(moments, shrunken))
     sampling = sigma2 * shrunken.gram * rows_per_unit
     if scores is not None:
@@ -155,7 +157,8 @@ def covariance_of_scores(scores: NoisyMatrix, homoskedastic: Floats, rows_per_un
     """
     p = len(homoskedastic)
     values, vectors = np.linalg.eigh(homoskedastic)
-    root = vectors / np.sqrt(np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300)))
+    size = float(np.abs(scores.value).max()) + scores.sd  # errors of variance zero leave the scores' own size
+    root = vectors / np.sqrt(np.maximum(values, max(1e-12 * float(values[-1]), 1e-6 * size, 1e-24)))
     relative = root.T @ scores.value @ root  # the identity where variances are equal
     sd = scores.sd * float(np.mean(np.sum(root * root, axis=0)))
     inflation = float(np.trace(relative)) / p
@@ -165,7 +168,7 @@ def covariance_of_scores(scores: NoisyMatrix, homoskedastic: Floats, rows_per_un
     noise = sd**2 * (p + p * (p - 1) / 2.0)
     kept = max(1.0 - noise / max(float(np.sum(beside**2)), 1e-300), 0.0)
     spread, turned = np.linalg.eigh(inflation * np.eye(p) + kept * beside)
-    back = np.linalg.pinv(root).T @ turned
+    back = np.linalg.inv(root).T @ turned
     covariance: Floats = (back * np.maximum(spread, LEAST_EIGENVALUE * inflation)) @ back.T
     return covariance
 

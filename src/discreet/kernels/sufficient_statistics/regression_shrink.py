@@ -30,8 +30,15 @@ class Shrunken(NamedTuple):
     gram: Floats
 
 
-def shrunken_coefficients(moments: NoisyGram, constant: int | None = None, dummies: Bools | None = None) -> Shrunken:
+def shrunken_coefficients(
+    moments: NoisyGram,
+    constant: int | None = None,
+    dummies: Bools | None = None,
+    prior_variance: float | None = None,
+) -> Shrunken:
     """Return coefficients shrunk by as much as the noise asks for; least squares where the moments have no noise.
+
+    Their prior variance is the likeliest one, unless it is given.
 
     Cost: one p by p eigenvalue problem for each of 41 prior variances. Source: Efron and Morris 1973 (the size of the
     shrinkage from the data); Bernstein and Sheldon 2019 (noisy moments). Shapes: dummies (n_categories, p).
@@ -43,7 +50,7 @@ def shrunken_coefficients(moments: NoisyGram, constant: int | None = None, dummi
     # With G the cleaned Gram matrix, coefficients b ~ N(0, T), T = diag(tau^2), and X'y = G b + sampling + noise, the
     # estimate is T G (G T G + N)^-1 X'y. N is the variance of the noise in X'y and of what cleaning left in G b; the
     # sampling part, which least squares bears without shrinkage, is not in it.
-    best = _prior_variance(moments, clean, constant)
+    best = prior_variance if prior_variance is not None else _prior_variance(moments, clean, constant)
     prior, noise = _prior(moments, clean, best, constant)
     inner = (clean.gram * prior) @ clean.gram + noise
     linear = (prior[:, None] * clean.gram) @ np.linalg.pinv(inner, rcond=1e-15, hermitian=True)

@@ -184,10 +184,20 @@ def whitened_answers(
     if whitened.scores is not None:
         sd = unit_square * whitened.scores_variance**0.5 / unit
         scores = NoisyMatrix(unit_square * _scaled(whitened.scores, unit), sd)
+    widest = whitened.norm**2  # of g: what each direction adds to a residual is thought to be below the cut
     # Sums are of z / norm and r / cut, so that b = start + (cut / norm) matrix' g.
     matrix = np.array(whitened.matrix).reshape(p, p) * (whitened.cut / whitened.norm)
     return whitened_coefficients(
-        moments, scores, matrix, np.array(whitened.start), confidence, coef_bound, rows, offset, record.rows_per_unit
+        moments,
+        scores,
+        matrix,
+        np.array(whitened.start),
+        confidence,
+        coef_bound,
+        rows,
+        offset,
+        record.rows_per_unit,
+        widest,
     )
 
 
