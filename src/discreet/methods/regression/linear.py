@@ -89,27 +89,10 @@ class PreparedLinear(PreparedMoments):
         return n_rows >= ENOUGH * noise / math.sqrt(len(self.sums.columns))
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Add up the moments with noise, then those of whitened columns and residuals, and compute the coefficients.
+        """Release the moments, then those of whitened columns and residuals: two passes over the rows.
 
-        Parameters
-        ----------
-        table : Table
-            Whose metadata this was prepared for.
-        rng : Source
-            Where the noise comes from.
-        progress : callable, optional
-            Called as rows of the first pass are read, where their number is public.
-
-        Returns
-        -------
-        Outcome
-            The moments of both passes, and coefficients with intervals.
-
-        Notes
-        -----
-        Where the number of rows is private, the noisy one says whether the second pass is of whitened columns or draws
-        the same moments again. Claim: ``noisy_moments.privacy.md``. Cost: two passes over the rows, one more for each
-        kind of private bound.
+        Where the number of rows is private, the noisy one decides whether the same moments are drawn again instead.
+        Claim: ``noisy_moments.privacy.md``.
         """
         tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         sums = replace(self.sums, design=tuned.setting.design)
