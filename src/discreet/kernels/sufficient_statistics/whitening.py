@@ -31,9 +31,6 @@ CURVATURE_SHARE = 0.03
 SMALLEST_CUT = 1e-3
 """Of residuals, in units of the target's bound: the grid's steps must not be seen."""
 
-BELOW_ONE = 1.0 - 1e-9
-"""So that no rounding makes a row longer than the norm."""
-
 
 @dataclass(frozen=True)
 class Whitening:
@@ -78,11 +75,11 @@ class Whitening:
             square += total * total
         shortening = 1.0 / np.maximum(np.sqrt(square) / self.norm, 1.0)
         out = np.empty((len(cells), p + 2), dtype=np.int16, order="F")
-        for i in range(p):  # toward zero, so that no row becomes longer
-            out[:, i] = np.trunc(np.clip(whitened[i] * shortening / self.norm, -1.0, 1.0) * (GRID * BELOW_ONE))
+        for i in range(p):
+            out[:, i] = np.rint(np.clip(whitened[i] * shortening / self.norm, -1.0, 1.0) * _reach(p))
         residual = np.clip(residual / self.cut, -1.0, 1.0) * GRID
-        out[:, p] = np.trunc(residual * shortening)
-        out[:, p + 1] = np.trunc(residual)
+        out[:, p] = np.rint(residual * shortening)
+        out[:, p + 1] = np.rint(residual)
         return out
 
     @property
@@ -116,18 +113,24 @@ class Whitening:
     def _scores(self, rows: Cells) -> Floats:
         """F r f z of each row, whole steps of the grid."""
         p = len(self.start)
-        return np.trunc(rows[:, :p] * (rows[:, p : p + 1] / GRID))
+        scores: Floats = np.rint(rows[:, :p] * (rows[:, p : p + 1] / GRID))
+        return scores
 
     def _joined(self, products: Integers, scores: Floats, most: int) -> Integers:
-        longest = unit_norm(most) * GRID
+        p, longest = scores.shape[1], unit_norm(most) * GRID
         square = np.zeros(len(scores))
-        for j in range(scores.shape[1]):
+        for j in range(p):
             square += scores[:, j] ** 2
         length = np.maximum(np.sqrt(square) / longest, 1.0) * unit_norm(most)
         short = np.empty(scores.shape, dtype=np.int16, order="F")
-        for j in range(scores.shape[1]):  # toward zero, so that no sum becomes longer
-            short[:, j] = np.trunc(scores[:, j] / length * BELOW_ONE)
+        for j in range(p):
+            short[:, j] = np.rint(scores[:, j] / length * (_reach(p) / GRID))
         return np.concatenate([products, np.pad(exact_moments(short), ((0, 0), (0, 2)))])
+
+
+def _reach(p: int) -> float:
+    """Whole steps of the longest row: rounding p of its numbers makes it no longer than the grid."""
+    return GRID - math.sqrt(p) / 2.0 - 1.0
 
 
 def unit_norm(rows_per_unit: int) -> float:

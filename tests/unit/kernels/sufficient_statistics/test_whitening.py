@@ -39,7 +39,7 @@ def exact_moments_of(cells: np.ndarray, n_variance: float = 0.0) -> NoisyGram:
 def row_map(cells: np.ndarray, norm: float | None = None) -> Whitening:
     """From the moments of the rows themselves, and a pilot that is off."""
     moments = exact_moments_of(cells)
-    start = [*np.linalg.solve(moments.gram, moments.xty), 0.02, -0.03, 0.03, 0.01]
+    start = np.linalg.solve(moments.gram, moments.xty) + np.array([0.02, -0.03, 0.03, 0.01])
     found = whitening(moments, cleaned(moments, 0), start, 0.0, 0.0)
     return found if norm is None else Whitening(found.matrix, found.start, norm, found.cut)
 
