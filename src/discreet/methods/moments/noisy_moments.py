@@ -25,7 +25,7 @@ from discreet.methods.base.request_facts import check_slopes, not_protected, pub
 from discreet.methods.moments.noisy_sums import CLAIM, NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
-from discreet.methods.subset_selection.tuning import Tuning, estimate_privately
+from discreet.methods.subset_selection.tuning import Tuned, Tuning, estimate_privately
 from discreet.parameters.regression import SumsParameters
 from discreet.parameters.shared import Confidence
 from discreet.parameters.subset_selection import Uncorrelated
@@ -368,6 +368,13 @@ class PreparedMoments(Preparation):
         record = StepRecord(name="moments", event=event_record(self.whole.event()), noise=self.noise)
         return (record,)
 
+    def _with_later_passes(
+        self, record: MomentsRecord, tuned: Tuned, sums: NoisySums, table: Table, rng: Source
+    ) -> MomentsRecord:
+        """Return the moments with those of later passes: of none."""
+        del tuned, sums, table, rng
+        return record
+
     def _of_first_pass(self, budget: NoiseBudget) -> NoiseBudget:
         """What the moments may spend: all of it."""
         return budget
@@ -400,6 +407,7 @@ class PreparedMoments(Preparation):
         tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         sums = replace(self.sums, design=tuned.setting.design)
         record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
+        record = self._with_later_passes(record, tuned, sums, table, rng)
         answers = self.method.outcome(record, self.sums.design.candidates)
         return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **answers)
 
