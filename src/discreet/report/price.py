@@ -34,8 +34,15 @@ class Price:
 def price(event: dict[str, Any] | None) -> Price:
     """Return what an event costs.
 
-    The sums over its parts; zero for what cannot be read.
+    The sums over its parts, the largest of each over groups of units; zero for what cannot be read.
     """
+    if (
+        isinstance(event, dict)
+        and event.get("type") == "ParallelEvent"
+        and isinstance(event.get("events"), list | tuple)
+    ):
+        groups = [price(group) for group in event["events"]] or [Price()]
+        return Price(*(max(getattr(group, name) for group in groups) for name in ("epsilon", "rho", "delta")))
     parts = list(_leaves(event))
     return Price(*(sum(_amount(part.get(name)) for part in parts) for name in ("epsilon", "rho", "delta")))
 
