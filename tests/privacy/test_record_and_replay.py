@@ -63,7 +63,8 @@ def test_neighbors_with_the_same_outputs_differ_by_what_is_charged_and_nothing_e
         parts.extend(one.compared(pair, relation, seed))
 
     holds()
-    alone = pair_of([], HIGH, LOW, relation, one.rows_per_unit)
+    # Alone there are no two halves.
+    alone = pair_of([LOW] * one.is_by_half, HIGH, LOW, relation, one.rows_per_unit)
     for seed in (0, WILD):
         parts += one.compared(alone, relation, seed)
     for part, share in most(parts).items():
@@ -76,6 +77,8 @@ MIXED = pair_of([plain(a=0.3, b=1, y=0.7, k=3), plain(a=-0.2, c="v", d=0.1, y=9)
 @pytest.mark.parametrize(("one", "relation"), [each for each in EACH if each.values[1] == each.values[0].relations[0]])
 def test_the_order_of_the_rows_means_nothing(one, relation):
     """The same rows the other way round: nothing that reaches a mechanism moves at all."""
+    if one.is_by_half and one.rows_per_unit == 1:
+        pytest.skip("a row is thrown into a half by its place: the law means nothing of the order, one key does")
     pair = replace(MIXED, old=MIXED.old * one.rows_per_unit)
     parts = one.of_tables(*pair.in_both_orders(relation, one.rows_per_unit, one.private))
     assert {part.part for part in parts if part.cost} == set()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +42,9 @@ class Table(ABC):
     Opening a table reads its header and nothing else; rows in memory are copied unseen. An engine implements `header`,
     `batches` and, where the storage states it, `row_count`.
     """
+
+    is_ordered: ClassVar[bool] = False
+    """Whether `batches` returns the rows in the same order whenever and for whichever columns it is called."""
 
     def __init__(self, metadata: Metadata, rows_origin: RowsOrigin = UNSTATED) -> None:
         self._metadata = metadata.fixed()

@@ -29,6 +29,8 @@ class ArraysTable(Table):
         What is public about them.
     """
 
+    is_ordered = True
+
     def __init__(self, columns: dict[str, Any], metadata: Metadata) -> None:
         super().__init__(metadata)
         self._columns = columns

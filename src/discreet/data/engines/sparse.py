@@ -49,6 +49,8 @@ class SparseTable(Table):
         When the metadata do not declare the columns of X and a target.
     """
 
+    is_ordered = True
+
     def __init__(
         self, X: Any, y: Any, metadata: Metadata, target: str | None = None, names: Sequence[str] | None = None
     ) -> None:
