@@ -154,7 +154,7 @@ class MomentsRecord(_Record):
     """Noisy sums of products of the scaled columns: any regression on them is free from here on."""
 
     grid: int = Field(description="a scaled value of 1 is this many whole steps")
-    constant: float = Field(default=1.0, gt=0, description="of the constant column; less than 1: rows of unit length")
+    constant: float = Field(default=1.0, gt=0, description="of the constant column; less than 1: rows are weighted")
     labels: tuple[str, ...] = Field(description="of the columns of X; a dummy is column=level")
     owners: tuple[str | None, ...] = Field(description="the candidate that each belongs to; None for the constant")
     centers: tuple[float, ...] = Field(description="own units: value = center + half_width x scaled value")
@@ -163,6 +163,11 @@ class MomentsRecord(_Record):
     y_bound: Positive
     n_rows: Positive = Field(description="public, or with noise")
     n_rows_variance: float = Field(ge=0)
+    sum_of_weights: Positive | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="of rows of bounded norm: of their squared factors, with noise",
+    )
     gram: tuple[tuple[NoisySum, ...], ...] = Field(description="X'X plus noise, squared steps")
     xty: tuple[NoisySum, ...]
     yty: NoisySum

@@ -108,8 +108,8 @@ YCenter = Annotated[
 RowNorm = Annotated[
     Annotated[float, Between(1e-3, 1e6)] | None,
     Field(
-        description="Largest length of a row's scaled columns. Rows with a larger l2 norm are shrunk to it. Default "
-        "none."
+        description="Largest length of a row's scaled columns. A row with a larger l2 norm counts with a weight, and "
+        "the target with it, so that slopes stay what they are. Default none."
     ),
 ]
 CoefBound = Annotated[

@@ -223,8 +223,8 @@ class MomentAnswers:
 
     @property
     def _squared_length(self) -> float:
-        """By which unit rows were divided, in the mean; 1 for plain rows."""
-        if self.record.constant == 1.0:
+        """By which unit rows were divided, in the mean; 1 for others, whose rows count by weight."""
+        if self.record.constant == 1.0 or self.record.sum_of_weights is not None:
             return 1.0
         return float(self._clean.n_rows / max(self._clean.gram[0, 0], 1e-3 * self._clean.n_rows))
 

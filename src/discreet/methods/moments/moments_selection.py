@@ -42,6 +42,10 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums to be estimated, with the widest bounds that can come out."""
+        if self.design_moments and self.row_norm is not None:
+            raise InvalidParameterError(
+                "design_moments are of all rows as they are, but row_norm weights them. Leave one of the two out."
+            )
         for name in self.design_moments or {}:
             if metadata.buys_bounds(name):
                 raise InvalidParameterError(
