@@ -224,6 +224,7 @@ RANGE = (plain(a=-1, d=0.5, y=2), plain(a=0.5, d=-1, y=2))
 AGAINST = ([plain(a=0.05, y=2)] * 1000, plain(a=-1, y=2), plain(a=1, y=2))
 FILLED = [*PINNED, *[plain(a=0, d=0, y=2)] * 100]
 CLASSES = [HIGH, X_TURNED] * 50
+AT_THE_NORM = (plain(a=0.5, c="none", y=2), plain(a=0.5, c="none", y=-2))
 
 MEANT = [
     *(meant(TWO, r, PINNED, *RANGE, "noisy_min of pcls", 0.95, OF_SCORES) for r in RELATIONS),
@@ -236,7 +237,7 @@ MEANT = [
     meant(BY_NAME["linear: pure"], R, [], HIGH, X_TURNED, "discrete_laplace of noise_budget", 0.7, OF_SUMS),
     meant(BY_NAME["linear: pure"], A, [], HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_SUMS),
     meant(BY_NAME["linear: gaussian"], R, [], HIGH, X_TURNED, "discrete_gaussian of noise_budget", 0.95, OF_SUMS),
-    meant(BY_NAME["moments: row norm, units"], R, [], HIGH, LOW, "discrete_gaussian of noise_budget", 0.95, OF_SUMS),
+    meant(BY_NAME["moments: row norm, units"], R, [], *AT_THE_NORM, "discrete_gaussian of noise_budget", 0.9, OF_SUMS),
     meant(BY_NAME["sis: one shot, middle"], R, [HIGH] * 50, HIGH, X_TURNED, "one_shot of top_k_choice", 0.99,
           OF_TOP_K),
     meant(BY_NAME["two-stage: votes"], R, [plain()] * 40, plain(a=1, y=2), plain(d=1, y=2), "one_shot of top_k_choice",
