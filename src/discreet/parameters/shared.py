@@ -96,7 +96,10 @@ YBound = Annotated[
 ]
 YQuantile = Annotated[
     Annotated[float, SHARE] | None,
-    Field(description="Share of the target's values that its private bound should hold. Default 0.95."),
+    Field(
+        description="Share of the target's values that its private bound should hold. Default 0.95; where coefficients "
+        "are told, so many that the clip bends no slope by more than about a tenth of its standard error."
+    ),
 ]
 YCenter = Annotated[
     PublicCenter | None,

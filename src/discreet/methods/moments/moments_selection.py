@@ -36,6 +36,11 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         return self.question
 
     @property
+    def tells_slopes(self) -> bool:
+        """Whether coefficients are told, which a clip must not bend."""
+        return self.fit or super().tells_slopes
+
+    @property
     def has_unit_rows(self) -> bool:
         """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
         return self.question == "selection" and self.fit_intercept and not self.design_moments

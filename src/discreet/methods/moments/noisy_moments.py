@@ -14,6 +14,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.rows.unit_rows import shortest_length
+from discreet.kernels.sufficient_statistics.clip import SCALES, most_clipped, widening
 from discreet.kernels.sufficient_statistics.regression import coefficient_shares
 from discreet.kernels.sufficient_statistics.shares import clip_level, cost, selection_shares
 from discreet.mechanisms.additive import MAX_SCALE
@@ -35,6 +36,12 @@ Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 
 TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100)}
 """Of epsilon, for each private estimate before the moments."""
+
+UNBENT_SHARE = Fraction(1, 10)
+"""The same for a clip of the target that is to bend no slope: fewer rows may lie beyond it."""
+
+NOISE = 10.0
+"""Of X'y, a rough figure: standard deviation at a delta of 1e-6, times epsilon over the root of its columns."""
 
 TYPICAL_ROWS = 3_000
 """Guess of the number of rows where it is private, which decides how hard a private clip of the target cuts."""
@@ -96,6 +103,11 @@ class MomentsMethod(SumsParameters, Fitter):
         """
         del design
         return {}
+
+    @property
+    def tells_slopes(self) -> bool:
+        """Whether coefficients are told, which a clip must not bend."""
+        return self.purpose == "coefficients"
 
     @property
     def has_unit_rows(self) -> bool:
@@ -196,7 +208,8 @@ class MomentsMethod(SumsParameters, Fitter):
         sums = self.sums(metadata, target, candidates)
         names = self._private_parts(metadata, sums.design)
         epsilon = exact_epsilon(self.epsilon)
-        tuning = self._tuning(metadata, sums, {name: epsilon * TUNING_SHARES[name] for name in names})
+        shares = TUNING_SHARES | ({"y_bound": UNBENT_SHARE} if self._is_unbent else {})
+        tuning = self._tuning(metadata, sums, {name: epsilon * shares[name] for name in names})
         others = tuple(part.event for part in tuning.parts)
         budget = NoiseBudget.of(epsilon, exact_delta(self.delta), *sums.size, others)
         return PreparedMoments(self, sums, tuning, budget)
@@ -237,6 +250,8 @@ class MomentsMethod(SumsParameters, Fitter):
         # The exponential mechanism: it costs an eighth of epsilon^2 beside Gaussian noise (privacy specification 7.1).
         setting = Setting(sums.design, ModelSpace.plan(sums.design.candidates[:1]), 1.0, self.fit_intercept)
         bound = None if self.y_bound == "private" else self.y_bound
+        level = self._clip_level(metadata, sums)
+        most = self._most_clipped(metadata, sums) if self.tells_slopes else None
         return Tuning(
             metadata,
             setting,
@@ -247,20 +262,36 @@ class MomentsMethod(SumsParameters, Fitter):
             self.y_center,
             bound,
             1.0,
-            self._clip_level(metadata, sums),
+            level,
             None,
             metadata.n_rows,
+            widening(float(1 - level) / 2, most / 2) if most is not None and self._is_unbent else 1.0,
+            most,
         )
+
+    @property
+    def _is_unbent(self) -> bool:
+        """Whether a private clip of the target is placed where it bends no slope."""
+        return self.tells_slopes and self.y_quantile is None
+
+    def _n_guess(self, metadata: Metadata) -> int:
+        return metadata.n_rows or self.n0 or TYPICAL_ROWS
+
+    def _most_clipped(self, metadata: Metadata, sums: NoisySums) -> float:
+        """Share of rows that may be clipped without bending slopes."""
+        return most_clipped(NOISE * len(sums.columns) ** 0.5 / self.epsilon, self._n_guess(metadata))
 
     def _clip_level(self, metadata: Metadata, sums: NoisySums) -> Fraction:
         """Which quantile of |y - y_center| the target is clipped to, where that is private."""
         if self.y_quantile is not None:
             return exact(self.y_quantile, "y_quantile")
-        if self.purpose == "coefficients":
-            return Fraction(95, 100)
+        if self._is_unbent:
+            scale = 2 * metadata.rows_per_unit / (self.epsilon * float(UNBENT_SHARE))
+            tail = max(SCALES * scale / self._n_guess(metadata), self._most_clipped(metadata, sums))
+            return 1 - Fraction(round(10_000 * min(max(tail, 0.0001), 0.5)), 10_000)
         # The noise of X'y at a delta of about 1e-6: it need not be exact, the best level is flat.
         noise = (8.4 if metadata.n_rows is not None else 4.2) / self.epsilon
-        level = clip_level(noise, metadata.n_rows or self.n0 or TYPICAL_ROWS, 1.0 / max(len(sums.columns) - 1, 1))
+        level = clip_level(noise, self._n_guess(metadata), 1.0 / max(len(sums.columns) - 1, 1))
         return min(exact(level, "y_quantile"), Fraction(99, 100))
 
     def shares(self, relation: NeighboringRelation, sums: NoisySums, pure: bool) -> Shares4:

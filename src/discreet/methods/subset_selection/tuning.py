@@ -20,6 +20,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.sufficient_statistics.clip import widening
 from discreet.mechanisms.additive import check_scale, discrete_laplace
 from discreet.mechanisms.generalized_exponential import noisy_min_scaled
 from discreet.mechanisms.quantile import noisy_quantile, rank_sensitivity
@@ -132,6 +133,10 @@ class Tuning:
         Public values that R may take, in units of the target; by default multiples of r.
     n_public : int or None
         Number of rows, public or guessed.
+    y_factor : float
+        By what the quantile of |y - y_center| is multiplied.
+    most_clipped : float or None
+        Share of a column's rows that private bounds should cut at most, so that slopes are not bent; default any.
     """
 
     metadata: Metadata
@@ -146,6 +151,8 @@ class Tuning:
     y_quantile: Fraction
     l1_grid: Sequence[float] | None
     n_public: int | None
+    y_factor: float = 1.0
+    most_clipped: float | None = None
 
     # ---- the plan
 
@@ -203,7 +210,13 @@ class Tuning:
         scale = float(2 * self.metadata.rows_per_unit * n_sides / self.budget["bounds"])
         # Beyond all rows the scores are equal: leave more rows than the largest of the noise, scale log(points).
         rows = 1.5 * scale * math.log(len(bound_grid()))
-        return Fraction(round(1000 * min(max(rows / self.n_public, 0.005), 0.2)), 1000)
+        least, steps = (0.005, 1000) if self.most_clipped is None else (self.most_clipped / 2.0, 10_000)
+        return Fraction(round(steps * min(max(rows / self.n_public, least, 1 / steps), 0.2)), steps)
+
+    @property
+    def _bounds_factor(self) -> float:
+        """By what private bounds are made wider: as far as noise forbids to ask for fewer rows beyond them."""
+        return 1.0 if self.most_clipped is None else widening(float(self._tail()), self.most_clipped / 2.0)
 
     def _y_part(self) -> Part:
         return self._rank_part("y_bound", self.budget["y_bound"], self.y_quantile, len(CLIPS))
@@ -286,7 +299,8 @@ class Tuning:
     def _private_bounds(self, table: Table, rng: Source, parts: Mapping[str, Part], steps: list[StepRecord]) -> Setting:
         sides = sides_of(self.metadata, self.wide.design.columns)
         epsilon = self.budget["bounds"] / len(sides)
-        metadata, bounds = estimate_bounds(table, self.metadata, sides, self._tail(), epsilon, rng, self.noise)
+        law = (epsilon, rng, self.noise, self._bounds_factor)
+        metadata, bounds = estimate_bounds(table, self.metadata, sides, self._tail(), *law)
         steps += [parts[name].record(value) for name, value in bounds.items()]
         design = with_design(self.wide.design, self.metadata, metadata, self.y_center, self.y_bound)
         return self._at_radius(replace(self.wide, design=design))
@@ -304,7 +318,8 @@ class Tuning:
 
         counts = table.map_reduce(alone, places, np.zeros(len(CLIPS), dtype=np.int64))
         law = (self._relation, self.metadata.rows_per_unit, self.budget["y_bound"], rng, self.noise)
-        bound = float(CLIPS[noisy_quantile(counts, self.y_quantile, *law)]) / GRID * setting.design.bound
+        quantile = float(CLIPS[noisy_quantile(counts, self.y_quantile, *law)]) / GRID
+        bound = min(self.y_factor * quantile, 1.0) * setting.design.bound
         steps.append(parts["y_bound"].record(bound))
         return self._at_radius(replace(setting, design=replace(setting.design, bound=bound)))
 
