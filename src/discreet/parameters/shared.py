@@ -108,6 +108,13 @@ YCenter = Annotated[
         description="Middle of the target: its zero. Public, in its unit. Default the middle of its bounds.",
     ),
 ]
+CountClipped = Annotated[
+    bool,
+    Field(
+        description="Whether rows whose target is clipped are counted, with noise, for a twentieth of epsilon. The "
+        "release tells the count, and intervals reach as much further."
+    ),
+]
 RowNorm = Annotated[
     Annotated[float, Between(1e-3, 1e6)] | None,
     Field(

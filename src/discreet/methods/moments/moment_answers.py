@@ -174,6 +174,7 @@ class MomentAnswers:
             constant=self._constant,
             dummies=self._dummies,
         )
+        low, high = _stretched(estimates.low, estimates.high, offset, record)
         sampling, privacy = np.diagonal(estimates.covariance_sampling), np.diagonal(estimates.covariance_privacy)
         listed = tuple(
             CoefficientRecord(
@@ -181,8 +182,8 @@ class MomentAnswers:
                 column=record.owners[j],
                 level=record.labels[j].removeprefix(f"{record.owners[j]}=") if self._is_dummy(j) else None,
                 estimate=float(estimates.coef[k]),
-                low=float(estimates.low[k]),
-                high=float(estimates.high[k]),
+                low=float(low[k]),
+                high=float(high[k]),
                 sampling_variance=max(float(sampling[k]), 0.0),
                 privacy_variance=max(float(privacy[k]), 0.0),
             )
@@ -194,6 +195,7 @@ class MomentAnswers:
             coefficients=listed,
             residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
             r_squared=self._r_squared(at),
+            clipped=record.clipped,
         )
 
     def lasso_path(self) -> tuple[Floats, Floats]:
@@ -234,3 +236,15 @@ class MomentAnswers:
     def _r_squared(self, at: Sequence[int]) -> float:
         model = np.isin(self._places, list(at))
         return float(r_squared(self._model_moments, self._clean, self._weighted, [model], self._owned((None,)))[0][0])
+
+
+def _stretched(low: Floats, high: Floats, offset: Floats, record: MomentsRecord) -> tuple[Floats, Floats]:
+    """Move the far ends of intervals out, for slopes that a clip of a share of the rows made smaller by that share."""
+    kept = 1.0 - (record.clipped.stretch if record.clipped is not None else 0.0)
+    if kept == 1.0:
+        return low, high
+    with np.errstate(divide="ignore"):
+        below, above = np.minimum(low - offset, 0.0), np.maximum(high - offset, 0.0)
+        far_low = np.where(below < 0.0, np.divide(below, kept) + offset, low)
+        far_high = np.where(above > 0.0, np.divide(above, kept) + offset, high)
+    return far_low, far_high

@@ -23,6 +23,7 @@ from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.private_bounds import sides_of, widest
 from discreet.methods.base.request_facts import check_slopes, not_protected, public_columns, rows_progress
+from discreet.methods.moments.clipped_rows import clipped_rows
 from discreet.methods.moments.noisy_sums import CLAIM, NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.setting import Setting
@@ -34,7 +35,7 @@ from discreet.release import MomentsRecord, StepRecord
 
 Shares4 = tuple[Fraction, Fraction, Fraction, Fraction]
 
-TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100)}
+TUNING_SHARES = {"bounds": Fraction(1, 10), "y_bound": Fraction(3, 100), "clipped": Fraction(1, 20)}
 """Of epsilon, for each private estimate before the moments."""
 
 UNBENT_SHARE = Fraction(1, 10)
@@ -207,6 +208,11 @@ class MomentsMethod(SumsParameters, Fitter):
         """
         sums = self.sums(metadata, target, candidates)
         names = self._private_parts(metadata, sums.design)
+        if self.count_clipped and self.y_bound == "private" and sums.design.unit_bound is not None:
+            raise InvalidParameterError(
+                "count_clipped counts targets as they are, but a selection's private y_bound clips weighted ones. Give "
+                "y_bound a number, or leave count_clipped out."
+            )
         epsilon = exact_epsilon(self.epsilon)
         shares = TUNING_SHARES | ({"y_bound": UNBENT_SHARE} if self._is_unbent else {})
         tuning = self._tuning(metadata, sums, {name: epsilon * shares[name] for name in names})
@@ -238,12 +244,17 @@ class MomentsMethod(SumsParameters, Fitter):
         sums = self.sums(metadata, target, columns)
         if self._private_parts(metadata, sums.design):
             raise InvalidParameterError(
-                "A later step must have public bounds: declare the bounds of its columns, and give y_bound a number."
+                "A later step must have public bounds: declare the bounds of its columns, give y_bound a number, and "
+                "leave count_clipped out."
             )
         return PreparedMoments(self, sums, self._tuning(metadata, sums, {}), budget)
 
     def _private_parts(self, metadata: Metadata, design: Design) -> list[str]:
-        is_private = {"bounds": bool(sides_of(metadata, design.columns)), "y_bound": self.y_bound == "private"}
+        is_private = {
+            "bounds": bool(sides_of(metadata, design.columns)),
+            "y_bound": self.y_bound == "private",
+            "clipped": self.count_clipped,
+        }
         return [name for name in TUNING_SHARES if is_private[name]]
 
     def _tuning(self, metadata: Metadata, sums: NoisySums, budget: dict[str, Fraction]) -> Tuning:
@@ -389,5 +400,7 @@ class PreparedMoments(Preparation):
         tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
         sums = replace(self.sums, design=tuned.setting.design)
         record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
+        clipped = clipped_rows(self.tuning, tuned.clipped, record.n_rows, self.method._is_unbent)
+        record = record.model_copy(update={"clipped": clipped})
         answers = self.method.outcome(record, self.sums.design.candidates)
         return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **answers)

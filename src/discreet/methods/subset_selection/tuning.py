@@ -16,6 +16,7 @@ from discreet.accounting.events import LaplaceEvent, SelectionEvent
 from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.bound_grid import bound_grid
+from discreet.data.clipped_target import ClippedTarget
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
@@ -65,6 +66,8 @@ class Tuned:
         In squared target bounds.
     steps : tuple of StepRecord
         With the values released.
+    clipped : int or None
+        Rows whose target is clipped, with noise.
     """
 
     setting: Setting
@@ -72,6 +75,7 @@ class Tuned:
     n_rows: int | None
     sigma2: float | None
     steps: tuple[StepRecord, ...]
+    clipped: int | None = None
 
 
 def split(epsilon: Fraction, parts: Sequence[str], shares: Mapping[str, float] | None) -> dict[str, Fraction]:
@@ -162,11 +166,12 @@ class Tuning:
         makers: dict[str, Callable[[], list[Part]]] = {
             "bounds": self._bound_parts,
             "y_bound": lambda: [self._y_part()],
-            "n_rows": lambda: [self._rows_part()],
+            "n_rows": lambda: [self._count_part("n_rows", "the number of rows")],
             "l1_radius": lambda: [self._radius_part(self.wide)],
             "sigma2": lambda: [self._variance_part(self.wide)],
+            "clipped": lambda: [self._count_part("clipped", "the number of clipped rows")],
         }
-        return tuple(part for name in SHARES if name in self.budget for part in makers[name]())
+        return tuple(part for name in makers if name in self.budget for part in makers[name]())
 
     @property
     def _relation(self) -> NeighboringRelation:
@@ -193,14 +198,14 @@ class Tuning:
 
     def _bound_parts(self) -> list[Part]:
         sides = sides_of(self.metadata, self.wide.design.columns)
-        tail, n_points = self._tail(), len(bound_grid())
+        tail, n_points = self.tail(), len(bound_grid())
         epsilon = self.budget["bounds"] / len(sides)
         return [
             self._rank_part(f"{side} bound of {name}", epsilon, tail if side == "lower" else 1 - tail, n_points)
             for name, side in sides
         ]
 
-    def _tail(self) -> Fraction:
+    def tail(self) -> Fraction:
         """Share of rows that a private bound may cut at its end: half a per cent, or as many as the noise of the choice
         can hide.
         """
@@ -216,14 +221,14 @@ class Tuning:
     @property
     def _bounds_factor(self) -> float:
         """By what private bounds are made wider: as far as noise forbids to ask for fewer rows beyond them."""
-        return 1.0 if self.most_clipped is None else widening(float(self._tail()), self.most_clipped / 2.0)
+        return 1.0 if self.most_clipped is None else widening(float(self.tail()), self.most_clipped / 2.0)
 
     def _y_part(self) -> Part:
         return self._rank_part("y_bound", self.budget["y_bound"], self.y_quantile, len(CLIPS))
 
-    def _rows_part(self) -> Part:
-        rows, epsilon = self.metadata.rows_per_unit, self.budget["n_rows"]
-        check_scale(rows / epsilon, "the number of rows")
+    def _count_part(self, name: str, words: str) -> Part:
+        rows, epsilon = self.metadata.rows_per_unit, self.budget[name]
+        check_scale(rows / epsilon, words)
         box = NoiseRecord(
             mechanism="discrete_laplace",
             noise="laplace",
@@ -234,7 +239,7 @@ class Tuning:
             numerics="exact draw",
             claim="methods/subset_selection/tuning.privacy.md",
         )
-        return Part("n_rows", LaplaceEvent(epsilon), box)
+        return Part(name, LaplaceEvent(epsilon), box)
 
     def _ratios(self, setting: Setting) -> tuple[Fraction, ...]:
         """R / r that may be chosen, increasing."""
@@ -287,7 +292,17 @@ class Tuning:
         sigma2 = None
         if "sigma2" in self.budget:
             sigma2 = self._private_variance(setting, moments, n_rows or 1, rng, steps)
-        return Tuned(setting, moments, n_rows, sigma2, tuple(steps))
+        clipped = self._clipped(setting, table, rng, steps) if "clipped" in self.budget else None
+        return Tuned(setting, moments, n_rows, sigma2, tuple(steps), clipped)
+
+    def _clipped(self, setting: Setting, table: Table, rng: Source, steps: list[StepRecord]) -> int:
+        """Rows whose target lies beyond the bounds as they are now, with noise."""
+        rows = ClippedTarget(replace(setting.design, bound=setting.design.unit_bound or setting.design.bound))
+        exact_count = int(table.map_reduce(rows, rows.count, np.zeros(1, dtype=np.int64))[0])
+        scale = self.metadata.rows_per_unit / self.budget["clipped"]
+        counted = discrete_laplace([exact_count], scale, rng)[0]
+        steps.append(self._count_part("clipped", "the number of clipped rows").record(float(counted)))
+        return counted
 
     def _at_radius(self, setting: Setting) -> Setting:
         """With the public R, or the default one, for the bound as it is now; as wide as can be where R is private."""
@@ -300,7 +315,7 @@ class Tuning:
         sides = sides_of(self.metadata, self.wide.design.columns)
         epsilon = self.budget["bounds"] / len(sides)
         law = (epsilon, rng, self.noise, self._bounds_factor)
-        metadata, bounds = estimate_bounds(table, self.metadata, sides, self._tail(), *law)
+        metadata, bounds = estimate_bounds(table, self.metadata, sides, self.tail(), *law)
         steps += [parts[name].record(value) for name, value in bounds.items()]
         design = with_design(self.wide.design, self.metadata, metadata, self.y_center, self.y_bound)
         return self._at_radius(replace(self.wide, design=design))
