@@ -243,8 +243,9 @@ def _stretched(low: Floats, high: Floats, offset: Floats, record: MomentsRecord)
     kept = 1.0 - (record.clipped.stretch if record.clipped is not None else 0.0)
     if kept == 1.0:
         return low, high
-    with np.errstate(divide="ignore"):
-        below, above = np.minimum(low - offset, 0.0), np.maximum(high - offset, 0.0)
-        far_low = np.where(below < 0.0, np.divide(below, kept) + offset, low)
-        far_high = np.where(above > 0.0, np.divide(above, kept) + offset, high)
+    below, above = low - offset, high - offset
+    times = 1.0 / kept if kept > 0.0 else np.inf  # zero times infinity is never asked for
+    far_low, far_high = low.copy(), high.copy()
+    far_low[below < 0.0] = (below[below < 0.0] * times) + offset[below < 0.0]
+    far_high[above > 0.0] = (above[above > 0.0] * times) + offset[above > 0.0]
     return far_low, far_high
