@@ -125,6 +125,15 @@ class CoefficientRecord(_Record):
         return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
 
 
+class ClippedRecord(_Record):
+    """How many rows' target was clipped; slopes are smaller by about the share of these rows."""
+
+    low: float = Field(ge=0, description="rows, with a chance of 95 per cent for both ends together")
+    high: float = Field(ge=0, allow_inf_nan=False)
+    counted: bool = Field(description="whether rows were counted, with noise; else what a private bound makes sure of")
+    stretch: float = Field(ge=0, le=1, description="share of rows by which the far ends of intervals are moved out")
+
+
 class FitRecord(_Record):
     """The coefficients of one regression."""
 
@@ -133,6 +142,7 @@ class FitRecord(_Record):
     coefficients: tuple[CoefficientRecord, ...]
     residual_sd: float | None = Field(default=None, ge=0, description="linear: estimated, in the target's unit")
     r_squared: float | None = Field(default=None, description="linear: estimated, corrected for the noise")
+    clipped: ClippedRecord | None = Field(default=None, exclude_if=lambda value: value is None)
 
     @property
     def has_intervals(self) -> bool:
@@ -180,7 +190,7 @@ class MomentsRecord(_Record):
     """Noisy sums of products of the scaled columns: any regression on them is free from here on."""
 
     grid: int = Field(description="a scaled value of 1 is this many whole steps")
-    constant: float = Field(default=1.0, gt=0, description="of the constant column; less than 1: rows of unit length")
+    constant: float = Field(default=1.0, gt=0, description="of the constant column; less than 1: rows are weighted")
     labels: tuple[str, ...] = Field(description="of the columns of X; a dummy is column=level")
     owners: tuple[str | None, ...] = Field(description="the candidate that each belongs to; None for the constant")
     centers: tuple[float, ...] = Field(description="own units: value = center + half_width x scaled value")
@@ -189,6 +199,12 @@ class MomentsRecord(_Record):
     y_bound: Positive
     n_rows: Positive = Field(description="public, or with noise")
     n_rows_variance: float = Field(ge=0)
+    sum_of_weights: Positive | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="of rows of bounded norm: of their squared factors, with noise",
+    )
+    clipped: ClippedRecord | None = Field(default=None, exclude_if=lambda value: value is None)
     gram: tuple[tuple[NoisySum, ...], ...] = Field(description="X'X plus noise, squared steps")
     xty: tuple[NoisySum, ...]
     yty: NoisySum

@@ -164,6 +164,7 @@ def cases() -> list[Case]:
         case("the same moments twice", "linear", enough=1e9, delta=1e-6, relations=("add_or_remove_one",)),
         case("pure, row norm, units", "linear", row_norm=0.7, rows_per_unit=2),
         case("clip", "linear", delta=1e-6, y_bound="private", fit_intercept=False),
+        case("clipped rows, units", "linear", delta=1e-6, y_bound=1.0, count_clipped=True, rows_per_unit=2),
         case("private bounds, units", "linear", private=("y", "a"), rows_per_unit=2),
         case("rule", "sis", candidates=NUMBERS, n_features_to_select=2),
         case("canonical", "sis", candidates=NUMBERS, n_features_to_select=2, mechanism="canonical_lipschitz"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from discreet.data.clipped_target import ClippedTarget
 from discreet.kernels.glm import noisy_newton
 from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
@@ -212,6 +213,7 @@ OF_SQUARES = (sum_of_squares, "squares_scale", half(sum_of_squares.squares_scale
 OF_PROFILE = (pcpl._Profile, "gamma", half(pcpl._Profile.gamma))
 OF_RANKS = (quantile, "rank_sensitivity", half(quantile.rank_sensitivity))
 OF_SUMS = (NoisySums, "estimates", half_estimates)
+OF_COUNT = (ClippedTarget, "count", staticmethod(lambda cells: 2 * cells.astype(np.int64).sum(axis=0)))
 OF_TOP_K = (Screening, "top_k", half_top_k)
 OF_CENTER = (sis.Center, "sensitivity", property(half(sis.Center.sensitivity.fget)))
 OF_PASSES = (noisy_newton, "joint_sensitivity", half(noisy_newton.joint_sensitivity))
@@ -227,6 +229,7 @@ RANGE = (plain(a=-1, d=0.5, y=2), plain(a=0.5, d=-1, y=2))
 AGAINST = ([plain(a=0.05, y=2)] * 1000, plain(a=-1, y=2), plain(a=1, y=2))
 FILLED = [*PINNED, *[plain(a=0, d=0, y=2)] * 100]
 CLASSES = [HIGH, X_TURNED] * 50
+AT_THE_NORM = (plain(a=0.5, c="none", y=2), plain(a=0.5, c="none", y=-2))
 
 MEANT = [
     *(meant(TWO, r, PINNED, *RANGE, "noisy_min of pcls", 0.95, OF_SCORES) for r in RELATIONS),
@@ -239,7 +242,9 @@ MEANT = [
     meant(BY_NAME["linear: pure"], R, [], HIGH, X_TURNED, "discrete_laplace of noise_budget", 0.7, OF_SUMS),
     meant(BY_NAME["linear: pure"], A, [], HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_SUMS),
     meant(BY_NAME["linear: gaussian"], R, [], HIGH, X_TURNED, "discrete_gaussian of noise_budget", 0.95, OF_SUMS),
-    meant(BY_NAME["moments: row norm, units"], R, [], HIGH, LOW, "discrete_gaussian of noise_budget", 0.95, OF_SUMS),
+    meant(BY_NAME["moments: row norm, units"], R, [], *AT_THE_NORM, "discrete_gaussian of noise_budget", 0.9, OF_SUMS),
+    *(meant(BY_NAME["linear: clipped rows, units"], r, [], HIGH, plain(y=0), "discrete_laplace of tuning", 0.99,
+            OF_COUNT) for r in RELATIONS),
     meant(BY_NAME["sis: one shot, middle"], R, [HIGH] * 50, HIGH, X_TURNED, "one_shot of top_k_choice", 0.99,
           OF_TOP_K),
     meant(BY_NAME["two-stage: votes"], R, [plain()] * 40, plain(a=1, y=2), plain(d=1, y=2), "one_shot of top_k_choice",

@@ -9,6 +9,7 @@ from discreet.parameters.shared import (
     LINEAR_COEF_BOUND,
     CoefBound,
     Confidence,
+    CountClipped,
     Delta,
     Epsilon,
     GaussianDelta,
@@ -32,6 +33,7 @@ class SumsParameters(Parameters):
     y_bound: YBound = None
     y_quantile: YQuantile = None
     y_center: YCenter = None
+    count_clipped: CountClipped = False
     row_norm: RowNorm = None
     fit_intercept: Intercept = True
     n0: NumberOfRows = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 
-from discreet.release import CoefficientRecord, FitRecord, PublicColumn, Release
+from discreet.release import ClippedRecord, CoefficientRecord, FitRecord, PublicColumn, Release
 from discreet.report import request_facts
 from discreet.report.vocabulary import FAMILIES, IN_TARGETS_UNIT, LOCATIONS
 from discreet.report.words import alike, number, part
@@ -70,6 +70,7 @@ class Fit:
     n_empty: int
     n_undrawn: int
     largest_share: str
+    clipped: str | None
 
 
 def label(record: CoefficientRecord, constant: str = CONSTANT) -> str:
@@ -115,7 +116,20 @@ def fit(release: Release) -> Fit | None:
         n_empty=sum(line.is_empty for line in lines),
         n_undrawn=sum(coefficient.column is not None for coefficient in record.coefficients) - len(drawn(record)),
         largest_share=part(max((value for value in shares if not math.isnan(value)), default=0.0)),
+        clipped=None if record.clipped is None else clipped(record.clipped),
     )
+
+
+def clipped(record: ClippedRecord) -> str:
+    """Return how many rows' target was clipped, and what it did to the slopes."""
+    low, high = number(float(math.floor(record.low))), number(float(math.ceil(record.high)))
+    rows = f"Between {low} and {high}" if record.counted else f"At most {high}"
+    told = (
+        f"{rows} rows (with a chance of 95%) have a target beyond the bounds, where it was clipped. Where errors do "
+        "not depend on the columns, slopes are smaller by about the share of clipped rows."
+    )
+    more = f" For that the far ends of the intervals were divided by {number(1.0 - record.stretch, 3)}."
+    return told + (more if record.stretch > 0 else "")
 
 
 def words(release: Release, record: FitRecord) -> str:

@@ -175,6 +175,7 @@ class MomentAnswers:
             constant,
         )
         estimates = self._combinations(at, rows, offset, confidence, coef_bound)
+        low, high = _stretched(estimates.low, estimates.high, offset, record)
         sampling, privacy = np.diagonal(estimates.covariance_sampling), np.diagonal(estimates.covariance_privacy)
         listed = tuple(
             CoefficientRecord(
@@ -182,8 +183,8 @@ class MomentAnswers:
                 column=record.owners[j],
                 level=record.labels[j].removeprefix(f"{record.owners[j]}=") if self._is_dummy(j) else None,
                 estimate=float(estimates.coef[k]),
-                low=float(estimates.low[k]),
-                high=float(estimates.high[k]),
+                low=float(low[k]),
+                high=float(high[k]),
                 sampling_variance=max(float(sampling[k]), 0.0),
                 privacy_variance=max(float(privacy[k]), 0.0),
             )
@@ -195,6 +196,7 @@ class MomentAnswers:
             coefficients=listed,
             residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * self._residual_unit(at)),
             r_squared=self._r_squared(at),
+            clipped=record.clipped,
         )
 
     def _combinations(
@@ -243,8 +245,8 @@ class MomentAnswers:
 
     @property
     def _squared_length(self) -> float:
-        """By which unit rows were divided, in the mean; 1 for plain rows."""
-        if self.record.constant == 1.0:
+        """By which unit rows were divided, in the mean; 1 for others, whose rows count by weight."""
+        if self.record.constant == 1.0 or self.record.sum_of_weights is not None:
             return 1.0
         return float(self._clean.n_rows / max(self._clean.gram[0, 0], 1e-3 * self._clean.n_rows))
 
@@ -259,3 +261,16 @@ class MomentAnswers:
     def _r_squared(self, at: Sequence[int]) -> float:
         model = np.isin(self._places, list(at))
         return float(r_squared(self._model_moments, self._clean, self._weighted, [model], self._owned((None,)))[0][0])
+
+
+def _stretched(low: Floats, high: Floats, offset: Floats, record: MomentsRecord) -> tuple[Floats, Floats]:
+    """Move the far ends of intervals out, for slopes that a clip of a share of the rows made smaller by that share."""
+    kept = 1.0 - (record.clipped.stretch if record.clipped is not None else 0.0)
+    if kept == 1.0:
+        return low, high
+    below, above = low - offset, high - offset
+    times = 1.0 / kept if kept > 0.0 else np.inf  # zero times infinity is never asked for
+    far_low, far_high = low.copy(), high.copy()
+    far_low[below < 0.0] = (below[below < 0.0] * times) + offset[below < 0.0]
+    far_high[above > 0.0] = (above[above > 0.0] * times) + offset[above > 0.0]
+    return far_low, far_high

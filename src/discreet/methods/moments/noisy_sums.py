@@ -52,7 +52,7 @@ class NoisySums:
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """Places of X's columns among the design's cells."""
-        first = 1 if self.is_unit or not self.fit_intercept else 0  # unit rows have a constant of their own
+        first = int(self.design.is_weighted) + int(not self.fit_intercept)  # weighted rows have a constant of their own
         return tuple(range(first, self.design.n_columns - 1))
 
     @property
@@ -74,7 +74,9 @@ class NoisySums:
         wide = np.array([width > 1 for width in self._widths])
         noisy = ~((owners[:, None] == owners[None, :]) & wide[:, None])  # two levels of a category never meet
         np.fill_diagonal(noisy, True)
-        public = np.array([(owner is None and not self.is_unit) or owner in self.declared for owner in self.owners])
+        public = np.array(
+            [(owner is None and not self.design.is_weighted) or owner in self.declared for owner in self.owners]
+        )
         public_pairs = public[:, None] & public[None, :]
         if not self.uncorrelated:
             public_pairs &= np.eye(len(owners), dtype=np.bool_) | (owners == "")[:, None] | (owners == "")[None, :]
@@ -102,8 +104,7 @@ class NoisySums:
         replaces = self.design.metadata.neighboring is NeighboringRelation.REPLACE_ONE
         m = self._squared_norm()
         # Squared l2 and l1 sensitivity of each block in scaled units, the former's root in words.
-        in_box = self.design.row_norm is None and not self.is_unit
-        l1 = m if in_box else _root_up(m * len(self.columns))
+        l1 = m if not self.design.is_weighted else _root_up(m * len(self.columns))
         of_xty = (4 * m, 2 * l1, "2 sqrt(m)") if replaces else (m, l1, "sqrt(m)")
         of_one = (Fraction(1), Fraction(1), "1")
         diagonal, beside = self._gram_sensitivity(m, replaces)
@@ -123,7 +124,7 @@ class NoisySums:
     def _gram_sensitivity(self, m: Fraction, replaces: bool) -> tuple[Sensitivity, Sensitivity]:
         """Return squared l2, l1 and the l2 in words, of the diagonal of X'X and of the rest."""
         n_constants = 1 if self.fit_intercept else 0
-        if self.design.row_norm is not None or self.is_unit:
+        if self.design.is_weighted:
             l1 = m * (len(self.columns) + 1) / 2 * (2 if replaces else 1)
             # |dG|_F^2 counts each off-diagonal change twice: noise sqrt(2) larger on the diagonal weighs by that norm.
             factor, formula = (2, "sqrt(2) m") if replaces else (1, "m")
@@ -142,7 +143,9 @@ class NoisySums:
             return Fraction(1)
         n_constants = 1 if self.fit_intercept else 0
         if self.design.row_norm is not None:
-            return n_constants + exact(self.design.row_norm, "row_norm") ** 2
+            return (
+                n_constants * Fraction(self.design.constant, GRID) ** 2 + exact(self.design.row_norm, "row_norm") ** 2
+            )
         return Fraction(n_constants + len(self.design.candidates))
 
     # ---- in which record
@@ -164,8 +167,9 @@ class NoisySums:
         yty, yty_variance = with_noise("y'y", [int(moments[-1, -1])])
         n_rows, n_variance = float(self.design.metadata.n_rows or 0), 0.0
         if self.design.metadata.n_rows is None:
-            counted, variance = with_noise("rows", [int(moments[0, 0])])
-            n_rows, n_variance = max(counted[0] / GRID**2, 1.0), variance / GRID**4
+            counted, variance = with_noise("rows", [int(moments[self._counted, self._counted])])
+            unit = self.design.constant**2 if self._counted else GRID**2
+            n_rows, n_variance = max(counted[0] / unit, 1.0), variance / unit**2
         gram, gram_variance = self._public_gram(n_rows, n_variance)
         for name, places in (
             (BLOCKS[1], np.diag(np.diagonal(self.noisy_entries))),
@@ -215,7 +219,7 @@ class NoisySums:
             labels.append(label)
         return MomentsRecord(
             grid=GRID,
-            constant=CONSTANT if self.is_unit else 1.0,
+            constant=self._constant,
             labels=tuple(labels),
             owners=self.owners,
             centers=tuple(centers),
@@ -224,6 +228,7 @@ class NoisySums:
             y_bound=self.design.bound,
             n_rows=n_rows,
             n_rows_variance=n_rows_variance,
+            sum_of_weights=self._sum_of_weights(gram, n_rows),
             gram=tuple(tuple(int(v) for v in row) for row in gram),
             xty=tuple(xty),
             yty=yty,
@@ -232,6 +237,28 @@ class NoisySums:
             yty_variance=yty_variance,
             rows_per_unit=self.design.metadata.rows_per_unit,
         )
+
+    @property
+    def _constant(self) -> float:
+        """Value of the constant column."""
+        return CONSTANT if self.is_unit else self.design.constant / GRID
+
+    @property
+    def _counted(self) -> int:
+        """Which cell's squares are counted as rows: without a constant among the sums, the squared weights are."""
+        return int(self.design.row_norm is not None and not self.fit_intercept)
+
+    def _sum_of_weights(self, gram: list[list[int]], n_rows: float) -> float | None:
+        """Sum of the squared factors of rows of bounded norm, at least what it can be; with noise where it is not n."""
+        if self.design.row_norm is None:
+            return None
+        least = n_rows if self._counted and self.design.metadata.n_rows is None else self._least_weight * n_rows
+        return max(min(gram[0][0] / self.design.constant**2, n_rows) if self.fit_intercept else 0.0, least)
+
+    @property
+    def _least_weight(self) -> float:
+        """Square of the factor of the longest row that can be."""
+        return min(1.0, (self.design.row_norm or 1.0) ** 2 / max(len(self.design.candidates), 1))
 
     def _labels(self) -> list[str]:
         labels = ["(intercept)"] if self.fit_intercept else []
@@ -281,7 +308,7 @@ def noisy_gram(record: MomentsRecord) -> NoisyGram:
         np.array(record.gram_variance, dtype=np.float64).reshape(len(column_scales), -1) / unit**2 * products**2,
         np.array(record.xty_variance, dtype=np.float64) / unit**2 * column_scales**2,
         record.yty_variance / unit**2,
-        float(record.n_rows),
+        float(record.sum_of_weights or record.n_rows),  # residuals are weighted: so is their number
         record.n_rows_variance,
     )
 

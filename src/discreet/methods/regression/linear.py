@@ -1,21 +1,18 @@
 """Coefficients of a linear regression from noisy moments, in one pass or two (privacy specification 6.1)."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.data.engine import Table
 from discreet.kernels.sufficient_statistics.whitening import whitening
 from discreet.mechanisms.rng import Source
-from discreet.methods.base.method import Outcome, Progress
 from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
-from discreet.methods.base.request_facts import rows_progress
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.noisy_moments import MomentsMethod, PreparedMoments, check_scale
 from discreet.methods.moments.noisy_sums import NoisySums, pooled
 from discreet.methods.moments.whitened_sums import WhitenedSums
-from discreet.methods.subset_selection.tuning import Tuning, estimate_privately
+from discreet.methods.subset_selection.tuning import Tuned, Tuning
 from discreet.parameters.regression import LinearParameters
 from discreet.release import MomentsRecord
 
@@ -88,22 +85,17 @@ class PreparedLinear(PreparedMoments):
         noise = math.sqrt(max(estimate.variance(self.budget) for estimate in self.estimates)) / self.estimates[0].step
         return n_rows >= ENOUGH * noise / math.sqrt(len(self.sums.columns))
 
-    def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
-        """Release the moments, then those of whitened columns and residuals: two passes over the rows.
+    def _with_later_passes(
+        self, record: MomentsRecord, tuned: Tuned, sums: NoisySums, table: Table, rng: Source
+    ) -> MomentsRecord:
+        """Return the record with a second pass: of whitened columns, or the same moments again.
 
-        Where the number of rows is private, the noisy one decides whether the same moments are drawn again instead.
-        Claim: ``noisy_moments.privacy.md``.
+        Where the number of rows is private, the noisy one decides. Claim: ``noisy_moments.privacy.md``.
         """
-        tuned = estimate_privately(self.tuning, table, rng, rows_progress(progress, table))
-        sums = replace(self.sums, design=tuned.setting.design)
-        record = sums.draw(tuned.moments, self.estimates, self.budget, rng)
         if self.is_enough(record.n_rows):
-            record = self._whitened(record, sums, table, rng)
-        else:
-            again = sums.draw(tuned.moments, self.estimates, self.second_budget, rng)
-            record = pooled((record, again), (float(PILOT), float(1 - PILOT)))
-        answers = self.method.outcome(record, self.sums.design.candidates)
-        return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **answers)
+            return self._whitened(record, sums, table, rng)
+        again = sums.draw(tuned.moments, self.estimates, self.second_budget, rng)
+        return pooled((record, again), (float(PILOT), float(1 - PILOT)))
 
     def _whitened(self, record: MomentsRecord, sums: NoisySums, table: Table, rng: Source) -> MomentsRecord:
         """Return the record with a second pass, whose row map follows from the record alone."""
@@ -111,7 +103,10 @@ class PreparedLinear(PreparedMoments):
         places = answers.places
         second = WhitenedSums(sums.design, tuple(sums.columns[j] for j in places), self.method.robust)
         estimates = second.estimates(self.whole.rho is None)
-        row_map = whitening(*answers.pilot(), *(self._sd(estimates, name) for name in ("X'r", "diagonal of X'X")))
+        units = [record.constant if record.owners[j] is None else 1.0 for j in places]
+        row_map = whitening(
+            *answers.pilot(), units, *(self._sd(estimates, name) for name in ("X'r", "diagonal of X'X"))
+        )
         exact = second.exact(table, row_map)
         whitened = second.draw(exact, row_map, places, estimates, self.second_budget, rng)
         return record.model_copy(update={"whitened": whitened})
