@@ -98,6 +98,9 @@ class CoefficientRecord(_Record):
     name: str
     column: str | None = Field(description="None for the intercept")
     level: str | None = Field(default=None, description="of a category, against the one level that has none")
+    reference: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="the level that it is compared with"
+    )
     estimate: float
     low: End = Field(description="None where no lower limit can be told")
     high: End = Field(description="None where no upper limit can be told")
@@ -169,6 +172,11 @@ class MomentsRecord(_Record):
     gram_variance: tuple[tuple[Variance, ...], ...] = Field(description="of the noise; 0 where the entry is public")
     xty_variance: tuple[Variance, ...]
     yty_variance: float = Field(ge=0)
+    references: tuple[int, ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="places of the levels that others are compared with; in older releases the most frequent ones",
+    )
 
 
 class SizeRecord(_Record):

@@ -229,7 +229,18 @@ class NoisySums:
             gram_variance=tuple(tuple(row) for row in gram_variance),
             xty_variance=(xty_variance,) * len(xty),
             yty_variance=yty_variance,
+            references=self._references(),
         )
+
+    def _references(self) -> tuple[int, ...]:
+        """Places, among X's columns, of the levels that a regression compares others with."""
+        references, at = list[int](), 1 if self.fit_intercept else 0
+        for name, width in zip(self.design.candidates, self.design.widths, strict=True):
+            column = self.design.metadata.declared(name)
+            if isinstance(column, CategoryColumn):
+                references += [at + place for place in range(width) if place not in column.compared]
+            at += width
+        return tuple(references)
 
     def _labels(self) -> list[str]:
         labels = ["(intercept)"] if self.fit_intercept else []
