@@ -253,8 +253,8 @@ def _numeric(metadata: Metadata, name: str) -> NumericColumn:
     column = metadata.declared(name)
     if not isinstance(column, NumericColumn):
         raise MetadataError(
-            f"Features must be numeric, but {name[:60]!r} is a category. Leave it out, or declare a column of 0 and 1 "
-            "for each of its levels."
+            f"Features must be numeric, but {name[:60]!r} is a category. Leave it out, or declare a derived "
+            f"column for each of its levels, such as {{derived: \"is({name[:60]}, 'LEVEL')\"}}."
         )
     return column
 
