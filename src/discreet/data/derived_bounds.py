@@ -13,19 +13,7 @@ Columns = Mapping[str, NumericColumn | CategoryColumn]
 def implied_bounds(name: str, columns: Columns, is_partial: bool = False) -> Interval:
     """Return the bounds of a derived column that follow from its sources', or raise ValueError in one line.
 
-    Parameters
-    ----------
-    name : str
-        The derived column.
-    columns : dict of str to NumericColumn or CategoryColumn
-        All listed columns.
-    is_partial : bool
-        Whether ends may be infinite, though nothing is declared for them.
-
-    Returns
-    -------
-    tuple of float
-        An end may be infinite where it is declared; both where both are declared and the text has no value.
+    An end is infinite only where it is declared, or `is_partial`.
     """
     column = columns[name]
     text = getattr(column, "derived", None) or ""

@@ -74,13 +74,13 @@ def require_all(header: Sequence[tuple[str, str]], declared: Sequence[str]) -> N
 
 def refuse_stored(header: Sequence[tuple[str, str]], derived: Collection[str]) -> None:
     """Refuse a table that has a column of a derived one's name: which of them is meant could not be told."""
-    names = {name for name, _ in header} if derived else set()
-    twice = [name for name in derived if name in names]
-    if twice:
-        raise DataMismatchError(
-            f"A derived column must not be in the table, but {shown(twice[0])} is. Declare it without `derived`, or "
-            "give the derived one another name."
-        )
+    stored = {name for name, _ in header} if derived else set()
+    for name in derived:
+        if name in stored:
+            raise DataMismatchError(
+                f"A derived column must not be in the table, but {shown(name)} is. Declare it without `derived`, or "
+                "give the derived one another name."
+            )
 
 
 def _outer(kind: str) -> str:

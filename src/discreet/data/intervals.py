@@ -16,21 +16,9 @@ ALL: Interval = (-math.inf, math.inf)
 
 
 def interval_of(expression: Expression, bounds: Mapping[str, Interval], reasons: list[str] | None = None) -> Interval:
-    """Return an interval that holds an expression's values wherever it has one.
+    """Return an interval that holds an expression's values wherever it has one, perhaps with infinite ends.
 
-    Parameters
-    ----------
-    expression : Expression
-        What is computed.
-    bounds : dict of str to (float, float)
-        Of the numeric columns; cells are clipped to them.
-    reasons : list of str, optional
-        Takes why an end is infinite.
-
-    Returns
-    -------
-    tuple of float
-        Perhaps with infinite ends. No rounding is made up for: whoever uses it clips values to it.
+    `bounds` are those of the numeric columns; `reasons` takes why an end is infinite. No rounding is made up for.
 
     Examples
     --------
