@@ -98,6 +98,9 @@ class CoefficientRecord(_Record):
     name: str
     column: str | None = Field(description="None for the intercept")
     level: str | None = Field(default=None, description="of a category, against the one level that has none")
+    reference: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="the level that it is compared with"
+    )
     estimate: float
     low: End = Field(description="None where no lower limit can be told")
     high: End = Field(description="None where no upper limit can be told")
@@ -213,6 +216,11 @@ class MomentsRecord(_Record):
     yty_variance: float = Field(ge=0)
     rows_per_unit: int = Field(default=1, ge=1, description="above 1: errors of one unit's rows may be alike")
     whitened: WhitenedRecord | None = Field(default=None, description="a second pass, for the model of all columns")
+    references: tuple[int, ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="places of the levels that others are compared with; in older releases the most frequent ones",
+    )
 
 
 class SizeRecord(_Record):

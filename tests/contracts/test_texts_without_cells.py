@@ -25,6 +25,9 @@ OPEN = (
 CLOSED = (
     "data/formats/",
     "data/metadata",
+    "data/derived_bounds",
+    "data/expressions",
+    "data/intervals",
     "data/lint",
     "data/skeleton",
     "data/dummy",

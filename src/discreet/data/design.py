@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.data.derived_columns import columns_read, with_derived
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError, MetadataError
 from discreet.kernels.moments.moments import GRID
@@ -164,7 +165,7 @@ class Design:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the table's columns that are read."""
-        return (*self.candidates, self.target)
+        return columns_read(self.metadata.derived, (*self.candidates, self.target))
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
@@ -218,6 +219,7 @@ class Design:
         ndarray of int16, shape (n_rows, n_columns)
             Column 0 is the intercept, the last one the target.
         """
+        batch = declared_batch(batch, self.metadata, (*self.candidates, self.target))
         cells = np.zeros((batch.num_rows, 2 + sum(self.widths)), dtype=np.int16, order="F")
         cells[:, 0] = GRID
         at = 1
@@ -239,6 +241,59 @@ class Design:
             return cells
         scaled = unit_rows(cells, self.bound / self.unit_bound, shortest_length(len(self.candidates)))
         return np.column_stack([cells[:, :1], scaled])
+
+
+def declared_batch(batch: pa.RecordBatch, metadata: Metadata, names: Sequence[str]) -> pa.RecordBatch:
+    """Return columns in their order, as if the derived ones were stored.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+        Holds `columns_read` of the names.
+    metadata : Metadata
+        Bounds and levels, and the expressions of derived columns.
+    names : sequence of str
+        Columns that are used, derived or not.
+
+    Returns
+    -------
+    pyarrow.RecordBatch
+        A row is made of the same row alone; the batch itself where none of the columns is derived.
+    """
+    derived = metadata.derived
+    if not derived:
+        return batch
+
+    def read(values: pa.Array, name: str, level: str | None) -> Floats:
+        column = metadata.declared(name)
+        if isinstance(column, CategoryColumn):
+            of_level: Floats = (level_codes(values, column) == (column.levels or ()).index(str(level))).astype(float)
+            return of_level
+        return bounded(numbers(values), column)
+
+    return with_derived(batch, derived, names, read)
+
+
+def bounded(values: Floats, column: NumericColumn) -> Floats:
+    """Return numbers within a column's bounds; a missing one becomes its declared value or the middle.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        A column; NaN where a cell is missing.
+    column : NumericColumn
+        With bounds.
+
+    Returns
+    -------
+    ndarray of float
+        Finite.
+    """
+    (middle, _), lower, upper = half_width(column), column.lower or 0.0, column.upper or 0.0
+    missing = np.isnan(values)
+    if column.out_of_bounds == "missing":
+        missing |= (values < lower) | (values > upper)
+    return np.clip(np.where(missing, middle if column.missing is None else column.missing, values), lower, upper)
 
 
 def grid_cells(values: Floats, column: NumericColumn, center: float, half: float) -> Cells:

@@ -15,6 +15,8 @@ from discreet.data.columns import CategoryColumn as CategoryColumn
 from discreet.data.columns import Column, ColumnName, Features, Long, PublicTwin, how_to_declare
 from discreet.data.columns import NumericColumn as NumericColumn
 from discreet.data.columns import half_width as half_width
+from discreet.data.derived_bounds import implied_bounds
+from discreet.data.expressions import Expression, parsed
 from discreet.data.yaml_text import parse_text, yaml_text
 from discreet.errors import MetadataError
 from discreet.files import read_text, write_whole
@@ -119,6 +121,18 @@ class Metadata(BaseModel):
             raise ValueError("layout.row must not be one of the columns: it identifies units and is never used")
         return self
 
+    @model_validator(mode="after")
+    def _derived_fit(self) -> "Metadata":
+        bounds = {name: implied_bounds(name, self.columns) for name in self.derived}
+        for name, (lower, upper) in bounds.items():
+            column = self.columns[name].model_dump(exclude_none=True)
+            try:
+                self.columns[name] = NumericColumn.model_validate({"lower": lower, "upper": upper, **column})
+            except ValidationError as error:
+                message = error.errors()[0]["msg"].removeprefix("Value error, ")
+                raise ValueError(f"derived column {name[:60]!r}: {message}") from None
+        return self
+
     @classmethod
     def read(cls, path: str | Path) -> "Metadata":
         """Read metadata from a YAML or JSON file.
@@ -186,14 +200,20 @@ class Metadata(BaseModel):
             raise MetadataError(f"{name}: {_first_problem(error)}") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the metadata as a dictionary that JSON can hold, without empty fields.
+        """Return the metadata as a dictionary that JSON can hold, without empty fields and bounds that follow.
 
         Returns
         -------
         dict
             Keys in the schema's order.
         """
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        for name in self.derived:
+            declared = content["columns"][name]
+            for key, end in zip(("lower", "upper"), implied_bounds(name, self.columns, is_partial=True), strict=True):
+                if declared.get(key) == end:
+                    del declared[key]
+        return content
 
     def to_yaml(self) -> str:
         """Return the metadata as YAML text.
@@ -243,6 +263,28 @@ class Metadata(BaseModel):
         if column is not None or self.features is None or name == self.unit_id:
             return column
         return self.features if self.features.holds(name, self.layout is not None) else None
+
+    @property
+    def derived(self) -> dict[str, Expression]:
+        """The columns that are computed from others of the same row, and how."""
+        texts = ((name, getattr(column, "derived", None)) for name, column in self.columns.items())
+        return {name: parsed(text) for name, text in texts if text is not None}
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The listed columns that a table has: all but the derived ones."""
+        return tuple(name for name, column in self.columns.items() if getattr(column, "derived", None) is None)
+
+    def with_derived_stored(self) -> "Metadata":
+        """Return the metadata of a table that holds its derived columns; itself where there are none."""
+        derived = self.derived
+        if not derived:
+            return self
+        columns = {
+            name: column.model_copy(update={"derived": None}) if name in derived else column
+            for name, column in self.columns.items()
+        }
+        return self.model_copy(update={"columns": columns})
 
     def is_number(self, name: str) -> bool:
         """Tell whether a column is declared as a number.

@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field
 from sklearn.base import BaseEstimator
 
-from discreet.data.design import level_codes, numbers
+from discreet.data.design import bounded, level_codes, numbers
 from discreet.data.engine import Table
 from discreet.data.engines.frame import column_of
-from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn, half_width
+from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.estimators.arrays import feature_columns, table_of
 from discreet.estimators.constructor import constructor, documented
@@ -110,7 +110,7 @@ class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
         if has_names:
             self.feature_names_in_ = np.array(self._candidates, dtype=object)
         self.n_features_in_ = len(self._candidates)
-        self._metadata = table.metadata
+        self._metadata = self._declared = table.metadata
         self.release_ = release
         return release
 
@@ -171,10 +171,7 @@ class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
             place = list(column.levels or ()).index(term.level)
             dummy: Floats = (level_codes(values, column) == place).astype(np.float64)
             return dummy
-        middle, half = half_width(column)
-        parsed = numbers(values)
-        clipped: Floats = np.clip(np.where(np.isnan(parsed), middle, parsed), middle - half, middle + half)
-        return clipped
+        return bounded(numbers(values), column)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

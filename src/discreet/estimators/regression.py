@@ -98,7 +98,7 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression, LinearParameters):  
     release_ : Release
         Coefficients with intervals, and the noisy moments: submodels are free.
     coef_ : ndarray of float, shape (n_terms,)
-        In own units; a category has a coefficient for each level but its most frequent.
+        In own units; a category has a coefficient for each level but its reference.
     intercept_ : float
         In own units.
     intervals_ : ndarray of float, shape (n_terms, 2)

@@ -307,7 +307,8 @@ def _ratio(value: float, decimals: int) -> str:
 
 
 def _references(record: FitRecord, release: Release) -> list[tuple[str, str]]:
-    """Each category with the level that its others are compared with: the first one without a coefficient."""
+    """Each category with the level that others are compared with; in older releases, the one without a coefficient."""
+    stated = {str(c.column): c.reference for c in record.coefficients if c.reference is not None}
     levels: dict[str, set[str]] = {}
     for coefficient in record.coefficients:
         if coefficient.column is not None and coefficient.level is not None:
@@ -316,5 +317,5 @@ def _references(record: FitRecord, release: Release) -> list[tuple[str, str]]:
     for name, present in levels.items():
         column = request_facts.declared(release, name)
         absent = [level for level in (column.levels or () if column else ()) if level not in present]
-        references.append((name, absent[0] if len(absent) == 1 else ""))
+        references.append((name, stated.get(name) or (absent[0] if len(absent) == 1 else "")))
     return [(name, level) for name, level in references if level]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.workflow.hybrid import write_weighted as write_weighted
     from discreet.workflow.metadata import check_metadata as check_metadata
     from discreet.workflow.metadata import convert_metadata as convert_metadata
+    from discreet.workflow.metadata import derived_columns as derived_columns
     from discreet.workflow.priced_request import PricedRequest as PricedRequest
     from discreet.workflow.priced_request import price as price
     from discreet.workflow.request import Answer as Answer
@@ -81,6 +82,7 @@ _HOMES = {
     "convert_metadata": "discreet.workflow.metadata",
     "database_relatives": "discreet.data.engines.sql_identity",
     "database_server": "discreet.data.engines.sql_identity",
+    "derived_columns": "discreet.workflow.metadata",
     "dry_run": "discreet.workflow.dry_runs",
     "expect": "discreet.workflow.expectation_figures",
     "expectation_page": "discreet.workflow.expectation_report",
@@ -130,6 +132,7 @@ __all__ = [
     "convert_metadata",
     "database_relatives",
     "database_server",
+    "derived_columns",
     "dry_run",
     "expect",
     "expectation_page",

@@ -18,3 +18,8 @@ def refuse_features(metadata: Metadata, form: str) -> None:
             f"{form} metadata list every column, but these declare `features`, whose columns are not listed. List them "
             "under `columns`, or keep the file as it is."
         )
+    if metadata.derived:
+        raise MetadataError(
+            f"{form} metadata list stored columns, but {next(iter(metadata.derived))[:60]!r} is derived. Leave it out, "
+            "or keep the file as it is."
+        )

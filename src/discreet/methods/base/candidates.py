@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from typing_extensions import override
 
+from discreet.data.derived_columns import columns_read as sources_of
 from discreet.data.engine import Table
 from discreet.data.metadata import CategoryColumn, Metadata, NumericColumn
 from discreet.data.score_design import ScoreDesign
@@ -86,7 +87,7 @@ def columns_read(design: ScoreDesign) -> Sequence[str]:
     """Return candidates and target as a table's header has them; of numbered features the first and the last."""
     features = design.features
     if design.metadata.layout is not None and len(features) > MOST_LISTED:
-        return (features[0], features[-1], design.target)
+        return (features[0], features[-1], *sources_of(design.metadata.derived, (design.target,)))
     return design.columns
 
 
@@ -173,5 +174,12 @@ def _public_of(column: NumericColumn | CategoryColumn, shown: str, role: Any) ->
         lower=column.lower if isinstance(column, NumericColumn) else None,
         upper=column.upper if isinstance(column, NumericColumn) else None,
         levels=column.levels if isinstance(column, CategoryColumn) else None,
-        source=column.source or "not stated",
+        source=_source(column),
     )
+
+
+def _source(column: NumericColumn | CategoryColumn) -> str:
+    derived = getattr(column, "derived", None)
+    if derived is None:
+        return column.source or "not stated"
+    return f"derived: {derived}" + (f"; {column.source}" if column.source else "")

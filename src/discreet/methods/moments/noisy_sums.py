@@ -236,6 +236,7 @@ class NoisySums:
             xty_variance=(xty_variance,) * len(xty),
             yty_variance=yty_variance,
             rows_per_unit=self.design.metadata.rows_per_unit,
+            references=self._references(),
         )
 
     @property
@@ -259,6 +260,16 @@ class NoisySums:
     def _least_weight(self) -> float:
         """Square of the factor of the longest row that can be."""
         return min(1.0, (self.design.row_norm or 1.0) ** 2 / max(len(self.design.candidates), 1))
+
+    def _references(self) -> tuple[int, ...]:
+        """Places, among X's columns, of the levels that a regression compares others with."""
+        references, at = list[int](), 1 if self.fit_intercept else 0
+        for name, width in zip(self.design.candidates, self.design.widths, strict=True):
+            column = self.design.metadata.declared(name)
+            if isinstance(column, CategoryColumn):
+                references += [at + place for place in range(width) if place not in column.compared]
+            at += width
+        return tuple(references)
 
     def _labels(self) -> list[str]:
         labels = ["(intercept)"] if self.fit_intercept else []

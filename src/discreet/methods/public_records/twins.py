@@ -77,7 +77,8 @@ def _repeat_errors(
     candidates: Sequence[str] | None,
     rng: Source,
 ) -> dict[tuple[str, int], float]:
-    metadata = metadata.model_copy(update={"public": None, "unit_id": None, "rows_per_unit": 1})
+    facts = {"public": None, "unit_id": None, "rows_per_unit": 1}
+    metadata = metadata.with_derived_stored().model_copy(update=facts)  # the points hold them
     private, public = _halves(points, min(n_rows or MOST_ROWS, MOST_ROWS), rng)
     if metadata.n_rows is not None:
         metadata = metadata.model_copy(update={"n_rows": private.num_rows})
