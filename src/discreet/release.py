@@ -62,7 +62,7 @@ class PublicColumn(_Record):
     """What was declared public about a column that took part."""
 
     name: str
-    role: Literal["target", "candidate", "unit_id"]
+    role: Literal["target", "candidate", "unit_id", "offset", "exposure", "weights"]
     type: str
     lower: float | None = None
     upper: float | None = None
@@ -133,6 +133,9 @@ class FitRecord(_Record):
     coefficients: tuple[CoefficientRecord, ...]
     residual_sd: float | None = Field(default=None, ge=0, description="linear: estimated, in the target's unit")
     r_squared: float | None = Field(default=None, description="linear: estimated, corrected for the noise")
+    offset: str | None = Field(default=None, description="column that is added to the linear predictor")
+    exposure: str | None = Field(default=None, description="column whose logarithm is added to the linear predictor")
+    weights: str | None = Field(default=None, description="column of the rows' weights")
 
     @property
     def has_intervals(self) -> bool:
@@ -169,6 +172,8 @@ class MomentsRecord(_Record):
     gram_variance: tuple[tuple[Variance, ...], ...] = Field(description="of the noise; 0 where the entry is public")
     xty_variance: tuple[Variance, ...]
     yty_variance: float = Field(ge=0)
+    offset: str | None = Field(default=None, description="column that was taken from the target")
+    weights: str | None = Field(default=None, description="column of the rows' weights; n_rows is their sum")
 
 
 class SizeRecord(_Record):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.data.metadata import Metadata
 from discreet.estimators.face import DECLARED, PrivateEstimator
 from discreet.ledger import Ledger
-from discreet.parameters.regression import GeneralizedParameters, LinearParameters, LogisticParameters
+from discreet.parameters.regression import LinearParameters, LogisticParameters, PoissonParameters
 from discreet.release import FitRecord, Release
 from discreet.typing import Floats
 
@@ -230,7 +230,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameter
         return (self.decision_function(X) > 0.0).astype(int)
 
 
-class PoissonRegression(_Noisy, RegressorMixin, _Regression, GeneralizedParameters):  # type: ignore[misc]
+class PoissonRegression(_Noisy, RegressorMixin, _Regression, PoissonParameters):  # type: ignore[misc]
     """Poisson regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
 
     Attributes

@@ -155,7 +155,7 @@ class MomentAnswers:
         at = self._model(names)
         record = self.record
         if not at:
-            return FitRecord(family="linear", confidence=confidence, coefficients=())
+            return FitRecord(family="linear", confidence=confidence, coefficients=(), **self._adjustment)
         constant = 0 if self._constant is not None else None
         rows, offset = own_units(
             np.array([record.half_widths[j] for j in at]),
@@ -194,7 +194,12 @@ class MomentAnswers:
             coefficients=listed,
             residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
             r_squared=self._r_squared(at),
+            **self._adjustment,
         )
+
+    @property
+    def _adjustment(self) -> dict[str, str | None]:
+        return {"offset": self.record.offset, "weights": self.record.weights}
 
     def lasso_path(self) -> tuple[Floats, Floats]:
         """Return the penalties of the lasso's path, decreasing, shape (n_knots,), and its coefficients, shape (n_knots,

@@ -1,7 +1,14 @@
 """Coefficients of a linear regression from noisy moments (privacy specification 6.1)."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
+from discreet.data.adjusted_design import Adjustment, LinearDesign
+from discreet.data.design import Design
+from discreet.data.metadata import Metadata
+from discreet.errors import InvalidParameterError
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.noisy_moments import MomentsMethod
 from discreet.parameters.regression import LinearParameters
@@ -22,6 +29,20 @@ class LinearModel(LinearParameters, MomentsMethod):
     def purpose(self) -> str:
         """What the budget inside the moments is split for."""
         return "coefficients"
+
+    @override
+    def _design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
+        adjustment = Adjustment(self.offset, None, self.weights)
+        if not adjustment.columns:
+            return super()._design(metadata, target, columns)
+        names = adjustment.candidates(metadata, target, columns) or ()
+        if self.y_bound == "private" or any(metadata.buys_bounds(name) for name in (target, *names)):
+            raise InvalidParameterError(
+                f"A regression with {next(iter(adjustment.roles))} must have public bounds, but some are to be "
+                "estimated. Declare the bounds of its columns, and give y_bound a number."
+            )
+        least = int(columns is None)
+        return LinearDesign.plan_adjusted(metadata, target, columns, self.y_center, self.y_bound, least, adjustment)
 
     def check(self, candidates: tuple[str, ...]) -> None:
         """Accept any columns."""
