@@ -53,9 +53,14 @@ class Adjustment:
         return tuple(self.roles.values())
 
     @property
+    def offset_column(self) -> str | None:
+        """The column that the offset is made of."""
+        return self.offset if self.offset is not None else self.exposure
+
+    @property
     def has_offset(self) -> bool:
         """Whether something is added to the linear predictor."""
-        return self.offset is not None or self.exposure is not None
+        return self.offset_column is not None
 
     def candidates(self, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> Sequence[str] | None:
         """Return the candidates of a request: by default not these columns; None where they must be named.
@@ -102,11 +107,12 @@ class Adjustment:
                 f"A regression must have an offset or an exposure, but offset={self.offset!r} and "
                 f"exposure={self.exposure!r}. Leave one out."
             )
-        taken = {target: "the target"} | dict.fromkeys(candidates or (), "a candidate")
+        taken = {target: "the target"}
         for role, name in self.roles.items():
-            if name in taken:
+            if name in taken or name in (candidates or ()):
                 raise InvalidParameterError(
-                    f"{role} must name a column of its own, but {name!r} is {taken[name]} too. Name another column."
+                    f"{role} must name a column of its own, but {name!r} is {taken.get(name, 'a candidate')} too. "
+                    "Name another column."
                 )
             taken[name] = f"the {role}"
             self._check_bounds(metadata, role, name)
@@ -152,6 +158,26 @@ class Adjustment:
             return 0.0, 0.0
         low, high = _logarithms(_numeric(metadata, self.exposure))
         return (low + high) / 2.0, (high - low) / 2.0
+
+    def values(self, metadata: Metadata, cells: pa.Array) -> Floats:
+        """Return the offset of rows in the linear predictor, as the fit takes it.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        cells : pyarrow.Array
+            The column of the offset or of the exposure.
+
+        Returns
+        -------
+        ndarray of float
+            Clipped to its bounds; its middle where a cell is missing.
+        """
+        column = _numeric(metadata, str(self.offset_column))
+        values = _bounded(cells, column)
+        values = values if self.exposure is None else logarithm(values)
+        return np.where(np.isnan(values), self.scale(metadata)[0], values)
 
 
 @dataclass(frozen=True)
@@ -308,19 +334,10 @@ class GeneralizedDesign(AdjustedDesign):
     def _offset(self, batch: pa.RecordBatch) -> Cells:
         """The offset in the linear predictor; a missing cell is its middle."""
         middle, half = self.adjustment.scale(self.metadata)
-        if self.adjustment.offset is not None:
-            return grid_cells(
-                numbers(batch.column(self.adjustment.offset)),
-                _numeric(self.metadata, self.adjustment.offset),
-                middle,
-                half,
-            )
-        exposure = _numeric(self.metadata, str(self.adjustment.exposure))
-        low, high = _logarithms(exposure)
-        values = _bounded(batch.column(str(self.adjustment.exposure)), exposure)
-        return grid_cells(
-            logarithm(values), NumericColumn.model_construct(type="real", lower=low, upper=high), middle, half
-        )
+        values = self.adjustment.values(self.metadata, batch.column(str(self.adjustment.offset_column)))
+        scaled = np.clip((values - middle) / half, -1.0, 1.0)
+        cells: Cells = np.rint(scaled * GRID).astype(np.int16)
+        return cells
 
 
 def check_predictor(adjustment: Adjustment, metadata: Metadata) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from discreet.accounting.events import ComposedEvent, Event, event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.totals import totals_of
+from discreet.data.adjusted_design import Adjustment
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import are_alike
@@ -21,6 +22,9 @@ from discreet.release import StepRecord
 
 NAMING = ("forced", "groups", "models", "design_moments")
 """Parameters that name columns: a screening may drop those columns."""
+
+BESIDE = {"offset", "exposure", "weights"}
+"""Parameters of a fit that name columns beside the candidates; also the roles of these columns."""
 
 NextStep = Callable[[Sequence[str]], Preparation]
 """From the columns that a step chose to the next step."""
@@ -66,9 +70,11 @@ class SelectThenFit(StepsParameters, Method):
         """
         self._check_keys()
         steps = _Steps(self, metadata, target, _parts(self.epsilon, self._requested_steps()))
+        candidates = steps.candidates(candidates)
         if self.screen is None:
             return steps.selected(candidates, ())
         screen = steps.screening(candidates)
+        steps.candidates(screen.candidates)
         steps.check_columns(screen.candidates)
         # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise,
         # and none of them is refused once the rows are open: each was checked above.
@@ -144,6 +150,15 @@ class _Steps:
         self.delta = exact_delta(plan.delta)
         self.fitting = {name: value for name, value in plan.fit.items() if name not in ("family", "epsilon")}
 
+    def candidates(self, candidates: Sequence[str] | None) -> Sequence[str] | None:
+        """The candidates, of which an offset and weights of the fit are none."""
+        if not BESIDE & set(self.fitting) or self._is_one_step:
+            return candidates
+        adjustment: Adjustment = getattr(self._fitter(), "adjustment", Adjustment())
+        names = adjustment.candidates(self.metadata, self.target, candidates)
+        adjustment.check(self.metadata, self.target, names)
+        return names
+
     def screening(self, candidates: Sequence[str] | None) -> Preparation:
         """The first step."""
         keys = {name: value for name, value in (self.plan.screen or {}).items() if name not in ("method", "epsilon")}
@@ -179,6 +194,10 @@ class _Steps:
         """The confidence of a fit from noisy moments, which has no other parameter."""
         fitting = dict(self.fitting)
         level = {"confidence": fitting.pop("confidence", 0.95)}
+        if BESIDE & set(fitting):
+            raise InvalidParameterError(
+                f"A fit from noisy moments cannot have {min(BESIDE & set(fitting))}. Select by another method."
+            )
         if fitting:
             raise InvalidParameterError(
                 f"A fit from noisy moments has no parameter {next(iter(fitting))[:40]!r}: give it to select."
@@ -297,8 +316,10 @@ class PreparedSteps(Preparation):
         family: str,
     ) -> None:
         self.first, self.label, self.then, self.delta = first, label, then, delta
-        self.columns, self.target, self.candidates = first.columns, first.target, first.candidates
+        self.target, self.candidates = first.target, first.candidates
         self.widest = then(largest)
+        beside = tuple(column for column in self.widest.public if column.role in BESIDE)
+        self.columns = (*first.columns, *(column.name for column in beside)) if beside else first.columns
         self.event = ComposedEvent((_event(first), _event(self.widest)))
         parameters = self.widest.parameters
         self._selects = "select" in parameters
@@ -310,7 +331,7 @@ class PreparedSteps(Preparation):
         self.parameters = {**first_parameters, **(inner if self._selects else {"fit": inner})}
         self.noise = self.widest.noise if self._selects else first.noise
         self.steps = (*self._first_steps(first.steps), *self.widest.steps)
-        self.public, self.not_protected = first.public, first.not_protected
+        self.public, self.not_protected = (*first.public, *beside), first.not_protected
 
     def _first_steps(
         self, steps: tuple[StepRecord, ...], columns: tuple[str, ...] | None = None

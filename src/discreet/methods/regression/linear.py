@@ -30,9 +30,14 @@ class LinearModel(LinearParameters, MomentsMethod):
         """What the budget inside the moments is split for."""
         return "coefficients"
 
+    @property
+    def adjustment(self) -> Adjustment:
+        """The columns that take part without a coefficient."""
+        return Adjustment(self.offset, None, self.weights)
+
     @override
     def _design(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> Design:
-        adjustment = Adjustment(self.offset, None, self.weights)
+        adjustment = self.adjustment
         if not adjustment.columns:
             return super()._design(metadata, target, columns)
         names = adjustment.candidates(metadata, target, columns) or ()
