@@ -25,22 +25,25 @@ from discreet.parameters.shared import (
 Offset = Annotated[
     str | None,
     Field(
+        title="offset",
         description="Column that is added to the linear predictor with coefficient 1. Numeric with public bounds; "
-        "it is no candidate. Default none."
+        "it is no candidate. Default none.",
     ),
 ]
 Exposure = Annotated[
     str | None,
     Field(
+        title="exposure",
         description="Column whose logarithm is the offset: the time or the people that a count is of. Numeric with a "
-        "lower bound above 0; it is no candidate. Default none."
+        "lower bound above 0; it is no candidate. Default none.",
     ),
 ]
 Weights = Annotated[
     str | None,
     Field(
+        title="weights",
         description="Column of weights of the rows. Numeric with a lower bound of at least 0; it is no candidate. A "
-        "missing cell has weight 0. Default all rows alike."
+        "missing cell has weight 0. Default all rows alike.",
     ),
 ]
 

@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -324,20 +325,33 @@ class PreparedGlm(Preparation):
             )
         return problem
 
+    def sums(self, request: Request, cells: Cells) -> Integers:
+        """Return the exact sums of a pass over encoded rows.
+
+        Parameters
+        ----------
+        request : Request
+            The pass.
+        cells : ndarray of int16, shape (n, n_columns)
+            Rows of the design.
+
+        Returns
+        -------
+        ndarray of int64, shape (p, p + 1)
+            Of weighted products of columns, then of residuals times columns.
+        """
+        target = 1 + sum(self.design.widths)
+        beside = cells[:, target + 1 :].T  # the offset and the weight, as far as there are any
+        offset = beside[0] if self.problem.offset is not None else None
+        shares = beside[-1] if self.problem.weighted else None
+        is_first = len(request.row_map.theta) > self.problem.n_coefficients  # it has the offset as a column
+        places = np.array([*self.terms.places, *([target + 1] if is_first else []), target])
+        return request.row_map.sums(np.asfortranarray(cells[:, places]), None if is_first else offset, shares)
+
     def _noisy(self, table: Table, request: Request, rng: Source, report_rows: Any) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
-        p, target = len(request.row_map.theta), 1 + sum(self.design.widths)
-        beside = list(range(target + 1, self.design.n_columns))
-        offset = beside.pop(0) if self.problem.offset is not None else None
-        weight = beside.pop(0) if self.problem.weighted else None
-        is_first = p > self.problem.n_coefficients  # it has the offset as a column
-        places = np.array([*self.terms.places, *([offset] if is_first else []), target])
-
-        def work(cells: Cells) -> Integers:
-            moved = None if is_first or offset is None else cells[:, offset]
-            shares = None if weight is None else cells[:, weight]
-            return request.row_map.sums(np.asfortranarray(cells[:, places]), moved, shares)
-
+        p = len(request.row_map.theta)
+        work = partial(self.sums, request)
         exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), report_rows)
         noisy = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
