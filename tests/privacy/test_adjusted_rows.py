@@ -134,7 +134,7 @@ def passes(neighboring, family, **named):
     request = next(steps)
     while True:
         found.append(request)
-        sums = prepared.sums(request, rows).astype(float)
+        sums = prepared.sums_of(request)(rows).astype(float)
         p = len(sums)
         above = np.triu(rng.normal(size=(p, p)) * request.sd_above, 1)
         sums[:, :p] += above + above.T + np.diag(rng.normal(size=p) * request.sd_diagonal)
@@ -149,7 +149,7 @@ def dearest(prepared, found, rows, neighboring, count=70):
     """The largest price of a pair in a pass, over what the pass costs."""
     worst_price = 0.0
     for request in found:
-        singles = [prepared.sums(request, rows[i : i + 1]) for i in range(count)]
+        singles = [prepared.sums_of(request)(rows[i : i + 1]) for i in range(count)]
         pairs = itertools.combinations(singles, 2)
         moved = (a - b for a, b in pairs) if neighboring == "replace_one" else iter(singles)
         worst_price = max(worst_price, max(price(request, change) for change in moved) / request.mu**2)

@@ -27,14 +27,7 @@ LEAST_RATIO = 1.0 + 1e-9
 class Adjustment:
     """The offset and the weights of a regression, each a column with public bounds.
 
-    Parameters
-    ----------
-    offset : str, optional
-        Added to the linear predictor.
-    exposure : str, optional
-        Its logarithm is the offset.
-    weights : str, optional
-        Weights of the rows, divided by their upper bound.
+    `offset`, or the logarithm of `exposure`, is added to the linear predictor; `weights` count over their upper bound.
     """
 
     offset: str | None = None
@@ -63,45 +56,13 @@ class Adjustment:
         return self.offset_column is not None
 
     def candidates(self, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> Sequence[str] | None:
-        """Return the candidates of a request: by default not these columns; None where they must be named.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        candidates : sequence of str, optional
-            Those of the request.
-
-        Returns
-        -------
-        sequence of str or None
-            Those of the model.
-        """
+        """Return the candidates of a request: by default not these columns; None where they must be named."""
         if candidates is not None or not self.columns or metadata.features is not None:
             return candidates
         return tuple(name for name in metadata.columns if name not in (target, *self.columns))
 
     def check(self, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> None:
-        """Refuse columns that cannot be what they are asked to be, from public facts alone.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response.
-        candidates : sequence of str, optional
-            Columns of the model.
-
-        Raises
-        ------
-        MetadataError
-            When one is not declared, is a category, or has bounds that do not fit.
-        InvalidParameterError
-            When one is also something else.
-        """
+        """Refuse columns that cannot be what they are asked to be, from public facts alone."""
         if self.offset is not None and self.exposure is not None:
             raise InvalidParameterError(
                 f"A regression must have an offset or an exposure, but offset={self.offset!r} and "
@@ -140,18 +101,7 @@ class Adjustment:
             )
 
     def scale(self, metadata: Metadata) -> tuple[float, float]:
-        """Return middle and half width of the offset in the linear predictor; zeros without one.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-
-        Returns
-        -------
-        tuple of float
-            In the predictor's unit.
-        """
+        """Return middle and half width of the offset in the linear predictor; zeros without one."""
         if self.offset is not None:
             return half_width(_numeric(metadata, self.offset))
         if self.exposure is None:
@@ -160,20 +110,7 @@ class Adjustment:
         return (low + high) / 2.0, (high - low) / 2.0
 
     def values(self, metadata: Metadata, cells: pa.Array) -> Floats:
-        """Return the offset of rows in the linear predictor, as the fit takes it.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        cells : pyarrow.Array
-            The column of the offset or of the exposure.
-
-        Returns
-        -------
-        ndarray of float
-            Clipped to its bounds; its middle where a cell is missing.
-        """
+        """Return the offset of rows in the linear predictor, as the fit takes it."""
         column = _numeric(metadata, str(self.offset_column))
         values = _bounded(cells, column)
         values = values if self.exposure is None else logarithm(values)
@@ -182,13 +119,7 @@ class Adjustment:
 
 @dataclass(frozen=True)
 class AdjustedDesign(Design):
-    """A design with an offset or weights.
-
-    Parameters
-    ----------
-    adjustment : Adjustment
-        Which columns they are.
-    """
+    """A design with an offset or weights."""
 
     adjustment: Adjustment = Adjustment()
 
@@ -199,22 +130,7 @@ class AdjustedDesign(Design):
 
     @classmethod
     def of(cls, design: Design, metadata: Metadata, adjustment: Adjustment) -> Any:
-        """Return the same design with an offset or weights.
-
-        Parameters
-        ----------
-        design : Design
-            Without them.
-        metadata : Metadata
-            Bounds of all columns.
-        adjustment : Adjustment
-            The columns.
-
-        Returns
-        -------
-        AdjustedDesign
-            Of the class that is asked.
-        """
+        """Return the same design with an offset or weights."""
         return cls(metadata, design.target, design.candidates, design.center, design.bound, adjustment=adjustment)
 
 
@@ -233,28 +149,7 @@ class LinearDesign(AdjustedDesign):
         least: int,
         adjustment: Adjustment,
     ) -> "LinearDesign":
-        """Return the design of a request; center and bound are those of the target less the offset.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            Bounds and levels.
-        target : str
-            The response, numeric.
-        candidates : sequence of str or None
-            Default: every declared column but the target and the adjustment's.
-        center, bound : float or None
-            As in `Design.plan`.
-        least : int
-            The fewest candidates.
-        adjustment : Adjustment
-            Offset and weights.
-
-        Returns
-        -------
-        LinearDesign
-            The design.
-        """
+        """Return the design of a request; center and bound are those of the target less the offset."""
         names = adjustment.candidates(metadata, target, candidates)
         adjustment.check(metadata, target, names)
         wide = metadata
@@ -266,18 +161,7 @@ class LinearDesign(AdjustedDesign):
 
     @override
     def encode(self, batch: pa.RecordBatch) -> Cells:
-        """Return the integers of a batch of rows.
-
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-            Holds `columns`, of whatever type.
-
-        Returns
-        -------
-        ndarray of int16, shape (n_rows, n_columns)
-            Column 0 is the intercept, the last one the target less the offset; all times the root of the weight.
-        """
+        """Return the integers of a batch of rows."""
         cells = super().encode(batch)
         if self.adjustment.offset is not None:
             cells[:, -1] = self._response(batch, self.adjustment.offset)
@@ -311,18 +195,7 @@ class GeneralizedDesign(AdjustedDesign):
 
     @override
     def encode(self, batch: pa.RecordBatch) -> Cells:
-        """Return the integers of a batch of rows.
-
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-            Holds `columns`, of whatever type.
-
-        Returns
-        -------
-        ndarray of int16, shape (n_rows, n_columns)
-            The offset from -1 to 1, then the weight from 0 to 1.
-        """
+        """Return the integers of a batch of rows."""
         cells = [super().encode(batch)]
         if self.adjustment.has_offset:
             cells.append(self._offset(batch)[:, None])
@@ -341,20 +214,7 @@ class GeneralizedDesign(AdjustedDesign):
 
 
 def check_predictor(adjustment: Adjustment, metadata: Metadata) -> None:
-    """Refuse an offset whose range no table of a mean covers.
-
-    Parameters
-    ----------
-    adjustment : Adjustment
-        With columns that were checked.
-    metadata : Metadata
-        Their bounds.
-
-    Raises
-    ------
-    MetadataError
-        When half the range is above `LARGEST_HALF`.
-    """
+    """Refuse an offset whose range no table of a mean covers."""
     _, half = adjustment.scale(metadata)
     if half > LARGEST_HALF:
         role, name = next(iter(adjustment.roles.items()))

@@ -2,9 +2,8 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -325,34 +324,37 @@ class PreparedGlm(Preparation):
             )
         return problem
 
-    def sums(self, request: Request, cells: Cells) -> Integers:
-        """Return the exact sums of a pass over encoded rows.
+    def sums_of(self, request: Request) -> Callable[[Cells], Integers]:
+        """Return what a pass adds up over encoded rows, as a function that takes along nothing else.
 
         Parameters
         ----------
         request : Request
             The pass.
-        cells : ndarray of int16, shape (n, n_columns)
-            Rows of the design.
 
         Returns
         -------
-        ndarray of int64, shape (p, p + 1)
-            Of weighted products of columns, then of residuals times columns.
+        callable
+            From rows of the design to weighted products of columns, and in the last column residuals times columns.
         """
-        target = 1 + sum(self.design.widths)
-        beside = cells[:, target + 1 :].T  # the offset and the weight, as far as there are any
-        offset = beside[0] if self.problem.offset is not None else None
-        shares = beside[-1] if self.problem.weighted else None
-        is_first = len(request.row_map.theta) > self.problem.n_coefficients  # it has the offset as a column
-        places = np.array([*self.terms.places, *([target + 1] if is_first else []), target])
-        return request.row_map.sums(np.asfortranarray(cells[:, places]), None if is_first else offset, shares)
+        row_map, target = request.row_map, 1 + sum(self.design.widths)
+        is_first = len(row_map.theta) > self.problem.n_coefficients  # it has the offset as a column
+        offset = target + 1 if self.problem.offset is not None else None
+        weight = self.design.n_columns - 1 if self.problem.weighted else None
+        places = np.array([*self.terms.places, *([offset] if is_first else []), target])
+        moving = None if is_first else offset
+
+        def work(cells: Cells) -> Integers:
+            moved = None if moving is None else cells[:, moving]
+            shares = None if weight is None else cells[:, weight]
+            return row_map.sums(np.asfortranarray(cells[:, places]), moved, shares)
+
+        return work
 
     def _noisy(self, table: Table, request: Request, rng: Source, report_rows: Any) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
         p = len(request.row_map.theta)
-        work = partial(self.sums, request)
-        exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), report_rows)
+        exact = table.map_reduce(self.design, self.sums_of(request), np.zeros((p, p + 1), dtype=np.int64), report_rows)
         noisy = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
         parts = (
