@@ -88,7 +88,12 @@ def poisson(largest: float, residual_bound: float | None = None) -> Family:
         rate: Floats = np.exp(np.minimum(eta, cap))
         return rate
 
-    return Family("poisson", mean, mean, np.log, 0.0, largest, residual_bound or largest, counts=True)
+    def weight(eta: Floats) -> Floats:
+        # Of the mean as it is, which is level beyond the cap: with another slope there a score does not fall as told.
+        rate: Floats = np.where(eta < cap, mean(eta), 0.0)
+        return rate
+
+    return Family("poisson", mean, weight, np.log, 0.0, largest, residual_bound or largest, counts=True)
 
 
 @dataclass(frozen=True)
