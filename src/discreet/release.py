@@ -62,7 +62,7 @@ class PublicColumn(_Record):
     """What was declared public about a column that took part."""
 
     name: str
-    role: Literal["target", "candidate", "unit_id"]
+    role: Literal["target", "candidate", "unit_id", "offset", "exposure", "weights"]
     type: str
     lower: float | None = None
     upper: float | None = None
@@ -146,6 +146,9 @@ class FitRecord(_Record):
     residual_sd: float | None = Field(default=None, ge=0, description="linear: estimated, in the target's unit")
     r_squared: float | None = Field(default=None, description="linear: estimated, corrected for the noise")
     clipped: ClippedRecord | None = Field(default=None, exclude_if=lambda value: value is None)
+    offset: str | None = Field(default=None, description="column that is added to the linear predictor")
+    exposure: str | None = Field(default=None, description="column whose logarithm is added to the linear predictor")
+    weights: str | None = Field(default=None, description="column of the rows' weights")
 
     @property
     def has_intervals(self) -> bool:
@@ -221,6 +224,8 @@ class MomentsRecord(_Record):
         exclude_if=lambda value: not value,
         description="places of the levels that others are compared with; in older releases the most frequent ones",
     )
+    offset: str | None = Field(default=None, description="column that was taken from the target")
+    weights: str | None = Field(default=None, description="column of the rows' weights; n_rows is their sum")
 
 
 class SizeRecord(_Record):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from discreet.accounting.events import ComposedEvent, Event
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.totals import totals_of
+from discreet.data.adjusted_design import Adjustment
 from discreet.data.engine import Table
 from discreet.data.halves import can_be_halved, metadata_of_halves
 from discreet.data.metadata import Metadata
@@ -17,7 +18,15 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Method, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
-from discreet.methods.selection_by_half import FollowingStep, NextStep, PreparedHalves, event_of, records_of
+from discreet.methods.selection_by_half import (
+    BESIDE,
+    FollowingStep,
+    NextStep,
+    PreparedHalves,
+    beside_of,
+    event_of,
+    records_of,
+)
 from discreet.parameters.steps import StepsParameters
 
 NAMING = ("forced", "groups", "models", "design_moments")
@@ -68,9 +77,11 @@ class SelectThenFit(StepsParameters, Method):
         if self.selective_inference == "split" or (self.selective_inference is None and can_be_halved(metadata)):
             return self._by_half(metadata, target, candidates)
         steps = _Steps(self, (metadata, metadata), target, _parts(self.epsilon, self._requested_steps()))
+        candidates = steps.candidates(candidates)
         if self.screen is None:
             return steps.selected(candidates, ())
         screen = steps.screening(candidates)
+        steps.candidates(screen.candidates)
         steps.check_columns(screen.candidates)
         # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise,
         # and none of them is refused once the rows are open: each was checked above.
@@ -89,9 +100,11 @@ class SelectThenFit(StepsParameters, Method):
         *choices, fit = self._requested_steps()
         parts = [*_parts(self.epsilon, choices), *_parts(self.epsilon, [fit])]
         steps = _Steps(self, metadata_of_halves(metadata), target, parts, by_half=True)
+        candidates = steps.candidates(candidates)
         if self.screen is None:
             return steps.halves(steps.choice(candidates), "selection", None, {})
         screen = steps.screening(candidates)
+        steps.candidates(screen.candidates)
         steps.check_columns(screen.candidates)
         largest = screen.candidates[: int(screen.parameters["n_features_to_select"])]
         selection = None if self.select is None else FollowingStep.of(steps.choice, largest)
@@ -176,6 +189,15 @@ class _Steps:
             keys["n0"] //= 2
         return keys
 
+    def candidates(self, candidates: Sequence[str] | None) -> Sequence[str] | None:
+        """The candidates, of which an offset and weights of the fit are none."""
+        if not BESIDE & set(self.fitting) or self._is_one_step:
+            return candidates
+        adjustment: Adjustment = getattr(self._fitter(), "adjustment", Adjustment())
+        names = adjustment.candidates(self.metadata, self.target, candidates)
+        adjustment.check(self.metadata, self.target, names)
+        return names
+
     def screening(self, candidates: Sequence[str] | None) -> Preparation:
         """The first step."""
         keys = self._keys(self.plan.screen, "method")
@@ -211,6 +233,10 @@ class _Steps:
         """The confidence of a fit from noisy moments, which has no other parameter."""
         fitting = dict(self.fitting)
         level = {"confidence": fitting.pop("confidence", 0.95)}
+        if BESIDE & set(fitting):
+            raise InvalidParameterError(
+                f"A fit from noisy moments cannot have {min(BESIDE & set(fitting))}. Select by another method."
+            )
         if fitting:
             raise InvalidParameterError(
                 f"A fit from noisy moments has no parameter {next(iter(fitting))[:40]!r}: give it to select."
@@ -344,8 +370,10 @@ class PreparedSteps(Preparation):
         family: str,
     ) -> None:
         self.first, self.label, self.then, self.delta = first, label, then, delta
-        self.columns, self.target, self.candidates = first.columns, first.target, first.candidates
+        self.target, self.candidates = first.target, first.candidates
         self.widest = then(largest)
+        beside = beside_of(self.widest)
+        self.columns = (*first.columns, *(column.name for column in beside)) if beside else first.columns
         self.event = ComposedEvent((event_of(first), event_of(self.widest)))
         parameters = self.widest.parameters
         self._selects = "select" in parameters
@@ -357,7 +385,7 @@ class PreparedSteps(Preparation):
         self.parameters = {**first_parameters, **(inner if self._selects else {"fit": inner})}
         self.noise = self.widest.noise if self._selects else first.noise
         self.steps = (*records_of(label, first, first.steps), *self.widest.steps)
-        self.public, self.not_protected = first.public, first.not_protected
+        self.public, self.not_protected = (*first.public, *beside), first.not_protected
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Choose, then go on with what was chosen.

@@ -11,7 +11,10 @@ from discreet.data.halves import KEY_WORDS, halves_of
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Preparation, Progress
-from discreet.release import StepRecord
+from discreet.release import PublicColumn, StepRecord
+
+BESIDE = {"offset", "exposure", "weights"}
+"""Parameters of a fit that name columns beside the candidates; also the roles of these columns."""
 
 NextStep = Callable[[Sequence[str]], Preparation]
 """From the columns that a step chose to the next step."""
@@ -22,6 +25,11 @@ def event_of(prepared: Preparation) -> Event:
     if prepared.event is None:
         raise InvalidParameterError("A plan must give a guarantee, but as_published gives none. Drop it.")
     return prepared.event
+
+
+def beside_of(prepared: Preparation) -> tuple[PublicColumn, ...]:
+    """Return the columns that a fit reads beside the candidates."""
+    return tuple(column for column in prepared.public if column.role in BESIDE)
 
 
 def records_of(
@@ -90,14 +98,15 @@ class PreparedHalves(Preparation):
         parameters: dict[str, Any],
     ) -> None:
         self.first, self.label, self.selection, self.fit, self.delta = first, label, selection, fit, delta
-        self.columns, self.target, self.candidates = first.columns, first.target, first.candidates
+        self.target, self.candidates, beside = first.target, first.candidates, beside_of(fit.widest)
+        self.columns = (*first.columns, *(column.name for column in beside)) if beside else first.columns
         choices = [event_of(first), *([] if selection is None else [event_of(selection.widest)])]
         choice = choices[0] if len(choices) == 1 else ComposedEvent(tuple(choices))
         self.event = ParallelEvent((choice, event_of(fit.widest)))
         self.parameters = parameters
         self.noise = first.noise if selection is None else selection.widest.noise
         self.steps = (*records_of(label, first, first.steps), *self._selection_steps(), *fit.widest.steps)
-        self.public, self.not_protected = first.public, first.not_protected
+        self.public, self.not_protected = (*first.public, *beside), first.not_protected
 
     def _selection_steps(self) -> tuple[StepRecord, ...]:
         widest = None if self.selection is None else self.selection.widest

@@ -24,6 +24,31 @@ from discreet.parameters.shared import (
     first,
 )
 
+Offset = Annotated[
+    str | None,
+    Field(
+        title="offset",
+        description="Column that is added to the linear predictor with coefficient 1. Numeric with public bounds; "
+        "it is no candidate. Default none.",
+    ),
+]
+Exposure = Annotated[
+    str | None,
+    Field(
+        title="exposure",
+        description="Column whose logarithm is the offset: the time or the people that a count is of. Numeric with a "
+        "lower bound above 0; it is no candidate. Default none.",
+    ),
+]
+Weights = Annotated[
+    str | None,
+    Field(
+        title="weights",
+        description="Column of weights of the rows. Numeric with a lower bound of at least 0; it is no candidate. A "
+        "missing cell has weight 0. Default all rows alike.",
+    ),
+]
+
 
 class SumsParameters(Parameters):
     """What all answers from noisy sums share."""
@@ -45,6 +70,8 @@ class LinearParameters(SumsParameters):
     confidence: Confidence = 0.95
     coef_bound: CoefBound = LINEAR_COEF_BOUND
     robust: Robust = True
+    offset: Offset = None
+    weights: Weights = None
 
 
 class GeneralizedParameters(Parameters):
@@ -56,6 +83,14 @@ class GeneralizedParameters(Parameters):
     coef_bound: CoefBound = GENERALIZED_COEF_BOUND
     fit_intercept: Annotated[bool, Field(description="Whether models have a constant term. They always do.")] = True
     n0: NumberOfRows = None
+    offset: Offset = None
+    weights: Weights = None
+
+
+class PoissonParameters(GeneralizedParameters):
+    """Of a Poisson regression."""
+
+    exposure: Exposure = None
 
 
 class LogisticParameters(GeneralizedParameters):

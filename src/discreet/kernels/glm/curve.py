@@ -8,7 +8,7 @@ and its derivative E x x' mu'(eta) likewise, by integrals over one Gaussian vari
 how much noise and how much curvature an interval counts, and not where the estimate goes as the noise goes to zero.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,18 +37,23 @@ class Curve:
         Means of the columns; of the constant 1.
     spread : ndarray of float, shape (p, p)
         Their covariance, positive semidefinite.
+    fixed : ndarray of float, shape (k,)
+        Coefficients of the last k columns, which theta leaves out: of an offset.
     """
 
     family: Family
     n_rows: float
     center: Floats
     spread: Floats
+    fixed: Floats = field(default_factory=lambda: np.zeros(0))
 
     def sums(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return n E x mu(eta), and n E mu'(eta) x x'. Cost: O(m p^2).
+        """Return n E x mu(eta), and n E mu'(eta) x x', of the columns that are not fixed. Cost: O(m p^2).
 
-        Shapes: theta (m, p); returns (m, p), (m, p, p).
+        Shapes: theta (m, p - k); returns (m, p - k), (m, p - k, p - k).
         """
+        free = theta.shape[1]
+        theta = np.column_stack([theta, np.tile(self.fixed, (len(theta), 1))])
         along = theta @ self.spread
         sd = np.sqrt(np.maximum(np.einsum("mi,mi->m", theta, along), LEAST_SPREAD**2))[:, None]
         eta = (theta @ self.center)[:, None] + sd * NODES
@@ -61,4 +66,5 @@ class Curve:
         slope = flat[:, None, None] * (np.outer(self.center, self.center) + self.spread)
         slope += bend[:, None, None] * (cross + np.swapaxes(cross, 1, 2))
         slope += turn[:, None, None] * (along[:, :, None] * along[:, None, :])
-        return self.n_rows * (self.center * level[:, None] + along * lean[:, None]), self.n_rows * slope
+        sums = self.n_rows * (self.center * level[:, None] + along * lean[:, None])
+        return sums[:, :free], self.n_rows * slope[:, :free, :free]

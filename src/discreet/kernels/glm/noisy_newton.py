@@ -87,6 +87,10 @@ class Problem:
         No noise may have a larger standard deviation, in the integers' units; at least `attainable_sd`.
     constant : tuple of float
         The first interval is that of this combination of the coefficients; default the constant's own.
+    offset : float, optional
+        Half the range of an offset in the linear predictor. The first pass has it as its last column.
+    weighted : bool
+        Whether rows have weights from 0 to 1.
     """
 
     family: Family
@@ -99,11 +103,23 @@ class Problem:
     box: float = BOX
     largest_sd: float = math.inf
     constant: tuple[float, ...] = ()
+    offset: float | None = None
+    weighted: bool = False
 
     @property
     def squared_norm(self) -> float:
         """Largest squared norm of a row with its constant."""
         return squared_norm(self.n_coefficients, self.groups)
+
+    @property
+    def n_first(self) -> int:
+        """Columns of the first pass."""
+        return self.n_coefficients + (self.offset is not None)
+
+    @property
+    def first_norm(self) -> float:
+        """Largest squared norm of a row in the first pass."""
+        return squared_norm(self.n_first, self.groups)
 
     @property
     def precision(self) -> Floats:
@@ -173,7 +189,7 @@ def attainable_sd(problem: Problem) -> float:
 
     In the integers' units; no smaller for more columns or less mu.
     """
-    unit = attainable_sensitivity(problem.squared_norm, problem.n_coefficients, RATIOS, problem.replace)
+    unit = attainable_sensitivity(problem.first_norm, problem.n_first, RATIOS, problem.replace)
     return unit / (problem.mu * math.sqrt(SEARCH))
 
 
@@ -187,8 +203,10 @@ def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
     family, left = problem.family, 1.0 - START
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
     typical = TYPICAL * steepest**2 * _per_entry(problem.n_coefficients)
-    request = _least_noise(problem, linear_map(family, problem.n_coefficients), START, typical)
-    pool = Pool(family, _natural_sums(problem, request, (yield request), count_is_public=problem.replace))
+    request = _least_noise(problem, linear_map(family, problem.n_first), START, typical, problem.first_norm)
+    count_is_public = problem.replace and not problem.weighted
+    first = _natural_sums(problem, request, (yield request), count_is_public)
+    pool = Pool(family, first, offset=problem.offset)
     model, is_settled = pool.model(), False
     theta = _estimate(model, np.full(problem.n_coefficients, START_SD**-2.0), problem.box)
     while left > 0.0:
@@ -213,11 +231,14 @@ def _per_entry(p: int) -> float:
     return (1.0 + 1.0 / p) / 2.0
 
 
-def _least_noise(problem: Problem, row_map: RowMap, share: float, weight: float) -> Request:
-    """Return the request of least noise, where a matrix's variance counts `weight` times."""
+def _least_noise(
+    problem: Problem, row_map: RowMap, share: float, weight: float, squared_norm: float | None = None
+) -> Request:
+    """Return the request of least noise, where a matrix's variance counts `weight` times; of rows of a norm."""
     mu = problem.mu * share**0.5  # mu^2 adds up under composition
-    ratios = RATIOS * (problem.squared_norm**0.5 * row_map.weight_unit / row_map.residual_unit)
-    sd = joint_sensitivity(row_map, problem.squared_norm, ratios, problem.replace) / mu
+    norm = problem.squared_norm if squared_norm is None else squared_norm
+    ratios = RATIOS * (norm**0.5 * row_map.weight_unit / row_map.residual_unit)
+    sd = joint_sensitivity(row_map, norm, ratios, problem.replace, problem.weighted) / mu
     gradient, diagonal = sd * GRID**2 / row_map.residual_unit, ratios * sd * GRID**2 / row_map.weight_unit
     every = (
         Request(row_map, mu, float(g), float(d), float(d) / 2**0.5)
@@ -231,13 +252,14 @@ def _best_request(
     problem: Problem, model: ScoreModel, pool: Pool, theta: Floats, share: float
 ) -> tuple[Request, float]:
     """Choose the share of the linear part to leave out, by the noise that the pooled score would have."""
-    p, bounds = problem.n_coefficients, predictor_bounds(theta, problem.groups)
+    p, offset = problem.n_coefficients, problem.offset or 0.0
+    bounds = predictor_bounds(theta, problem.groups, offset)
     nearby = model.information / max(float(np.trace(model.information)) / p * FAR**2, 1e-300)
     curvature = model.distance(theta[None])[2][0] + nearby + np.diag(problem.precision)
     # Twice, so that the slope is known well too.
     weight = 2.0 * float(np.trace(np.linalg.inv(curvature))) * _per_entry(p)
     linear = pool.linear_variance(theta)
-    maps = {k: score_map(problem.family, theta, bounds, k, pool.line) for k in SHARES}
+    maps = {k: score_map(problem.family, theta, bounds, k, pool.line, offset) for k in SHARES}
     # Passes pool and the first one's noise is in all of them: what counts is the noise of all their shares together.
     loss = {k: _least_noise(problem, maps[k], 1.0 - START, weight).loss(weight) + k**2 * linear for k in SHARES}
     linear_share = min(SHARES, key=loss.__getitem__)
@@ -258,7 +280,7 @@ def _within_reach(problem: Problem, theta: Floats) -> Floats:
     """Shrink slopes until no row's linear predictor is further than `REACH` from the constant."""
     slopes = np.append(0.0, theta[1:])
     low, high = predictor_bounds(slopes, problem.groups)
-    slopes *= min(1.0, REACH / max(high, -low, 1e-300))
+    slopes *= min(1.0, (REACH - (problem.offset or 0.0)) / max(high, -low, 1e-300))
     slopes[0] = theta[0]
     return slopes
 

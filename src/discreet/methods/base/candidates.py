@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, overload
 
@@ -125,12 +125,17 @@ def _chunks(names: Sequence[str]) -> Iterator[tuple[bool, list[str]]]:
         first = False
 
 
-def public_candidates(metadata: Metadata, target: str, names: Sequence[str]) -> tuple[PublicColumn, ...]:
-    """Return what is declared of the candidates, the target and the unit's column; many candidates are grouped."""
+def public_candidates(
+    metadata: Metadata, target: str, names: Sequence[str], others: Mapping[str, str] | None = None
+) -> tuple[PublicColumn, ...]:
+    """Return what is declared of the candidates, the target, others by role, and the unit's column; many candidates are
+    grouped.
+    """
     entries = [_public(metadata, name, name, "candidate") for name in names] if len(names) <= MOST_LISTED else []
     if not entries:
         entries = list(_families(metadata, names))
     entries.append(_public(metadata, target, target, "target"))
+    entries += [_public(metadata, name, name, role) for role, name in (others or {}).items()]
     if metadata.unit_id is not None:
         source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
         entries.append(PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source))

@@ -165,7 +165,7 @@ class MomentAnswers:
         at = self._model(names, self._most_frequent)
         record = self.record
         if not at:
-            return FitRecord(family="linear", confidence=confidence, coefficients=())
+            return FitRecord(family="linear", confidence=confidence, coefficients=(), **self._adjustment)
         constant = 0 if self._constant is not None else None
         rows, offset = own_units(
             np.array([record.half_widths[j] for j in at]),
@@ -201,6 +201,7 @@ class MomentAnswers:
             residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * self._residual_unit(at)),
             r_squared=self._r_squared(names),
             clipped=record.clipped,
+            **self._adjustment,
         )
 
     def _combinations(
@@ -221,6 +222,10 @@ class MomentAnswers:
             dummies=self._dummies,
             rows_per_unit=self.record.rows_per_unit,
         )
+
+    @property
+    def _adjustment(self) -> dict[str, str | None]:
+        return {"offset": self.record.offset, "weights": self.record.weights}
 
     def lasso_path(self) -> tuple[Floats, Floats]:
         """Return the penalties of the lasso's path, decreasing, shape (n_knots,), and its coefficients, shape (n_knots,

@@ -361,8 +361,7 @@ class MomentsMethod(SumsParameters, Fitter):
         name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
         public = not sums.noisy_entries.any()
         shares = coefficient_shares(name) if self.purpose == "coefficients" else selection_shares(name, public)
-        counted = sums.design.metadata.n_rows is None
-        shares = shares._replace(rows=COUNT_SHARE if counted else 0.0)
+        shares = shares._replace(rows=COUNT_SHARE if sums.count_is_noisy else 0.0)
         # Homogeneous in the shares, so that dividing by the cost makes it 1; a hair more, for it is a float.
         total = exact(cost(shares, name), "share") * (1 + Fraction(1, 10**12))
         xty, gram, yty, rows = (exact(share, "share") / total for share in shares)

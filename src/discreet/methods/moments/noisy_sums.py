@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.accounting.guarantee import exact
 from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.adjusted_design import AdjustedDesign, Adjustment
 from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.kernels.moments.moments import GRID
@@ -59,6 +60,16 @@ class NoisySums:
     def is_unit(self) -> bool:
         """Whether rows are divided by the length of their x."""
         return self.design.unit_bound is not None
+
+    @property
+    def adjustment(self) -> Adjustment:
+        """The columns that take part without a coefficient."""
+        return self.design.adjustment if isinstance(self.design, AdjustedDesign) else Adjustment()
+
+    @property
+    def count_is_noisy(self) -> bool:
+        """Whether the number of rows, or the sum of their weights, is private."""
+        return self.design.metadata.n_rows is None or self.adjustment.weights is not None
 
     @cached_property
     def owners(self) -> tuple[str | None, ...]:
@@ -110,7 +121,7 @@ class NoisySums:
         diagonal, beside = self._gram_sensitivity(m, replaces)
         sensitivities = (of_xty, diagonal, beside, of_one, of_one)
         off_diagonal = bool(np.triu(self.noisy_entries, 1).any())
-        has_noise = (True, bool(np.diagonal(self.noisy_entries).any()), off_diagonal, True, not replaces)
+        has_noise = (True, bool(np.diagonal(self.noisy_entries).any()), off_diagonal, True, self.count_is_noisy)
         parts = (shares[0], shares[1], shares[1], shares[2], shares[3])
         c, unit = self.design.metadata.rows_per_unit, GRID * GRID
         return tuple(
@@ -166,7 +177,7 @@ class NoisySums:
         xty, xty_variance = with_noise("X'y", [int(v) for v in moments[at, -1]])
         yty, yty_variance = with_noise("y'y", [int(moments[-1, -1])])
         n_rows, n_variance = float(self.design.metadata.n_rows or 0), 0.0
-        if self.design.metadata.n_rows is None:
+        if self.count_is_noisy:
             counted, variance = with_noise("rows", [int(moments[self._counted, self._counted])])
             unit = self.design.constant**2 if self._counted else GRID**2
             n_rows, n_variance = max(counted[0] / unit, 1.0), variance / unit**2
@@ -237,6 +248,8 @@ class NoisySums:
             yty_variance=yty_variance,
             rows_per_unit=self.design.metadata.rows_per_unit,
             references=self._references(),
+            offset=self.adjustment.offset,
+            weights=self.adjustment.weights,
         )
 
     @property

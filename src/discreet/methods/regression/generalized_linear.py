@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +12,7 @@ from pydantic import field_validator
 from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.adjusted_design import Adjustment, GeneralizedDesign, check_predictor
 from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
@@ -57,6 +58,11 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
             raise ValueError(f"fit_intercept must be true for a {cls.name} regression.")
         return value
 
+    @property
+    def adjustment(self) -> Adjustment:
+        """The columns that take part without a coefficient."""
+        return Adjustment(self.offset, getattr(self, "exposure", None), self.weights)
+
     @abstractmethod
     def family(self, metadata: Metadata, target: str) -> tuple[Family, float, float]:
         """Return the response's law, and center and bound of its cells.
@@ -94,7 +100,15 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
             With the response between -1 and 1.
         """
         _, center, bound = self.family(metadata, target)
-        return Design.plan(metadata, target, columns, center, bound, least=int(columns is None))
+        adjustment, least = self.adjustment, int(columns is None)
+        if not adjustment.columns:
+            return Design.plan(metadata, target, columns, center, bound, least)
+        names = adjustment.candidates(metadata, target, columns)
+        adjustment.check(metadata, target, names)
+        check_predictor(adjustment, metadata)
+        plain = Design.plan(metadata, target, names, center, bound, least)
+        adjusted: GeneralizedDesign = GeneralizedDesign.of(plain, metadata, adjustment)
+        return adjusted
 
     def size(self, metadata: Metadata, target: str, columns: Sequence[str] | None = None) -> tuple[int, int]:
         """Return what a noise budget must know before the columns of a later selection are known.
@@ -113,7 +127,7 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
         tuple of int
             The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
         """
-        p = self.design(metadata, target, columns).n_columns - 1
+        p = 1 + sum(self.design(metadata, target, columns).widths) + self.adjustment.has_offset
         return MOST_PASSES * p * (p + 3) // 2, LEAST_SCALE
 
     def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
@@ -178,6 +192,12 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
             When the budget is a pure one, or its noise does not fit in 64 bits.
         """
         design = self.design(metadata, target, columns)
+        if budget.rho is None and self.adjustment.columns:
+            role = next(iter(self.adjustment.roles))
+            raise InvalidParameterError(
+                f"A {self.name} regression with {role} needs a delta, such as 1e-6, but it is 0. Give one, or leave "
+                f"out {role}."
+            )
         if budget.rho is None and self.family_name == "logistic":
             return PreparedPerturbation(self, self.confidence, design, budget)
         if budget.rho is None:
@@ -267,17 +287,21 @@ class PreparedGlm(Preparation):
             except StopIteration as done:
                 fit: Fit = done.value
                 break
+        middle, _ = self.method.adjustment.scale(self.design.metadata)
+        record = self.terms.fit(self.method.family_name, fit, middle)
         return Outcome(
             selected=self.design.candidates,
             noise=self.noise,
             steps=self.steps,
-            fit=self.terms.fit(self.method.family_name, fit),
+            fit=record.model_copy(update=self.method.adjustment.roles),
         )
 
     def _problem(self) -> Problem:
         """What the passes are planned from; its noise can be drawn, whatever the passes find."""
         metadata = self.design.metadata
         family, _, _ = self.method.family(metadata, self.design.target)
+        adjustment = self.method.adjustment
+        _, offset = adjustment.scale(metadata)
         problem = Problem(
             family=family,
             n_coefficients=len(self.terms.owners),
@@ -290,6 +314,8 @@ class PreparedGlm(Preparation):
             box=self.method.coef_bound,
             largest_sd=MAX_SCALE * (1.0 - 1e-9),
             constant=self.terms.constant,
+            offset=offset if adjustment.has_offset else None,
+            weighted=adjustment.weights is not None,
         )
         if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
             raise InvalidParameterError(
@@ -298,15 +324,37 @@ class PreparedGlm(Preparation):
             )
         return problem
 
-    def _noisy(self, table: Table, request: Request, rng: Source, report_rows: Any) -> Floats:
-        """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
-        places = np.array([*self.terms.places, self.design.n_columns - 1])
-        p = len(places) - 1
+    def sums_of(self, request: Request) -> Callable[[Cells], Integers]:
+        """Return what a pass adds up over encoded rows, as a function that takes along nothing else.
+
+        Parameters
+        ----------
+        request : Request
+            The pass.
+
+        Returns
+        -------
+        callable
+            From rows of the design to weighted products of columns, and in the last column residuals times columns.
+        """
+        row_map, target = request.row_map, 1 + sum(self.design.widths)
+        is_first = len(row_map.theta) > self.problem.n_coefficients  # it has the offset as a column
+        offset = target + 1 if self.problem.offset is not None else None
+        weight = self.design.n_columns - 1 if self.problem.weighted else None
+        places = np.array([*self.terms.places, *([offset] if is_first else []), target])
+        moving = None if is_first else offset
 
         def work(cells: Cells) -> Integers:
-            return request.row_map.sums(np.asfortranarray(cells[:, places]))
+            moved = None if moving is None else cells[:, moving]
+            shares = None if weight is None else cells[:, weight]
+            return row_map.sums(np.asfortranarray(cells[:, places]), moved, shares)
 
-        exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), report_rows)
+        return work
+
+    def _noisy(self, table: Table, request: Request, rng: Source, report_rows: Any) -> Floats:
+        """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
+        p = len(request.row_map.theta)
+        exact = table.map_reduce(self.design, self.sums_of(request), np.zeros((p, p + 1), dtype=np.int64), report_rows)
         noisy = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
         parts = (

@@ -78,8 +78,11 @@ class Terms:
         ]
         return np.array([middle for middle, _ in pairs]), np.array([half for _, half in pairs])
 
-    def fit(self, family: Family, fit: Fit) -> FitRecord:
-        """Return coefficients per unit of each column for a release; the intercept is where all columns are zero."""
+    def fit(self, family: Family, fit: Fit, offset: float = 0.0) -> FitRecord:
+        """Return coefficients per unit of each column for a release; the intercept is where all columns are zero.
+
+        And where an offset is zero, of which `offset` is the middle.
+        """
         middles, halves = self.scales()
         rows = np.diag(1.0 / halves)
         rows[0, 1:] = -(middles / halves)[1:]
@@ -88,6 +91,7 @@ class Terms:
             sampling = finite(np.diagonal(rows @ fit.covariance_sampling @ rows.T))
             privacy = finite(np.diagonal(rows @ fit.covariance_privacy @ rows.T))
             low, high = fit.low / halves, fit.high / halves
+            estimate[0], low[0], high[0] = estimate[0] - offset, low[0] - offset, high[0] - offset
         return FitRecord(
             family=family,
             confidence=fit.level,
