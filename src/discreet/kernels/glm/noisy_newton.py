@@ -78,7 +78,7 @@ class Problem:
     replace : bool
         Neighbors differ by a record's content, else by its presence.
     n_rows : int
-        Public number of rows under `replace`; else a public guess, which only sets the number of passes.
+        Public number of rows where `count_is_public`; else a public guess, which only sets the number of passes.
     level : float
         Of the intervals.
     box : float
@@ -87,6 +87,8 @@ class Problem:
         No noise may have a larger standard deviation, in the integers' units; at least `attainable_sd`.
     constant : tuple of float
         The first interval is that of this combination of the coefficients; default the constant's own.
+    count_is_public : bool, optional
+        Default under `replace`, where no unit may own more rows than another.
     """
 
     family: Family
@@ -99,6 +101,12 @@ class Problem:
     box: float = BOX
     largest_sd: float = math.inf
     constant: tuple[float, ...] = ()
+    count_is_public: bool | None = None
+
+    @property
+    def knows_count(self) -> bool:
+        """Whether the number of rows is public."""
+        return self.replace if self.count_is_public is None else self.count_is_public
 
     @property
     def squared_norm(self) -> float:
@@ -188,7 +196,7 @@ def noisy_newton(problem: Problem) -> Generator[Request, Floats, Fit]:
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
     typical = TYPICAL * steepest**2 * _per_entry(problem.n_coefficients)
     request = _least_noise(problem, linear_map(family, problem.n_coefficients), START, typical)
-    pool = Pool(family, _natural_sums(problem, request, (yield request), count_is_public=problem.replace))
+    pool = Pool(family, _natural_sums(problem, request, (yield request), count_is_public=problem.knows_count))
     model, is_settled = pool.model(), False
     theta = _estimate(model, np.full(problem.n_coefficients, START_SD**-2.0), problem.box)
     while left > 0.0:

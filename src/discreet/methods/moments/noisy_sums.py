@@ -108,7 +108,13 @@ class NoisySums:
         diagonal, beside = self._gram_sensitivity(m, replaces)
         sensitivities = (of_xty, diagonal, beside, of_one, of_one)
         off_diagonal = bool(np.triu(self.noisy_entries, 1).any())
-        has_noise = (True, bool(np.diagonal(self.noisy_entries).any()), off_diagonal, True, not replaces)
+        has_noise = (
+            True,
+            bool(np.diagonal(self.noisy_entries).any()),
+            off_diagonal,
+            True,
+            self.design.metadata.n_rows is None,
+        )
         parts = (shares[0], shares[1], shares[1], shares[2], shares[3])
         c, unit = self.design.metadata.rows_per_unit, GRID * GRID
         return tuple(

@@ -290,6 +290,7 @@ class PreparedGlm(Preparation):
             box=self.method.coef_bound,
             largest_sd=MAX_SCALE * (1.0 - 1e-9),
             constant=self.terms.constant,
+            count_is_public=metadata.n_rows is not None,
         )
         if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
             raise InvalidParameterError(
