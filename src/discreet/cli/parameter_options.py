@@ -17,6 +17,7 @@ from discreet.parameters.words import alternatives, help_of
 SPELLED = {
     "n_features_to_select": ("--n-features", "-k"),
     "fit_intercept": ("--intercept/--no-intercept",),
+    "robust": ("--robust/--no-robust",),
     "groups": ("--group",),
     "codes": ("--code",),
     "shares": ("--share",),

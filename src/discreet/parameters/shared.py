@@ -125,6 +125,13 @@ CoefBound = Annotated[
 LINEAR_COEF_BOUND, GENERALIZED_COEF_BOUND = 2.0, 50.0
 """Default bounds of coefficients, of linear and of other models."""
 
+Robust = Annotated[
+    bool,
+    Field(
+        description="Whether intervals hold where errors have unequal variances, and where rows of one unit are alike. "
+        "It takes a small share of epsilon."
+    ),
+]
 Confidence = Annotated[float, Between(1e-6, 1 - 1e-9), Field(description="Level of the intervals.")]
 NumberOfRows = Annotated[
     int | None,

@@ -167,6 +167,10 @@ class RowMap:
         residual = self.response[response.astype(np.intp) + GRID] - self.mean[place]
         return np.clip(residual, -GRID, GRID), self.weight[place]
 
+    def residuals(self, x: Floats, response: Cells) -> Floats:
+        """Return the residuals of rows, whole numbers of units. Shapes: x (n, p), response (n,); returns (n,)."""
+        return self._looked_up(x @ (self.theta / THETA_UNIT), response)[0]
+
     def bins(self, most: int = 32) -> tuple[Floats, Floats, Floats]:
         """Return the largest absolute residual, the least and the largest weight, by ranges of the linear predictor."""
         ends = self.response[[0, -1]][:, None]

@@ -31,6 +31,24 @@ def kept_rows(cells: Rows, starts: Integers, words: Words, most: int) -> Rows:
     return np.concatenate([cells[others], *sample]) if sample else cells
 
 
+def kept_units(cells: Rows, starts: Integers, words: Words, most: int) -> tuple[Rows, Integers]:
+    """Return the rows of `kept_rows`, and the unit of each by its place.
+
+    Shapes: cells (n, p), starts (n_units + 1,), words (n_units,); returns (m, p), (m,).
+
+    Examples
+    --------
+    >>> cells = np.array([[1, 1], [2, 1], [5, 7]], dtype=np.int16)
+    >>> kept_units(cells, np.array([0, 2, 3]), np.array([8, 9], dtype=np.uint64), 1)[1]
+    array([1, 0])
+    """
+    sizes = np.diff(starts)
+    others, groups = _crowded(starts, most)
+    owners = [np.repeat(np.arange(len(sizes)), sizes)[others]]
+    owners += [np.repeat(units, most) for units, _ in groups]
+    return kept_rows(cells, starts, words, most), np.concatenate(owners)
+
+
 def kept_products(cells: Rows, starts: Integers, words: Words, most: int) -> Integers:
     """Return the sum of each column times the last one, over at most ``most`` rows of each unit.
 

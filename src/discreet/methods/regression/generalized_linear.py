@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,12 +13,14 @@ from pydantic import field_validator
 from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
+from discreet.data.contribution_bound import OfUnits
 from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
-from discreet.kernels.glm.families import Family
+from discreet.kernels.glm.families import Family, RowMap
 from discreet.kernels.glm.noisy_newton import MOST_PASSES, Fit, Problem, Request, attainable_sd, noisy_newton
+from discreet.kernels.glm.sandwich import SpreadRequest, UnitScores
 from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
@@ -226,7 +229,8 @@ class PreparedGlm(Preparation):
             sensitivity=1.0,
             scale=1.0 / mu,
             unit="what one unit can change in all sums together",
-            formula="1: of residuals times columns and weighted products of columns, over a few passes",
+            formula="1: of residuals times columns and weighted products of columns, over a few passes"
+            + ("; of a unit's squared score in a last one" if self.method.robust else ""),
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )
@@ -250,7 +254,7 @@ class PreparedGlm(Preparation):
 
         Notes
         -----
-        Claim: ``generalized_linear.privacy.md``. Cost: three to eight passes over the rows.
+        Claim: ``generalized_linear.privacy.md``. Cost: three to eight passes over the rows, one more where robust.
         """
         report_rows = rows_progress(progress, table)
         steps = noisy_newton(self.problem)
@@ -291,6 +295,8 @@ class PreparedGlm(Preparation):
             largest_sd=MAX_SCALE * (1.0 - 1e-9),
             constant=self.terms.constant,
             count_is_public=metadata.n_rows is not None,
+            robust=self.method.robust,
+            rows_per_unit=metadata.rows_per_unit,
         )
         if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
             raise InvalidParameterError(
@@ -299,7 +305,13 @@ class PreparedGlm(Preparation):
             )
         return problem
 
-    def _noisy(self, table: Table, request: Request, rng: Source, report_rows: Any) -> Floats:
+    def _of_units(self, row_map: RowMap | UnitScores, places: Integers) -> OfUnits | None:
+        """The sum over units whose rows must be seen together; None where each row counts by itself."""
+        if not isinstance(row_map, UnitScores) or self.design.metadata.rows_per_unit == 1:
+            return None
+        return partial(row_map.sums_of_units, places=places)
+
+    def _noisy(self, table: Table, request: Request | SpreadRequest, rng: Source, report_rows: Any) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
         places = np.array([*self.terms.places, self.design.n_columns - 1])
         p = len(places) - 1
@@ -307,7 +319,8 @@ class PreparedGlm(Preparation):
         def work(cells: Cells) -> Integers:
             return request.row_map.sums(np.asfortranarray(cells[:, places]))
 
-        exact = table.map_reduce(self.design, work, np.zeros((p, p + 1), dtype=np.int64), report_rows)
+        start = np.zeros((p, p + 1), dtype=np.int64)
+        exact = table.map_reduce(self.design, work, start, report_rows, self._of_units(request.row_map, places))
         noisy = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
         parts = (
