@@ -41,6 +41,9 @@ LEAST_DEVIATION, MOST_DEVIATION = 0.15, 3.0
 LEAST_VARIANCE = 0.25
 """S is no smaller than this part of J in any direction, and no smaller than J on average."""
 
+LEAST_PART = 1e-9
+"""Of a score's covariance that is sampling at least: noise may leave nothing of J."""
+
 BLOCK_ROWS = 2**16
 
 FURTHEST = 2**22
@@ -248,10 +251,10 @@ def spread_pass(
     values, vectors = np.linalg.eigh(whole)
     values = np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300))
     root, inverse = (vectors * values**0.5) @ vectors.T, (vectors * values**-0.5) @ vectors.T
-    sampling = inverse @ model.sampling @ inverse
+    sampling = inverse @ model.sampling @ inverse + LEAST_PART * np.eye(p)
     n_units = max(model.curve.n_rows / rows_per_unit, 1.0)
-    typical = max(float(np.trace(sampling)), 1e-9 * p) / n_units
-    largest = float(values[0] ** -0.5) * rows_per_unit * row_map.residual_unit * row_norm  # of any unit
+    typical = float(np.trace(sampling)) / n_units
+    largest = min(float(values[0] ** -0.5) * rows_per_unit * row_map.residual_unit * row_norm, 1e150)  # of any unit
     shares = (1.0 - OF_LENGTHS, OF_LENGTHS)
     tolerated = (RELATIVE[0] / 2.0**0.5, RELATIVE[1] * p)
     cuts = [
@@ -272,7 +275,7 @@ def _unit_scores(row_map: RowMap, inverse: Floats, cut: float, ratio: int, rows_
     shift = 2.0 ** max(math.ceil(math.log2(rows_per_unit * GRID**2)) - bits, 0)
     score_unit = shift * row_map.residual_unit / GRID**2
     scale = largest / (2**bits - 1) * score_unit * GRID / cut**0.5
-    return UnitScores(row_map, matrix, shift, scale, ratio)
+    return UnitScores(row_map, matrix, shift, min(scale, 1e200), ratio)
 
 
 def _shrunk(noisy: Floats, sd: float, factor: float, sampling: Floats) -> tuple[Floats, Floats, Floats]:
