@@ -41,6 +41,7 @@ class GuaranteeRecord(_Record):
     neighboring: NeighboringRelation
     unit: str
     rows_per_unit: int = Field(ge=1)
+    n_units: int | None = Field(default=None, ge=1, description="public, where units own 1 to rows_per_unit rows")
 
 
 class NoiseRecord(_Record):

@@ -180,7 +180,7 @@ class Table(ABC):
         self.check_row_count()
 
     def check_row_count(self) -> None:
-        """Compare the number of rows with the metadata where both state it.
+        """Compare the number of rows with the metadata where both state it; units are not counted before a charge.
 
         Raises
         ------

@@ -55,6 +55,9 @@ class Metadata(BaseModel):
         Which two tables count as neighbors.
     n_rows : int or None
         Public number of rows under ``replace_one``; absent under ``add_or_remove_one``.
+    n_units : int or None
+        Public number of units under ``replace_one`` in place of `n_rows`, where a unit may own 1 to `rows_per_unit`
+        rows: the number of rows is then private.
     columns : dict of str to NumericColumn or CategoryColumn
         Bounds or levels of each column, with their source.
     features : Features, optional
@@ -83,6 +86,7 @@ class Metadata(BaseModel):
     unit_id: ColumnName | None = None
     neighboring: NeighboringRelation
     n_rows: int | None = Field(default=None, ge=1, le=MAX_ROWS)
+    n_units: int | None = Field(default=None, ge=1, le=MAX_ROWS)
     description: str | None = Field(default=None, max_length=10_000)
     columns: dict[ColumnName, Column] = Field(min_length=1)
     features: Features | None = None
@@ -91,15 +95,29 @@ class Metadata(BaseModel):
 
     @model_validator(mode="after")
     def _relation_fits(self) -> "Metadata":
-        if self.neighboring is NeighboringRelation.REPLACE_ONE and self.n_rows is None:
-            raise ValueError("n_rows must be given under replace_one: it is public there")
+        if self.neighboring is NeighboringRelation.REPLACE_ONE and self.n_rows is None and self.n_units is None:
+            raise ValueError(
+                "n_rows must be given under replace_one: it is public there; or n_units, where a unit may own several"
+            )
         if self.neighboring is NeighboringRelation.ADD_OR_REMOVE_ONE and self.n_rows is not None:
             raise ValueError("n_rows must be absent under add_or_remove_one: it is private there")
+        self._units_fit()
         if self.rows_per_unit > 1 and self.unit_id is None:
             raise ValueError("unit_id must name the unit's column when rows_per_unit is more than 1")
         if self.unit_id is not None and self.unit_id in self.columns:
             raise ValueError("unit_id must not be one of the columns: it identifies units and is never used")
         return self
+
+    def _units_fit(self) -> None:
+        """Refuse a number of units that says something else than another field."""
+        if self.n_units is None:
+            return
+        if self.neighboring is NeighboringRelation.ADD_OR_REMOVE_ONE:
+            raise ValueError("n_units must be absent under add_or_remove_one: it is private there")
+        if self.n_rows is not None:
+            raise ValueError("n_units must not stand beside n_rows: with it the number of rows is private")
+        if self.rows_per_unit == 1:
+            raise ValueError("n_units must come with rows_per_unit of more than 1: units of one row are n_rows")
 
     @model_validator(mode="after")
     def _features_fit(self) -> "Metadata":

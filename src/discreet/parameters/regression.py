@@ -81,6 +81,7 @@ class GeneralizedParameters(Parameters):
     delta: Annotated[Delta, Field(description="Added chance of a result outside the promise. Must be positive.")] = 1e-6
     confidence: Confidence = 0.95
     coef_bound: CoefBound = GENERALIZED_COEF_BOUND
+    robust: Robust = True
     fit_intercept: Annotated[bool, Field(description="Whether models have a constant term. They always do.")] = True
     n0: NumberOfRows = None
     offset: Offset = None

@@ -105,6 +105,20 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Places, in an encoded row, of a model's columns with the target last, of an offset and of a weight."""
+
+    model: npt.NDArray[np.int64]
+    offset: int | None = None
+    weight: int | None = None
+
+    def of(self, cells: Cells) -> tuple[Cells, Cells | None, Cells | None]:
+        """Return them. Shapes: cells (n, q); returns (n, p + 1), (n,), (n,)."""
+        offsets, shares = (None if at is None else cells[:, at] for at in (self.offset, self.weight))
+        return np.asfortranarray(cells[:, self.model]), offsets, shares
+
+
+@dataclass(frozen=True)
 class RowMap:
     """What one pass over the rows adds up: a public function of a row, as tables.
 
@@ -148,20 +162,14 @@ class RowMap:
         n, p = len(cells), len(self.theta)
         total = np.zeros((p + 1, p), dtype=np.int64)
         partial = np.zeros((p + 1, p))
-        theta = self.theta / THETA_UNIT
         left = np.empty((min(n, CHUNK_ROWS), p + 1))
         right = np.empty((min(n, CHUNK_ROWS), p))
         for start in range(0, n, CHUNK_ROWS):
             part = cells[start : start + CHUNK_ROWS]
             x, products = right[: len(part)], left[: len(part)]
             np.copyto(x, part[:, :p])
-            predictor = x @ theta
-            if offsets is not None:
-                predictor += offsets[start : start + CHUNK_ROWS] * (self.offset / THETA_UNIT)
-            residual, weight = self._looked_up(predictor, part[:, p])
-            if shares is not None:  # to the nearest integer: no larger, and pushed no way
-                share = shares[start : start + CHUNK_ROWS].astype(np.float64)
-                residual, weight = np.rint(residual * share / GRID), np.rint(weight * share / GRID)
+            beside = (None if each is None else each[start : start + CHUNK_ROWS] for each in (offsets, shares))
+            residual, weight = self._weighed(part, *beside)
             # An integer of 15 bits times one of 16 is exact, and so is a shift; what is cut off is below one unit.
             np.multiply(x, (weight / WEIGHT_ONE)[:, None], out=products[:, :p])
             np.trunc(products[:, :p], out=products[:, :p])
@@ -181,6 +189,28 @@ class RowMap:
         place = np.clip(step, 0, len(self.mean) - 1).astype(np.intp)
         residual = self.response[response.astype(np.intp) + GRID] - self.mean[place]
         return np.clip(residual, -GRID, GRID), self.weight[place]
+
+    @property
+    def n_columns(self) -> int:
+        """Of the sums of products."""
+        return len(self.theta)
+
+    def residuals(self, cells: Cells, offsets: Cells | None = None, shares: Cells | None = None) -> Floats:
+        """Return the residuals of rows, whole numbers of units. Shapes: as those of `sums`; returns (n,)."""
+        residual, _ = self._weighed(cells, offsets, shares)
+        return residual
+
+    def _weighed(self, cells: Cells, offsets: Cells | None, shares: Cells | None) -> tuple[Floats, Floats]:
+        """Return residuals and weights of rows, those with a part of a weight multiplied by it."""
+        p = len(self.theta)
+        predictor = cells[:, :p].astype(np.float64) @ (self.theta / THETA_UNIT)  # whole numbers below 2^53
+        if offsets is not None:
+            predictor += offsets * (self.offset / THETA_UNIT)
+        residual, weight = self._looked_up(predictor, cells[:, p])
+        if shares is not None:  # to the nearest integer: no larger, and pushed no way
+            share = shares.astype(np.float64)
+            residual, weight = np.rint(residual * share / GRID), np.rint(weight * share / GRID)
+        return residual, weight
 
     def bins(self, most: int = 32) -> tuple[Floats, Floats, Floats]:
         """Return the largest absolute residual, the least and the largest weight, by ranges of the linear predictor."""

@@ -64,7 +64,7 @@ def not_protected(metadata: Metadata) -> tuple[str, ...]:
         "facts about groups of people that one unit more or less does not change",
     ]
     if metadata.neighboring is NeighboringRelation.REPLACE_ONE:
-        facts.insert(1, "the number of rows")
+        facts.insert(1, "the number of rows" if metadata.n_units is None else "the number of units")
     if metadata.unit.lower() not in ("person", "individual", "patient", "participant"):
         facts.append(
             f"a person with several rows as a person: the unit is one {metadata.unit}, so c rows of one person are "

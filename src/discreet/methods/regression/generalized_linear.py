@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,12 +14,14 @@ from discreet.accounting.events import event_record
 from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.adjusted_design import Adjustment, GeneralizedDesign, check_predictor
+from discreet.data.contribution_bound import OfUnits
 from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
-from discreet.kernels.glm.families import Family
+from discreet.kernels.glm.families import Columns, Family, RowMap
 from discreet.kernels.glm.noisy_newton import MOST_PASSES, Fit, Problem, Request, attainable_sd, noisy_newton
+from discreet.kernels.glm.sandwich import SpreadRequest, UnitScores
 from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
@@ -246,7 +249,8 @@ class PreparedGlm(Preparation):
             sensitivity=1.0,
             scale=1.0 / mu,
             unit="what one unit can change in all sums together",
-            formula="1: of residuals times columns and weighted products of columns, over a few passes",
+            formula="1: of residuals times columns and weighted products of columns, over a few passes"
+            + ("; of a unit's squared score in a last one" if self.method.robust else ""),
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )
@@ -270,7 +274,7 @@ class PreparedGlm(Preparation):
 
         Notes
         -----
-        Claim: ``generalized_linear.privacy.md``. Cost: three to eight passes over the rows.
+        Claim: ``generalized_linear.privacy.md``. Cost: three to eight passes over the rows, one more where robust.
         """
         report_rows = rows_progress(progress, table)
         steps = noisy_newton(self.problem)
@@ -316,6 +320,9 @@ class PreparedGlm(Preparation):
             constant=self.terms.constant,
             offset=offset if adjustment.has_offset else None,
             weighted=adjustment.weights is not None,
+            count_is_public=metadata.n_rows is not None,
+            robust=self.method.robust,
+            rows_per_unit=metadata.rows_per_unit,
         )
         if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
             raise InvalidParameterError(
@@ -324,12 +331,33 @@ class PreparedGlm(Preparation):
             )
         return problem
 
-    def sums_of(self, request: Request) -> Callable[[Cells], Integers]:
+    def columns_of(self, row_map: RowMap | UnitScores) -> Columns:
+        """Return the places of what a pass takes of an encoded row.
+
+        Parameters
+        ----------
+        row_map : RowMap or UnitScores
+            Of the pass.
+
+        Returns
+        -------
+        Columns
+            Among the design's cells.
+        """
+        target = 1 + sum(self.design.widths)
+        offset = target + 1 if self.problem.offset is not None else None
+        weight = self.design.n_columns - 1 if self.problem.weighted else None
+        # The first pass has the offset as a column.
+        is_first = isinstance(row_map, RowMap) and len(row_map.theta) > self.problem.n_coefficients
+        places = np.array([*self.terms.places, *([offset] if is_first else []), target])
+        return Columns(places, None if is_first else offset, weight)
+
+    def sums_of(self, request: Request | SpreadRequest) -> Callable[[Cells], Integers]:
         """Return what a pass adds up over encoded rows, as a function that takes along nothing else.
 
         Parameters
         ----------
-        request : Request
+        request : Request or SpreadRequest
             The pass.
 
         Returns
@@ -337,24 +365,26 @@ class PreparedGlm(Preparation):
         callable
             From rows of the design to weighted products of columns, and in the last column residuals times columns.
         """
-        row_map, target = request.row_map, 1 + sum(self.design.widths)
-        is_first = len(row_map.theta) > self.problem.n_coefficients  # it has the offset as a column
-        offset = target + 1 if self.problem.offset is not None else None
-        weight = self.design.n_columns - 1 if self.problem.weighted else None
-        places = np.array([*self.terms.places, *([offset] if is_first else []), target])
-        moving = None if is_first else offset
+        row_map, columns = request.row_map, self.columns_of(request.row_map)
 
         def work(cells: Cells) -> Integers:
-            moved = None if moving is None else cells[:, moving]
-            shares = None if weight is None else cells[:, weight]
-            return row_map.sums(np.asfortranarray(cells[:, places]), moved, shares)
+            return row_map.sums(*columns.of(cells))
 
         return work
 
-    def _noisy(self, table: Table, request: Request, rng: Source, report_rows: Any) -> Floats:
+    def _of_units(self, row_map: RowMap | UnitScores) -> OfUnits | None:
+        """The sum over units whose rows must be seen together; None where each row counts by itself."""
+        if not isinstance(row_map, UnitScores) or self.design.metadata.rows_per_unit == 1:
+            return None
+        return partial(row_map.sums_of_units, columns=self.columns_of(row_map))
+
+    def _noisy(self, table: Table, request: Request | SpreadRequest, rng: Source, report_rows: Any) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
-        p = len(request.row_map.theta)
-        exact = table.map_reduce(self.design, self.sums_of(request), np.zeros((p, p + 1), dtype=np.int64), report_rows)
+        p = request.row_map.n_columns
+        start = np.zeros((p, p + 1), dtype=np.int64)
+        exact = table.map_reduce(
+            self.design, self.sums_of(request), start, report_rows, self._of_units(request.row_map)
+        )
         noisy = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
         parts = (
