@@ -24,7 +24,7 @@ from discreet.kernels.glm.families import (
     squared_norm,
 )
 from discreet.kernels.glm.pooled_score import Pool, Sums
-from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, spread_pass, spread_sds
+from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, Units, spread_pass, spread_sds
 from discreet.kernels.glm.score import FAR, ScoreModel, Turned, intervals, minimize
 from discreet.kernels.glm.sensitivity import attainable_sensitivity, joint_sensitivity
 from discreet.kernels.moments.moments import GRID
@@ -98,6 +98,8 @@ class Problem:
         Whether a last pass tells the sampling variance by units, in place of the family's.
     rows_per_unit : int
         The most rows of one unit, which costs so many times the mu of a row.
+    n_units : int, optional
+        Public number of units; default as few as the rows can be of.
     """
 
     family: Family
@@ -115,6 +117,7 @@ class Problem:
     count_is_public: bool | None = None
     robust: bool = False
     rows_per_unit: int = 1
+    n_units: int | None = None
 
     @property
     def knows_count(self) -> bool:
@@ -245,9 +248,10 @@ def noisy_newton(problem: Problem) -> Generator[Request | SpreadRequest, Floats,
     theta = _within_reach(problem, _estimate(model, problem.precision, problem.box))
     offset = problem.offset or 0.0
     row_map = score_map(family, theta, predictor_bounds(theta, problem.groups, offset), offset=offset)
-    units = problem.rows_per_unit, problem.squared_norm**0.5
-    spread = spread_pass(model, theta, row_map, _spread_mu(problem), problem.replace, *units)
-    return _fit(problem, *spread.robust(model, (yield spread.request(problem.rows_per_unit))))
+    count = problem.n_units or max(model.curve.n_rows / problem.rows_per_unit, 1.0)
+    units = Units(count, problem.rows_per_unit, problem.squared_norm**0.5, problem.replace)
+    spread = spread_pass(model, theta, row_map, _spread_mu(problem), units)
+    return _fit(problem, *spread.robust(model, (yield spread.request())))
 
 
 # ---- requests

@@ -155,6 +155,28 @@ class SpreadRequest:
 
 
 @dataclass(frozen=True)
+class Units:
+    """What is public, or known from earlier passes, about units.
+
+    Parameters
+    ----------
+    count : float
+        About how many there are; rather too few.
+    rows : int
+        The most rows of one.
+    row_norm : float
+        The most that a row's norm can be.
+    replace : bool
+        Neighbors differ by a unit's content, else by its presence.
+    """
+
+    count: float
+    rows: int
+    row_norm: float
+    replace: bool
+
+
+@dataclass(frozen=True)
 class Spread:
     """The pass as it is planned from earlier ones.
 
@@ -170,10 +192,8 @@ class Spread:
         J in units of V.
     cut : float
         T, in units of V.
-    n_units : float
-        About how many units there are, at least.
-    replace : bool
-        Neighbors differ by a unit's content, else by its presence.
+    units : Units
+        Whose scores.
     """
 
     map: UnitScores
@@ -181,18 +201,17 @@ class Spread:
     root: Floats
     sampling: Floats
     cut: float
-    n_units: float
-    replace: bool
+    units: Units
 
     @property
     def sds(self) -> tuple[float, float]:
         """Noise on the lengths and on the products' diagonal, in the integers' units; less by sqrt(2) beside it."""
-        return spread_sds(self.mu, self.replace)
+        return spread_sds(self.mu, self.units.replace)
 
-    def request(self, rows_per_unit: int) -> SpreadRequest:
+    def request(self) -> SpreadRequest:
         """Return what is to be released."""
         of_lengths, of_products = self.sds
-        return SpreadRequest(self.map, self.mu / rows_per_unit, of_lengths, of_products, of_products / 2.0**0.5)
+        return SpreadRequest(self.map, self.mu / self.units.rows, of_lengths, of_products, of_products / 2.0**0.5)
 
     def robust(self, model: ScoreModel, sums: Floats) -> tuple[ScoreModel, "Reliability"]:
         """Return the score with the sampling variance that units show, and how well that is known."""
@@ -204,7 +223,7 @@ class Spread:
         new = np.eye(len(spread)) - self.sampling + spread
         sampling = self.root @ spread @ self.root
         of_factor = of_lengths * ratio / trace
-        known = Reliability(self.root, new, self.sampling, of_factor, errors, basis, self.n_units)
+        known = Reliability(self.root, new, self.sampling, of_factor, errors, basis, self.units.count)
         return replace(model, sampling=(sampling + sampling.T) / 2.0), known
 
 
@@ -248,9 +267,7 @@ def spread_sds(mu: float, replace: bool) -> tuple[float, float]:
     return size / (mu * OF_LENGTHS**0.5), products / (mu * (1.0 - OF_LENGTHS) ** 0.5)
 
 
-def spread_pass(
-    model: ScoreModel, coef: Floats, row_map: RowMap, mu: float, replace: bool, rows_per_unit: int, row_norm: float
-) -> Spread:
+def spread_pass(model: ScoreModel, coef: Floats, row_map: RowMap, mu: float, units: Units) -> Spread:
     """Plan the pass at the estimate, from earlier ones and from public facts. `mu` is of one unit."""
     p = len(coef)
     whole = model.settled(coef).sampling
@@ -258,19 +275,16 @@ def spread_pass(
     values = np.maximum(values, 1e-12 * max(float(values[-1]), 1e-300))
     root, inverse = (vectors * values**0.5) @ vectors.T, (vectors * values**-0.5) @ vectors.T
     sampling = inverse @ model.sampling @ inverse + LEAST_PART * np.eye(p)
-    n_units = max(model.curve.n_rows / rows_per_unit, 1.0)
-    typical = float(np.trace(sampling)) / n_units
-    largest = min(float(values[0] ** -0.5) * rows_per_unit * row_map.residual_unit * row_norm, 1e150)  # of any unit
+    typical = float(np.trace(sampling)) / units.count
+    largest = float(values[0] ** -0.5) * units.rows * row_map.residual_unit * units.row_norm  # of any unit
     shares = (1.0 - OF_LENGTHS, OF_LENGTHS)
     tolerated = (RELATIVE[0] / 2.0**0.5, RELATIVE[1] * p)
     cuts = [
-        min(max(least * typical, min(most * typical, each * mu * share**0.5)), largest**2)
+        min(max(least * typical, min(most * typical, each * mu * share**0.5)), min(largest, 1e150) ** 2)
         for (least, most), each, share in zip(TYPICAL_LENGTHS, tolerated, shares, strict=True)
     ]
     ratio = int(min(max(math.ceil(cuts[1] / cuts[0]), 1), MOST_RATIO))
-    return Spread(
-        _unit_scores(row_map, inverse, cuts[0], ratio, rows_per_unit), mu, root, sampling, cuts[0], n_units, replace
-    )
+    return Spread(_unit_scores(row_map, inverse, cuts[0], ratio, units.rows), mu, root, sampling, cuts[0], units)
 
 
 def _unit_scores(row_map: RowMap, inverse: Floats, cut: float, ratio: int, rows_per_unit: int) -> UnitScores:

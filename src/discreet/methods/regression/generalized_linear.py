@@ -323,6 +323,7 @@ class PreparedGlm(Preparation):
             count_is_public=metadata.n_rows is not None,
             robust=self.method.robust,
             rows_per_unit=metadata.rows_per_unit,
+            n_units=metadata.n_units,
         )
         if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
             raise InvalidParameterError(
