@@ -41,7 +41,8 @@ def category_columns(draw: st.DrawFn, declared: bool = False) -> dict[str, Any]:
     if not declared and draw(st.booleans()):
         return {"type": "category", "source": draw(texts), "unknown": draw(st.none() | st.text(max_size=5))}
     unknown = draw(st.none() | st.sampled_from(levels))
-    return {"type": "category", "levels": levels, "source": draw(texts), "unknown": unknown}
+    reference = draw(st.none() | st.sampled_from(levels))
+    return {"type": "category", "levels": levels, "source": draw(texts), "unknown": unknown, "reference": reference}
 
 
 @st.composite

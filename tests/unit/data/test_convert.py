@@ -123,7 +123,7 @@ def _without_losses(metadata: Metadata) -> Metadata:
     value.pop("description", None)
     for name, column in metadata.columns.items():
         declared = value["columns"][name]
-        for lost in ("source", "description", "out_of_bounds", "bounds"):
+        for lost in ("source", "description", "out_of_bounds", "bounds", "reference"):
             declared.pop(lost, None)
         if isinstance(column, CategoryColumn) and column.levels is None:
             declared.pop("unknown", None)
