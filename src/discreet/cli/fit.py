@@ -65,13 +65,6 @@ class FitAsked:
         limits = {name: self.parameters[name] for name in ("confidence", "coef_bound") if name in self.parameters}
         return workflow.fit_from(self.earlier, self.columns, **limits)
 
-    @property
-    def chosen(self) -> dict[str, Any] | None:
-        """Where the columns were chosen, if an earlier release chose them."""
-        if self.earlier is None or not self.earlier.selected:
-            return None
-        return {"by": "an earlier release", "dataset": self.earlier.provenance.dataset}
-
     def asked(self) -> Asked:
         """Return what is asked of the rows."""
         columns = self.columns or (workflow.selection_of(self.earlier)[1] if self.earlier is not None else None)
@@ -130,7 +123,8 @@ def fit(
     options = fitted.asked()
     if metadata is None or "epsilon" not in options.parameters:
         raise InvalidParameterError("A fit spends budget: give --epsilon and --metadata. Only noisy moments are free.")
-    spend(options.chosen(), metadata, options.target, options.candidates, how, *options.reads, chosen=fitted.chosen)
+    chosen = None if fitted.earlier is None else workflow.chosen_by(fitted.earlier)
+    spend(options.chosen(), metadata, options.target, options.candidates, how, *options.reads, chosen=chosen)
 
 
 def _check_free(
