@@ -69,7 +69,11 @@ class Design:
         if self.width > 50:
             wide = {"method": "sis", "n_features_to_select": 8}
             return {**screens, "sis, pcls": {"screen": wide, "select": {"method": "pcls"}}}
-        methods = {name: {"select": {"method": name}} for name in ("pcls", "pcpl", "moments")}
+        tuned = {"method": "pcls", "l1_radius": 1.0, "y_bound": 2.0, "model_penalty": "aic"}
+        methods = {
+            "pcls, aic": {"select": tuned},
+            **{name: {"select": {"method": name}} for name in ("pcpl", "moments")},
+        }
         return {**methods, "moments, aic": {"select": {"method": "moments", "model_penalty": "aic"}}, **screens}
 
 
