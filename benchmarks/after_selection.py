@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from rich.console import Console
-from rich.table import Table
 
 from discreet.data.metadata import Metadata
 from discreet.data.sources import open_table
@@ -23,6 +22,7 @@ from discreet.methods.registry import method_of
 LEAST = 0.93
 EPSILONS = (0.5, 1.0, 2.0, 8.0)
 WAYS = ("split", "none")
+LINE = "{:15} {:13} {:>7}  {:14} {:14} {:>6}  {}"
 SHARED, BOUND = 0.4, 4.0
 """Part of each column that all have in common; of the target, which noise of sd .5 reaches next to never."""
 
@@ -69,7 +69,11 @@ class Design:
         if self.width > 50:
             wide = {"method": "sis", "n_features_to_select": 8}
             return {**screens, "sis, pcls": {"screen": wide, "select": {"method": "pcls"}}}
-        methods = {name: {"select": {"method": name}} for name in ("pcls", "pcpl", "moments")}
+        tuned = {"method": "pcls", "l1_radius": 1.0, "y_bound": 2.0, "model_penalty": "aic"}
+        methods = {
+            "pcls, aic": {"select": tuned},
+            **{name: {"select": {"method": name}} for name in ("pcpl", "moments")},
+        }
         return {**methods, "moments, aic": {"select": {"method": "moments", "model_penalty": "aic"}}, **screens}
 
 
@@ -142,33 +146,31 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[], help="Words that a cell's name must hold.")
     given = parser.parse_args()
-    start = time.perf_counter()
-    shown = Table("design", "selects by", "epsilon", "by half", "same rows", "width, by half / same rows", "told")
+    start, console = time.perf_counter(), Console(width=120)
     totals = {way: Figures() for way in WAYS}
     short = 0
+    console.print(LINE.format("design", "selects by", "epsilon", "by half", "same rows", "widths", "told"))
     for design, name, plan, epsilon in cells():
         if not all(word in f"{design.name}; {name}; {epsilon:g}" for word in given.only):
             continue
         found = measured(design, plan, epsilon, given.tables, given.seed)
-        half, same = (found[way] for way in WAYS)
         for way in WAYS:
             totals[way].right += found[way].right
             totals[way].told += found[way].told
-        is_short = bool(sum(half.told)) and half.coverage < LEAST - 2 * half.error
-        short += is_short
-        texts = [f"{one.coverage:.3f} ({one.error:.3f})" if sum(one.told) else "-" for one in (half, same)]
-        ratio = f"{np.median(half.widths) / np.median(same.widths):.2f}" if half.widths and same.widths else "-"
-        told = f"{sum(half.told)}, {sum(same.told)}"
-        shown.add_row(
-            design.name, name, f"{epsilon:g}", texts[0] + (" short" if is_short else ""), texts[1], ratio, told
-        )
-    console = Console(width=130)
-    console.print(shown)
+        half = found["split"]
+        short += bool(sum(half.told)) and half.coverage < LEAST - 2 * half.error
+        console.print(LINE.format(design.name, name, f"{epsilon:g}", *_texts(half, found["none"])), highlight=False)
     for way, words in zip(WAYS, ("by half", "on the same rows"), strict=True):
-        console.print(
-            f"{words}: {totals[way].coverage:.3f} ({totals[way].error:.3f}) of {sum(totals[way].told)} told intervals"
-        )
+        one = totals[way]
+        console.print(f"{words}: {one.coverage:.3f} ({one.error:.3f}) of {sum(one.told)} told intervals")
     console.print(f"{short} cells by half below {LEAST:.0%} and two errors; {time.perf_counter() - start:.0f} s")
+
+
+def _texts(half: Figures, same: Figures) -> list[str]:
+    """Coverage of both ways with its error, the ratio of the median widths, and how many intervals were told."""
+    covered = [f"{one.coverage:.3f} ({one.error:.3f})" if sum(one.told) else "-" for one in (half, same)]
+    ratio = f"{np.median(half.widths) / np.median(same.widths):.2f}" if half.widths and same.widths else "-"
+    return [*covered, ratio, f"{sum(half.told)}, {sum(same.told)}"]
 
 
 if __name__ == "__main__":

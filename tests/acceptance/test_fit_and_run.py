@@ -198,12 +198,33 @@ def test_a_fit_of_what_a_release_selected_spends(granted):
     assert (release["target"] if "target" in release else release["request"]["target"]) == "visits"
     assert "age" in release["request"]["candidates"]
     assert granted.spent() == 2.0
+    assert "nothing guarantees the level" in fit(granted, "--from", "release.json", "--yes", epsilon=1, delta=1e-4).out
+    named = fit(granted, "--target", "visits", "--columns", "age,site", "--yes", "--fresh", epsilon=1, delta=1e-4)
+    assert "nothing guarantees the level" not in named.out
+
+
+@pytest.mark.parametrize("inference", ["split", "none"])
+def test_a_plan_says_whether_its_intervals_hold_after_the_selection(granted, inference):
+    """Half of the units select by default; on request all rows do both. The release, its text and the report tell."""
+    asked = "" if inference == "split" else "selective_inference: none\n"
+    path = plan(granted, PLAN.replace("METHOD", "moments").replace("epsilon: 0.5", "model_penalty: aic") + asked)
+    shown = granted.run("run", path, "--dry-run").out
+    assert ("half of the units select" in shown, "all rows" in shown) == (inference == "split", inference == "none")
+    done = granted.run("run", path, "--ledger", granted.ledger, "--out", "release.json", "--yes")
+    assert ("which hold after the selection" in done.out) == (inference == "split"), done
+    release = Release.read(granted.folder / "release.json")
+    assert release.request["parameters"]["selective_inference"] == inference
+    assert (release.event["type"] == "ParallelEvent") == (inference == "split")
+    assert granted.run("report", "release.json", "--out", "report.md").code == 0
+    text = " ".join((granted.folder / "report.md").read_text().split())
+    assert ("whom the choice did not see" in text) == (inference == "split")
+    assert ("intervals too narrow" in text) == (inference == "none")
 
 
 @pytest.mark.parametrize(
     ("change", "code", "hint"),
     [
-        (("epsilon: 0.5", "epsilon: 2"), 2, "must cost at most the whole"),
+        (("epsilon: 0.5", "epsilon: 2.5"), 2, "must cost at most the whole"),
         (("epsilon: 0.5", "epsilon: 0"), 2, "epsilon must lie in"),
         (("method: METHOD", "method: magic"), 2, "must select by one of"),
         (("family: linear", "family: magic"), 2, "must select by one of"),

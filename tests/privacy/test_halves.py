@@ -9,7 +9,15 @@ import pyarrow as pa
 import pytest
 
 from discreet.accounting.compose import guarantee_of
-from discreet.accounting.events import ComposedEvent, GaussianEvent, LaplaceEvent, ParallelEvent, SelectionEvent
+from discreet.accounting.events import (
+    ComposedEvent,
+    FailureEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    ParallelEvent,
+    SelectionEvent,
+    event_record,
+)
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.accounting.zcdp import rho_of
 from discreet.data import halves as home
@@ -18,6 +26,7 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.halves import KEY_WORDS, halves_of
 from discreet.data.metadata import Metadata
 from discreet.kernels.moments.moments import GRID
+from discreet.ledger.charges import _failure as failure_of
 from discreet.mechanisms.rng import Source
 
 EPSILON, N = 1.0, 4
@@ -148,6 +157,8 @@ def test_the_price_is_the_larger_one():
     alone = [guarantee_of(part, relation, delta) for part in both.events]
     assert guarantee_of(both, relation, delta).epsilon == max(each.epsilon for each in alone)
     assert rho_of(both)[0] == max(rho_of(part)[0] for part in both.events)
+    failing = ParallelEvent((FailureEvent(Fraction(1, 9)), ComposedEvent((FailureEvent(Fraction(1, 8)), choice))))
+    assert failure_of(event_record(failing)) == Fraction(1, 8)  # as a witness reads it from a release
     composed = guarantee_of(ComposedEvent(both.events), relation, delta)
     assert composed.epsilon > guarantee_of(both, relation, delta).epsilon
     with pytest.raises(Exception, match="ParallelEvent"):

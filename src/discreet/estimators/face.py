@@ -24,7 +24,7 @@ from discreet.methods.registry import method_of
 from discreet.parameters.shared import Parameters
 from discreet.release import FitRecord, Release
 from discreet.typing import Floats
-from discreet.workflow.derive import selection_of
+from discreet.workflow.derive import chosen_by, selection_of
 from discreet.workflow.request import answer
 
 DECLARED = (
@@ -73,12 +73,15 @@ class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
     ) -> Release:
         """Reserve, run and record; learn the features' names and number."""
         self._forget()
+        earlier = None
         if from_release is not None:
             earlier = from_release if isinstance(from_release, Release) else Release.read(from_release)
             selected_for, selected = selection_of(earlier)
             target, candidates = target or selected_for, selected if candidates is None else candidates
         table, name, columns = self._table(X, y, target, candidates, ledger is not None, observed_bound)
         method, chosen = self._choose_method(table, name, columns, ledger is not None)
+        if chosen is None and earlier is not None:
+            chosen = chosen_by(earlier)
         return self._run(method, table, name, columns, ledger, isinstance(X, Table), chosen)
 
     def _forget(self) -> None:

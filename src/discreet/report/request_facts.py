@@ -95,8 +95,12 @@ def settings(release: Release) -> dict[str, Any]:
 def is_of_selection(release: Release) -> bool:
     """Tell whether the columns of a fit were selected from the same rows.
 
-    True when they were selected in this release, or by the moments that it was computed from.
+    True when they were selected in this release, by the moments that it was computed from, or by an earlier release
+    of the same people.
     """
+    chosen = release.request.get("chosen")
+    if release.fit is not None and isinstance(chosen, dict) and "by" in chosen:
+        return chosen.get("dataset") == release.provenance.dataset
     if release.fit is None or kind(release) == "both":
         return release.fit is not None and not is_by_half(release)
     fitted = {coefficient.column for coefficient in release.fit.coefficients} - {None}

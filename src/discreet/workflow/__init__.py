@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.release import Release as Release
     from discreet.workflow.auto import auto_method as auto_method
     from discreet.workflow.delivery import Delivery as Delivery
+    from discreet.workflow.derive import chosen_by as chosen_by
     from discreet.workflow.derive import fit_from as fit_from
     from discreet.workflow.derive import select_from as select_from
     from discreet.workflow.derive import selection_of as selection_of
@@ -79,6 +80,7 @@ _HOMES = {
     "check_metadata": "discreet.workflow.metadata",
     "check_table": "discreet.workflow.request",
     "check_weighted": "discreet.workflow.hybrid",
+    "chosen_by": "discreet.workflow.derive",
     "convert_metadata": "discreet.workflow.metadata",
     "database_relatives": "discreet.data.engines.sql_identity",
     "database_server": "discreet.data.engines.sql_identity",
@@ -129,6 +131,7 @@ __all__ = [
     "check_metadata",
     "check_table",
     "check_weighted",
+    "chosen_by",
     "convert_metadata",
     "database_relatives",
     "database_server",
