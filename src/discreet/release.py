@@ -81,6 +81,11 @@ class StepRecord(_Record):
     columns: tuple[str, ...] | None = Field(default=None, description="the columns that a screening left, in a plan")
 
 
+def _absent(value: object) -> bool:
+    """Leave a field out that says nothing: releases from before it stay as they are."""
+    return value is None
+
+
 LARGEST = 1e300
 """Of a released coefficient or variance, so that it is finite."""
 
@@ -146,10 +151,14 @@ class FitRecord(_Record):
     coefficients: tuple[CoefficientRecord, ...]
     residual_sd: float | None = Field(default=None, ge=0, description="linear: estimated, in the target's unit")
     r_squared: float | None = Field(default=None, description="linear: estimated, corrected for the noise")
-    clipped: ClippedRecord | None = Field(default=None, exclude_if=lambda value: value is None)
-    offset: str | None = Field(default=None, description="column that is added to the linear predictor")
-    exposure: str | None = Field(default=None, description="column whose logarithm is added to the linear predictor")
-    weights: str | None = Field(default=None, description="column of the rows' weights")
+    clipped: ClippedRecord | None = Field(default=None, exclude_if=_absent)
+    offset: str | None = Field(
+        default=None, exclude_if=_absent, description="column that is added to the linear predictor"
+    )
+    exposure: str | None = Field(
+        default=None, exclude_if=_absent, description="column whose logarithm is added to the linear predictor"
+    )
+    weights: str | None = Field(default=None, exclude_if=_absent, description="column of the rows' weights")
 
     @property
     def has_intervals(self) -> bool:
@@ -225,8 +234,10 @@ class MomentsRecord(_Record):
         exclude_if=lambda value: not value,
         description="places of the levels that others are compared with; in older releases the most frequent ones",
     )
-    offset: str | None = Field(default=None, description="column that was taken from the target")
-    weights: str | None = Field(default=None, description="column of the rows' weights; n_rows is their sum")
+    offset: str | None = Field(default=None, exclude_if=_absent, description="column that was taken from the target")
+    weights: str | None = Field(
+        default=None, exclude_if=_absent, description="column of the rows' weights; n_rows is their sum"
+    )
 
 
 class SizeRecord(_Record):
