@@ -194,7 +194,7 @@ class MomentAnswers:
             confidence=confidence,
             coefficients=listed,
             residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * record.y_bound),
-            r_squared=self._r_squared(at),
+            r_squared=self._r_squared(at) if record.sum_of_weights is None else None,  # of weighted rows it is another
             clipped=record.clipped,
         )
 
