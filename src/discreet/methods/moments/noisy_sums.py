@@ -178,9 +178,8 @@ class NoisySums:
         yty, yty_variance = with_noise("y'y", [int(moments[-1, -1])])
         n_rows, n_variance = float(self.design.metadata.n_rows or 0), 0.0
         if self.count_is_noisy:
-            counted, variance = with_noise("rows", [int(moments[self._counted, self._counted])])
-            unit = self.design.constant**2 if self._counted else GRID**2
-            n_rows, n_variance = max(counted[0] / unit, 1.0), variance / unit**2
+            counted, variance = with_noise("rows", [int(moments[0, 0])])
+            n_rows, n_variance = max(counted[0] / GRID**2, 1.0), variance / GRID**4
         gram, gram_variance = self._public_gram(n_rows, n_variance)
         for name, places in (
             (BLOCKS[1], np.diag(np.diagonal(self.noisy_entries))),
@@ -257,22 +256,13 @@ class NoisySums:
         """Value of the constant column."""
         return CONSTANT if self.is_unit else self.design.constant / GRID
 
-    @property
-    def _counted(self) -> int:
-        """Which cell's squares are counted as rows: without a constant among the sums, the squared weights are."""
-        return int(self.design.row_norm is not None and not self.fit_intercept)
-
     def _sum_of_weights(self, gram: list[list[int]], n_rows: float) -> float | None:
         """Sum of the squared factors of rows of bounded norm, at least what it can be; with noise where it is not n."""
         if self.design.row_norm is None:
             return None
-        least = n_rows if self._counted and self.design.metadata.n_rows is None else self._least_weight * n_rows
-        return max(min(gram[0][0] / self.design.constant**2, n_rows) if self.fit_intercept else 0.0, least)
-
-    @property
-    def _least_weight(self) -> float:
-        """Square of the factor of the longest row that can be."""
-        return min(1.0, (self.design.row_norm or 1.0) ** 2 / max(len(self.design.candidates), 1))
+        longest = max(len(self.design.candidates), 1)  # square of the length of x; the squares of f x are told
+        told = gram[0][0] / self.design.constant**2 if self.fit_intercept else _trace(gram) / GRID**2 / longest
+        return max(min(told, n_rows), min(1.0, self.design.row_norm**2 / longest) * n_rows)
 
     def _references(self) -> tuple[int, ...]:
         """Places, among X's columns, of the levels that a regression compares others with."""
@@ -335,6 +325,10 @@ def noisy_gram(record: MomentsRecord) -> NoisyGram:
         float(record.sum_of_weights or record.n_rows),  # residuals are weighted: so is their number
         record.n_rows_variance,
     )
+
+
+def _trace(gram: list[list[int]]) -> int:
+    return sum(row[j] for j, row in enumerate(gram))
 
 
 def _root_up(value: Fraction) -> Fraction:

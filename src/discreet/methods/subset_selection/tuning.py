@@ -214,7 +214,8 @@ class Tuning:
         n_sides = len(sides_of(self.metadata, self.wide.design.columns))
         scale = float(2 * self.metadata.rows_per_unit * n_sides / self.budget["bounds"])
         # Beyond all rows the scores are equal: leave more rows than the largest of the noise, scale log(points).
-        rows = 1.5 * scale * math.log(len(bound_grid()))
+        # A bound that lies beyond all rows may be huge: where it is moved out anyhow, more rows are left.
+        rows = (1.5 if self.most_clipped is None else 1.9) * scale * math.log(len(bound_grid()))
         least, steps = (0.005, 1000) if self.most_clipped is None else (self.most_clipped / 2.0, 10_000)
         return Fraction(round(steps * min(max(rows / self.n_public, least, 1 / steps), 0.2)), steps)
 

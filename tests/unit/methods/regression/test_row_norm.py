@@ -64,6 +64,7 @@ def test_estimates_are_those_of_weighted_least_squares(norm, method):
     assert (told > 0.95 * error).all()
     assert (told < 1.1 * error / factor.mean()).all()
     assert found.residual_sd == pytest.approx(0.5, rel=0.05)
+    assert found.r_squared is None
 
 
 def test_a_norm_that_no_row_exceeds_changes_no_estimate():
