@@ -199,7 +199,7 @@ class MomentAnswers:
             confidence=confidence,
             coefficients=listed,
             residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * self._residual_unit(at)),
-            r_squared=self._r_squared(names) if record.sum_of_weights is None else None,  # of weighted rows it is another
+            r_squared=self._r_squared(names) if record.sum_of_weights is None else None,
             clipped=record.clipped,
             **self._adjustment,
         )
