@@ -163,7 +163,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameter
     Notes
     -----
     Claims: ``methods/regression/generalized_linear.privacy.md``, without a delta
-    ``methods/regression/perturbed_logistic.privacy.md``.
+    ``methods/regression/objective_perturbation.privacy.md``.
 
     References
     ----------
@@ -231,7 +231,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameter
 
 
 class PoissonRegression(_Noisy, RegressorMixin, _Regression, GeneralizedParameters):  # type: ignore[misc]
-    """Poisson regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
+    """Poisson regression from noisy sums, or without a delta from a perturbed objective, with intervals.
 
     Attributes
     ----------
@@ -248,7 +248,8 @@ class PoissonRegression(_Noisy, RegressorMixin, _Regression, GeneralizedParamete
 
     Notes
     -----
-    Claim: ``methods/regression/generalized_linear.privacy.md``.
+    Claims: ``methods/regression/generalized_linear.privacy.md``, without a delta
+    ``methods/regression/objective_perturbation.privacy.md``.
 
     References
     ----------
