@@ -77,7 +77,7 @@ ONE_BY_ONE = {
     "methods/moments/moment_answers.py": "unknown: names that were asked for",
     "methods/public_records/objective.py": "error: what kernels/public_records/m_estimates.py says",
     "methods/subset_selection/pcpl.py": "most squares_share: parameters",
-    "methods/regression/perturbed_logistic.py": "_too_small: says epsilon",
+    "methods/regression/objective_perturbation.py": "_too_small high: says epsilon; a declared bound",
     "methods/public_records/public_subset.py": "most: number of public points",
     "methods/base/request_facts.py": "reference reference_name size: declared bounds and parameters, and what they are "
     "called",

@@ -19,7 +19,7 @@ from discreet.methods import registry
 from discreet.methods.base.method import Method
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.public_records import histogram, measures, public_subset
-from discreet.methods.regression import perturbed_logistic
+from discreet.methods.regression import objective_perturbation
 from discreet.methods.screening import sis
 from discreet.methods.screening.screener import Screening
 from discreet.methods.subset_selection import calibration, pcpl, sum_of_squares
@@ -217,7 +217,7 @@ OF_COUNT = (ClippedTarget, "count", staticmethod(lambda cells: 2 * cells.astype(
 OF_TOP_K = (Screening, "top_k", half_top_k)
 OF_CENTER = (sis.Center, "sensitivity", property(half(sis.Center.sensitivity.fget)))
 OF_PASSES = (noisy_newton, "joint_sensitivity", half(noisy_newton.joint_sensitivity))
-OF_LINEAR = (perturbed_logistic, "perturbation", half_fields(perturbed_logistic.perturbation, beta=0.5))
+OF_LINEAR = (objective_perturbation, "perturbation", half_fields(objective_perturbation.perturbation, beta=0.5))
 OF_MEASURE = (measures.Measure, "sensitivity", property(half(measures.Measure.sensitivity.fget)))
 OF_LOSSES = (public_subset, "LOSS_ONE", public_subset.LOSS_ONE // 2)
 
@@ -254,7 +254,7 @@ MEANT = [
     meant(BY_NAME["own-score: declared"], R, [HIGH] * 50, HIGH, X_TURNED, "one_shot of top_k_choice", 0.99, OF_TOP_K),
     *(meant(BY_NAME[name], R, CLASSES, Y_TURNED, LOW, "discrete_gaussian of generalized_linear", 0.3, OF_PASSES)
       for name in ("logistic: gaussian", "poisson: gaussian")),
-    *(meant(BY_NAME["logistic: pure, large epsilon"], r, CLASSES, Y_TURNED, LOW, "minimized of perturbed_logistic",
+    *(meant(BY_NAME["logistic: pure, large epsilon"], r, CLASSES, Y_TURNED, LOW, "minimized of objective_perturbation",
             0.6, OF_LINEAR) for r in RELATIONS),
     *(meant(BY_NAME["hybrid: counts"], r, [HIGH] * 50, HIGH, LOW, "discrete_laplace of measures", 0.99, OF_MEASURE)
       for r in RELATIONS),
@@ -277,7 +277,7 @@ def test_half_the_sensitivity_is_found_out(monkeypatch, one):
     """Control: the same pair, with a claim of half of what a row can do."""
     monkeypatch.setattr(*one.halved)
     if one.halved is OF_LINEAR:  # it checks its own price
-        monkeypatch.setattr(perturbed_logistic, "spent", lambda *_: 0)
+        monkeypatch.setattr(objective_perturbation.Change, "spent", lambda *_: 0)
     with pytest.raises(AssertionError, match="spends"):
         one.seen()
 

@@ -201,7 +201,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameter
     Notes
     -----
     Claims: ``methods/regression/generalized_linear.privacy.md``, without a delta
-    ``methods/regression/perturbed_logistic.privacy.md``.
+    ``methods/regression/objective_perturbation.privacy.md``.
 
     References
     ----------
@@ -269,7 +269,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameter
 
 
 class PoissonRegression(_Noisy, RegressorMixin, _Regression, PoissonParameters):  # type: ignore[misc]
-    """Poisson regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
+    """Poisson regression from noisy sums, or without a delta from a perturbed objective, with intervals.
 
     Attributes
     ----------
@@ -286,7 +286,8 @@ class PoissonRegression(_Noisy, RegressorMixin, _Regression, PoissonParameters):
 
     Notes
     -----
-    Claim: ``methods/regression/generalized_linear.privacy.md``.
+    Claims: ``methods/regression/generalized_linear.privacy.md``, without a delta
+    ``methods/regression/objective_perturbation.privacy.md``.
 
     References
     ----------

@@ -78,7 +78,13 @@ class GeneralizedParameters(Parameters):
     """Of a regression with another link."""
 
     epsilon: Epsilon = first(default=1.0)
-    delta: Annotated[Delta, Field(description="Added chance of a result outside the promise. Must be positive.")] = 1e-6
+    delta: Annotated[
+        Delta,
+        Field(
+            description="Added chance of a result outside the promise. 0 is pure privacy, by objective perturbation: "
+            "more noise, except for much data or a large epsilon."
+        ),
+    ] = 1e-6
     confidence: Confidence = 0.95
     coef_bound: CoefBound = GENERALIZED_COEF_BOUND
     robust: Robust = True
@@ -96,11 +102,3 @@ class PoissonParameters(GeneralizedParameters):
 
 class LogisticParameters(GeneralizedParameters):
     """Of a logistic regression."""
-
-    delta: Annotated[
-        Delta,
-        Field(
-            description="Added chance of a result outside the promise. 0 is pure privacy by objective perturbation, "
-            "for units of one row, without intervals."
-        ),
-    ] = 1e-6

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
+from scipy.special import expit, logit, pdtr, pdtrc
 
 from discreet.kernels.moments.moments import CHUNK_ROWS, GRID
 from discreet.typing import Cells, Floats, Integers
@@ -94,6 +94,28 @@ def poisson(largest: float, residual_bound: float | None = None) -> Family:
         return rate
 
     return Family("poisson", mean, weight, np.log, 0.0, largest, residual_bound or largest, counts=True)
+
+
+def clipped_poisson(largest: float) -> Family:
+    """Return the family of counts that are clipped to a bound: E min(N, bound) for N with mean exp(eta).
+
+    Its mean is a smooth function of the linear predictor between 0 and the bound, so that the score has mean zero at
+    the true coefficients however many counts are clipped; `weight` is its derivative.
+    """
+    cap = max(float(np.rint(largest)), 1.0)
+
+    def mean(eta: Floats) -> Floats:
+        rate: Floats = np.exp(np.minimum(eta, 60.0))
+        expected: Floats = np.where(rate < 1e12, rate * pdtr(cap - 1.0, np.minimum(rate, 1e12)), 0.0)
+        result: Floats = expected + cap * pdtrc(cap, np.minimum(rate, 1e12))
+        return result
+
+    def weight(eta: Floats) -> Floats:
+        rate: Floats = np.exp(np.minimum(eta, 60.0))
+        slope: Floats = np.where(rate < 1e12, rate * pdtr(cap - 1.0, np.minimum(rate, 1e12)), 0.0)
+        return slope
+
+    return Family("poisson", mean, weight, np.log, 0.0, cap, cap, counts=True)
 
 
 @dataclass(frozen=True)

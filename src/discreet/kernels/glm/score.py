@@ -289,7 +289,8 @@ def intervals(
     fixed, sign = np.tile(np.arange(p), 2), np.repeat([-1.0, 1.0], p)
     penalties = (precision * (1.0 - np.eye(p)))[fixed]  # theta_j itself is not penalized
     limit = (
-        np.broadcast_to(threshold, p)[fixed] + minimize(model, np.tile(center, (2 * p, 1)), penalties, box, fixed)[1]
+        np.tile(np.broadcast_to(threshold, p), 2)
+        + minimize(model, np.tile(center, (2 * p, 1)), penalties, box, fixed)[1]
     )
     at = np.tile(center, (2 * p, 1))
     along = _ridge(model, center, precision)[fixed] * sign[:, None]

@@ -27,7 +27,7 @@ from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected, public_columns, rows_progress
-from discreet.methods.regression.perturbed_logistic import PreparedPerturbation
+from discreet.methods.regression.objective_perturbation import PreparedPerturbation
 from discreet.methods.regression.terms import Terms
 from discreet.parameters.regression import GeneralizedParameters
 from discreet.release import NoiseRecord, StepRecord
@@ -50,8 +50,7 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
     @field_validator("delta")
     @classmethod
     def _delta_in_range(cls, value: float) -> float:
-        if exact_delta(value) == 0 and cls.family_name != "logistic":
-            raise ValueError(f"delta must lie in (0, 1) for a {cls.name} regression, such as 1e-6, but it is 0.")
+        exact_delta(value)
         return value
 
     @field_validator("fit_intercept")
@@ -166,6 +165,9 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
         """
         size = self.size(metadata, target, candidates)
         budget = NoiseBudget.of(exact_epsilon(self.epsilon), exact_delta(self.delta), *size)
+        self._check_adjustment(budget)
+        if budget.rho is None:
+            return PreparedPerturbation(self, self.design(metadata, target, candidates), budget, for_columns=True)
         return self.prepare_within(metadata, target, candidates, budget)
 
     def prepare_within(
@@ -192,20 +194,22 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
         Raises
         ------
         InvalidParameterError
-            When the budget is a pure one, or its noise does not fit in 64 bits.
+            When its noise does not fit in 64 bits.
         """
         design = self.design(metadata, target, columns)
+        self._check_adjustment(budget)
+        if budget.rho is None:
+            return PreparedPerturbation(self, design, budget)
+        return PreparedGlm(self, design, budget)
+
+    def _check_adjustment(self, budget: NoiseBudget) -> None:
+        """Refuse an offset and weights under a pure budget."""
         if budget.rho is None and self.adjustment.columns:
             role = next(iter(self.adjustment.roles))
             raise InvalidParameterError(
                 f"A {self.name} regression with {role} needs a delta, such as 1e-6, but it is 0. Give one, or leave "
                 f"out {role}."
             )
-        if budget.rho is None and self.family_name == "logistic":
-            return PreparedPerturbation(self, self.confidence, design, budget)
-        if budget.rho is None:
-            raise InvalidParameterError(f"A {self.name} regression needs a delta, such as 1e-6. Give one.")
-        return PreparedGlm(self, design, budget)
 
 
 class PreparedGlm(Preparation):
