@@ -108,10 +108,11 @@ class Terms:
         """Return the combination that a change of one column alone makes."""
         _, halves = self.model.scales
         change = np.zeros(len(self.fit.coefficients))
-        for j, term in enumerate(self.fit.coefficients):
-            if term.column == name and isinstance(start, str):
-                change[j] = float(end == term.level) - float(start == term.level)
-            elif term.column == name and not isinstance(end, str):
+        for j in np.flatnonzero(self.owned(name)):
+            if isinstance(start, str) or isinstance(end, str):
+                level = self.fit.coefficients[j].level
+                change[j] = float(end == level) - float(start == level)
+            else:
                 change[j] = (end - start) / halves[j]
         return change
 
