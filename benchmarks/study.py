@@ -11,9 +11,11 @@ STUDIES = {
     "right_models_product": "how often the product's methods find the right model",
     "right_models": "the same beside their kernels and variants",
     "coverage": "how often intervals of regressions hold the truth",
+    "answers_coverage": "how often predictions, joint regions and marginal effects of released fits hold the truth",
     "after_selection": "how often intervals of selected columns hold the truth",
-    "linear_accuracy": "test R^2 beside AdaSSP",
+    "regression_accuracy": "how well regressions predict beside peers",
     "screening_accuracy": "how many of the best columns screening finds",
+    "noise_named": "how often noise is called noise",
     "hybrid_accuracy": "the error of estimates on weighted public records",
 }
 """Each is a module of its own, `python -m benchmarks.NAME`, and takes --tables."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.estimators.two_stage import TwoStage as TwoStage
     from discreet.kernels.top_k.top_k_metrics import top_k_metrics as top_k_metrics
     from discreet.ledger import Ledger as Ledger
+    from discreet.methods.answers.fit_answers import FitAnswers as FitAnswers
     from discreet.release import Release as Release
     from discreet.report import render as render
     from discreet.report.accuracy_chart import accuracy_chart as accuracy_chart
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AutoSelection": "discreet.estimators.auto",
     "DPSIS": "discreet.estimators.sis",
+    "FitAnswers": "discreet.methods.answers.fit_answers",
     "Guarantee": "discreet.accounting.guarantee",
     "HybridEstimator": "discreet.estimators.hybrid",
     "Ledger": "discreet.ledger",
@@ -72,6 +74,7 @@ __all__ = [
     "PCLS",
     "PCPL",
     "AutoSelection",
+    "FitAnswers",
     "Guarantee",
     "HybridEstimator",
     "Ledger",

@@ -57,18 +57,27 @@ class NoiseRecord(_Record):
     formula: str
     numerics: str
     claim: str = Field(description="file that holds the proof")
+    penalty: float | None = Field(
+        default=None,
+        ge=0,
+        exclude_if=lambda value: value is None,
+        description="what each column adds to a model's score, same unit",
+    )
 
 
 class PublicColumn(_Record):
     """What was declared public about a column that took part."""
 
     name: str
-    role: Literal["target", "candidate", "unit_id", "offset", "exposure", "weights"]
+    role: Literal["target", "candidate", "unit_id", "offset", "exposure", "weights", "source"]
     type: str
     lower: float | None = None
     upper: float | None = None
     levels: tuple[str, ...] | None = None
     source: str
+    derived: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="computed from other columns of the row"
+    )
 
 
 class StepRecord(_Record):
@@ -143,6 +152,101 @@ class ClippedRecord(_Record):
     stretch: float = Field(ge=0, le=1, description="share of rows by which the far ends of intervals are moved out")
 
 
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Entry = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
+Vector = tuple[Entry, ...]
+Symmetric = tuple[Vector, ...]
+"""Rows of a symmetric matrix, each from the diagonal on."""
+
+
+def _is_triangle(rows: Symmetric, size: int) -> bool:
+    return [len(row) for row in rows] == [*range(size, 0, -1)]
+
+
+def _is_square(rows: tuple[Vector, ...], size: int) -> bool:
+    return len(rows) == size and all(len(row) == size for row in rows)
+
+
+class ReliabilityRecord(_Record):
+    """How well a score's covariance by units is known; `discreet.kernels.glm.sandwich` tells the symbols."""
+
+    total: Symmetric = Field(description="covariance of the score, its noise included")
+    basis: tuple[Vector, ...] = Field(description="columns in which errors are told")
+    sizes: Vector = Field(description="of the family's own variance in the basis")
+    errors: Symmetric = Field(description="variances of the entries' errors in the basis")
+    factor_sd: Variance = Field(description="error of the multiple of the family's own variance")
+    n_units: Positive
+
+
+class ScoreRecord(_Record):
+    """The noisy score of a logistic or Poisson regression, and the variance of its noise, as intervals ask for it.
+
+    Per half range of each column, in the order of the coefficients; `discreet.kernels.glm.score` tells the symbols.
+    """
+
+    coef_bound: Annotated[float, Field(gt=0, le=1e6)] = Field(description="largest absolute coefficient")
+    middles: Vector = Field(description="own units: value = middle + half_width x scaled value")
+    half_widths: tuple[Positive, ...]
+    offset_middle: Entry = Field(default=0.0, description="where an offset is zero on its scale")
+    response_low: float = Field(allow_inf_nan=False, description="public range of the response")
+    response_high: Positive
+    is_smooth: bool = Field(default=False, description="Poisson: whether the mean is that of clipped counts")
+    coef: Vector = Field(description="where the score is zero, or nearly so")
+    told: Vector = Field(default=(), description="the estimate, shrunk; absent where it is `coef`")
+    constant: Vector = Field(description="a: the score at the point")
+    point: Vector = Field(description="t: where the score was taken")
+    n_rows: Positive = Field(description="of the curve")
+    center: Vector = Field(description="of the curve: means of the columns")
+    spread: Symmetric = Field(description="of the curve: covariance of the columns")
+    fixed: Vector = Field(default=(), description="of the curve: half the range of an offset, its last column")
+    rest: Symmetric = Field(description="R: the slope at the point less that of the curve")
+    information: Symmetric = Field(description="of the rows at the point")
+    sampling: Symmetric = Field(description="J: variance of the score by sampling")
+    noise: Symmetric = Field(description="variance of the score's noise at the point")
+    slope_noise: Symmetric = Field(description="variances of what is not known of R, in the basis")
+    slope_basis: tuple[Vector, ...] = Field(description="orthonormal columns")
+    slope_factor: Entry = Field(description="the noise of R meets factor x d + offset")
+    slope_offset: Vector
+    mismatch: Variance = Field(description="tau: relative error of the curve")
+    law: Literal["gaussian", "spherical_laplace"] = Field(default="gaussian", description="of the noise")
+    is_told: bool = Field(default=True, description="False where noise hides so much that nothing is told")
+    reliability: ReliabilityRecord | None = Field(default=None, description="where units told the sampling variance")
+
+    @model_validator(mode="after")
+    def _of_one_shape(self) -> "ScoreRecord":
+        p, known, of_curve = len(self.coef), self.reliability, len(self.coef) + len(self.fixed)
+        vectors = [self.middles, self.half_widths, self.constant, self.point, self.slope_offset]
+        vectors += [self.told] if self.told else []
+        triangles, squares = [self.rest, self.information, self.sampling, self.noise], [self.slope_basis]
+        triangles.append(self.slope_noise)
+        if known is not None:
+            vectors, triangles = [*vectors, known.sizes], [*triangles, known.total, known.errors]
+            squares.append(known.basis)
+        shaped = len(self.center) == of_curve and _is_triangle(self.spread, of_curve)
+        shaped = shaped and all(len(vector) == p for vector in vectors)
+        shaped = shaped and all(_is_triangle(rows, p) for rows in triangles)
+        if not (p and shaped and all(_is_square(rows, p) for rows in squares)):
+            raise ValueError("all parts of a score must be of one size")
+        if not self.response_low < self.response_high:
+            raise ValueError("the response must have a range")
+        return self
+
+
+class JointRecord(_Record):
+    """Whether all coefficients of some columns can be zero together."""
+
+    columns: tuple[str, ...]
+    terms: tuple[str, ...] = Field(description="the coefficients")
+    confidence: float = Field(gt=0, lt=1, description="level of the joint region")
+    distance: Variance | None = Field(description="of zero from the released numbers; inside where it is at most limit")
+    limit: Variance | None = Field(description="quantile of chi-squared, or degrees of freedom times that of F")
+    degrees_of_freedom: int = Field(ge=1, description="number of coefficients")
+    residual_degrees_of_freedom: Variance | None = Field(default=None, description="of F; None for chi-squared")
+    zero_inside: bool | None = Field(description="None where nothing can be told")
+
+
 class FitRecord(_Record):
     """The coefficients of one regression."""
 
@@ -159,6 +263,15 @@ class FitRecord(_Record):
         default=None, exclude_if=_absent, description="column whose logarithm is added to the linear predictor"
     )
     weights: str | None = Field(default=None, exclude_if=_absent, description="column of the rows' weights")
+    count_bound: int | None = Field(
+        default=None, ge=1, exclude_if=_absent, description="poisson: larger counts were clipped to it"
+    )
+    joint: tuple[JointRecord, ...] = Field(
+        default=(), exclude_if=lambda value: not value, description="each category of several coefficients as a whole"
+    )
+    score: ScoreRecord | None = Field(
+        default=None, exclude_if=_absent, description="logistic, Poisson: what answers are made of"
+    )
 
     @property
     def has_intervals(self) -> bool:
@@ -170,9 +283,6 @@ class FitRecord(_Record):
         return not self.coefficients or any(tells)
 
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 NoisySum = Annotated[int, Field(ge=-(2**80), le=2**80)]
 """An exact sum below 2^63 with noise that fits in 64 bits, some of each added up."""
 
@@ -299,6 +409,31 @@ class HybridRecord(_Record):
     twins: tuple[TwinRecord, ...] = ()
 
 
+class ChanceRecord(_Record):
+    """What chance gives in the place of a selection: from public facts and the release alone."""
+
+    chance_by_noise: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="that a table without any effect gives as much; None where the number of columns is fixed",
+    )
+    correlation_needed: float | None = Field(
+        default=None, ge=0, description="with the target, of a column that is chosen in 9 of 10 draws; may be above 1"
+    )
+    votes_needed: float | None = Field(
+        default=None, ge=0, description="two-stage, in its place: share of the blocks that must name the column"
+    )
+    could_stand_out: bool | None = Field(
+        default=None, description="whether a column that explains half of the target's variance could be chosen"
+    )
+    n_rows: float | None = Field(default=None, description="public, guessed or noisy: what the correlation is for")
+    standing_out: dict[str, float] = Field(
+        default={}, description="by selected column, of noisy moments: standard deviations of its noise"
+    )
+    called_noise: bool | None = Field(default=None, description="whether chance alone gives this; None: not known")
+
+
 class ClaimRecord(_Record):
     """A proof that the guarantee rests on, and who has read it against the code."""
 
@@ -366,6 +501,8 @@ class Release(_Record):
         The best model of each size by the noisy moments, as far as a search within bounds found it.
     hybrid : HybridRecord or None
         Weighted public points.
+    chance : ChanceRecord or None
+        What chance gives in the place of the selection.
     claims : tuple of ClaimRecord
         The proofs that the guarantee rests on, all the way down, as they shipped with the version that made it.
 
@@ -387,6 +524,7 @@ class Release(_Record):
     moments: MomentsRecord | None = None
     by_size: tuple[SizeRecord, ...] = ()
     hybrid: HybridRecord | None = None
+    chance: ChanceRecord | None = Field(default=None, exclude_if=_absent)
     claims: tuple[ClaimRecord, ...] = ()
     public: tuple[PublicColumn, ...]
     not_protected: tuple[str, ...]
@@ -401,6 +539,27 @@ class Release(_Record):
         if self.private != (promised and origin.randomness == "system entropy" and origin.rows_origin != UNSTATED):
             raise ValueError("private must mean a guarantee, an event, the system's entropy, and rows that are stated")
         return self
+
+    @property
+    def intervals_tell_nothing(self) -> bool:
+        """Whether the interval of every slope holds zero and all that the columns' bounds allow."""
+        slopes = [] if self.fit is None or self.hybrid is not None else self.fit.coefficients
+        slopes = [slope for slope in slopes if slope.column is not None]
+        return bool(slopes) and all(self._tells_nothing(slope) for slope in slopes)
+
+    def _tells_nothing(self, slope: CoefficientRecord) -> bool:
+        if slope.uninformative or self.fit is None or self.fit.family != "linear":
+            return slope.uninformative
+        # The target changes by its range at most, over the range of a column or from one level to another.
+        ranges = {each.name: (each.lower, each.upper) for each in self.public if each.role in ("target", "candidate")}
+        lower, upper = ranges.get(slope.column or "", (None, None))
+        target = next((each for each in self.public if each.role == "target"), None)
+        if target is None or target.lower is None or target.upper is None:
+            return False
+        width = 1.0 if slope.level is not None else math.inf if lower is None or upper is None else upper - lower
+        most = (target.upper - target.lower) / width if width > 0.0 else math.inf
+        low, high = slope.interval
+        return low <= -most and high >= most
 
     def to_json(self) -> str:
         """Return the release as JSON text, keys in a fixed order.

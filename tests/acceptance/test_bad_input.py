@@ -410,12 +410,28 @@ ODD_COLUMNS = {
 }
 
 
+TEXTS = ("text", "dictionary", "huge cell")
+
+
 @pytest.mark.parametrize("column", ["age", "site", "visits"])
 @pytest.mark.parametrize("name", ODD_COLUMNS)
 def test_odd_column(place, name, column):
-    """No cell is an error, in a candidate or in the target: the command ends as ever, and shows nothing of it."""
+    """No cell is an error, in a candidate or in the target: the command ends as ever, and shows nothing of it.
+
+    A type that the header tells and that no declared cell can have is refused, and a file without types is not.
+    """
     names = people().column_names
     table = people().set_column(names.index(column), column, ODD_COLUMNS[name])
+    if name != "all missing" and (name in TEXTS) != (column == "site"):
+        pyarrow.parquet.write_table(table, "odd.parquet")
+        pyarrow.feather.write_feather(table, "odd.arrow")
+        for data in ("odd.parquet", "odd.arrow"):
+            refused(place, 5, f"Column '{column}' .* storage type is", data=data)
+        if name != "huge cell":
+            pyarrow.csv.write_csv(table.cast(pa.schema([(n, pa.string()) for n in names])), "odd.csv")
+            done = place.select(data="odd.csv")
+            assert (done.code, done.err, CELL in done.out) == (0, "", False)
+        return
     pyarrow.parquet.write_table(table, "odd.parquet")
     pyarrow.feather.write_feather(table, "odd.arrow")
     for spent, data in enumerate(("odd.parquet", "odd.arrow"), 1):

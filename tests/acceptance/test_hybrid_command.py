@@ -287,6 +287,12 @@ REFUSALS = {
         lambda p: change_public(p, lambda t: replaced(t, "income", ["much"] * t.num_rows)),
         {},
         5,
+        "In the public table: Column 'income' is declared as a number",
+    ),
+    "no number at all": (
+        lambda p: change_public(p, lambda t: replaced(t, "income", [None] * t.num_rows)),
+        {},
+        5,
         "must have complete records",
     ),
     "one point": (lambda p: change_public(p, lambda t: t.slice(0, 1)), {}, 5, "at least two distinct points"),
@@ -399,6 +405,10 @@ def test_odd_cells_are_no_error(pair):
     rows = replaced(rows, "income", [float("nan")] * N_ROWS)
     rows = replaced(rows, "visits", [None, 1e300, -1e300] * (N_ROWS // 3))
     pq.write_table(rows, pair.data)
+    assert "'age' is declared as a number" in hybrid(pair, "--yes").refused(5)
+    assert pair.spent() == 0
+    pair.data = pair.folder / "untyped.csv"
+    pyarrow.csv.write_csv(rows, pair.data)
     for measure in ("counts", "margins"):
         assert hybrid(pair, "--yes", measure=measure).code == 0
     assert pair.spent() == 2.0

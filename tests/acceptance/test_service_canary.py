@@ -125,6 +125,7 @@ CASES = {
     "text where numbers belong": of(planted(y=[TEXT] * N_ROWS), *WIDE, *EARLY),
     "text where numbers belong, in CSV": of(planted(y=[TEXT] * N_ROWS), *WIDE, *EARLY, ending="csv"),
     "text where numbers belong, in SQLite": of(planted(y=[TEXT] * N_ROWS), *WIDE, *EARLY, ending="sqlite"),
+    "numbers where levels belong": of(planted(s=[CELL] * N_ROWS), "data_mismatch"),
     "lists": of(planted(y=[[CELL]] * N_ROWS), *EARLY, *LATE),
     "a scratched file": Case(_scratched, WIDE),
     "no file": Case(lambda path: None, EARLY),

@@ -1,11 +1,12 @@
 """Neighboring tables as odd as storage allows: vertices, repeated rows, none, cells that are not what is declared."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from discreet.data.engines.frame import FrameTable
 from discreet.data.long_table import LongTable
@@ -81,13 +82,22 @@ class Pair:
     def _table(self, rows: Sequence[Row], metadata: Metadata) -> FrameTable:
         cells = {name: [row.get(name) for row in rows] for name in (*COLUMNS, "who")}
         arrays = {name: pa.array(column, pa.string()) for name, column in cells.items()}
-        if not self.as_text:
-            arrays |= {
-                name: pa.array([number(cell) for cell in cells[name]], pa.float64())
-                for name, column in COLUMNS.items()
-                if column["type"] != "category"
-            }
+        if self.as_text:
+            return Untyped(pa.table(arrays), metadata)
+        arrays |= {
+            name: pa.array([number(cell) for cell in cells[name]], pa.float64())
+            for name, column in COLUMNS.items()
+            if column["type"] != "category"
+        }
         return FrameTable(pa.table(arrays), metadata)
+
+
+class Untyped(FrameTable):
+    """Text in memory that stands for a file without types, whose text may be numbers."""
+
+    @override
+    def storage_types(self) -> Mapping[str, str]:
+        return {}
 
 
 def number(cell: str | None) -> float | None:
@@ -164,7 +174,7 @@ def long_table(persons: Sequence[tuple[str, Person]], relation: str, strangers: 
         {"who": pa.array([who for who, _ in persons], pa.string()),
          "y": pa.array([target for _, (target, _) in persons], pa.string())}
     )  # fmt: skip
-    return LongTable(FrameTable(of_values, metadata), FrameTable(of_targets, metadata), metadata)
+    return LongTable(Untyped(of_values, metadata), Untyped(of_targets, metadata), metadata)
 
 
 # ---- pairs that are meant

@@ -16,7 +16,7 @@ from discreet.kernels.moments.moments import exact_moments
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.registry import method_of
-from tests.privacy.test_generalized_linear import price
+from tests.privacy.test_generalized_linear import noisy, price
 from tests.privacy.test_noisy_sums import blocks
 
 RELATIONS = ("replace_one", "add_or_remove_one")
@@ -134,13 +134,8 @@ def passes(neighboring, family, **named):
     request = next(steps)
     while True:
         found.append(request)
-        sums = prepared.sums_of(request)(rows).astype(float)
-        p = len(sums)
-        above = np.triu(rng.normal(size=(p, p)) * request.sd_above, 1)
-        sums[:, :p] += above + above.T + np.diag(rng.normal(size=p) * request.sd_diagonal)
-        sums[:, p] += rng.normal(size=p) * request.sd_gradient
         try:
-            request = steps.send(sums)
+            request = steps.send(noisy(request, prepared.sums_of(request)(rows), rng))
         except StopIteration:
             return prepared, found, rows
 
@@ -171,7 +166,7 @@ def test_no_row_of_a_generalized_model_costs_more_than_its_pass(neighboring, fam
     """With an offset at its ends and weights of 0 and 1; the passes together cost what was reserved."""
     prepared, found, rows = passes(neighboring, family, **named)
     assert sum(request.mu**2 for request in found) <= 2 * float(prepared.budget.rho)
-    assert 0.3 < dearest(prepared, found, rows, neighboring) <= 1.0
+    assert 0.3 < dearest(prepared, found, rows, neighboring) <= 1.0 + 1e-12  # noise is drawn a hair wider
 
 
 def test_negative_weights_are_found_out(monkeypatch):
@@ -188,7 +183,7 @@ def test_negative_weights_are_found_out(monkeypatch):
 def test_a_first_pass_that_forgets_the_offset_is_found_out():
     """A control: the offset is a column of the first pass, and a row there is longer."""
     prepared, found, rows = passes("add_or_remove_one", "poisson", exposure="e")
-    first = found[0]
+    first = found[1]  # after the histogram of the counts
     shorter = (prepared.problem.squared_norm / prepared.problem.first_norm) ** 0.5
     less = replace(first, sd_gradient=first.sd_gradient * shorter, sd_diagonal=first.sd_diagonal * shorter)
     less = replace(less, sd_above=first.sd_above * shorter)

@@ -165,7 +165,6 @@ def test_every_engine_has_the_same_sums(storage: str, tmp_path: Any) -> None:
     batch = batch_of(rows, ("a", "b", "g", "y"))
     cells = design.encode(batch.select(list(design.columns))).astype(np.int64)
     table = open_table(STORAGES[storage](pa.Table.from_batches([batch]), tmp_path), METADATA)
-    table.check(design.columns)
     assert np.array_equal(table.moments(design), cells.T @ cells)
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.kernels.glm.count_bound import HistogramRequest
 from discreet.kernels.glm.families import LOGISTIC, poisson
 from discreet.kernels.glm.noisy_newton import Problem, noisy_newton
 from discreet.kernels.moments.moments import GRID
@@ -28,6 +29,18 @@ def cells(rng, count, groups, family):
     return np.rint(np.column_stack([x, y]) * GRID).astype(np.int16)
 
 
+def noisy(request, exact, rng):
+    """The sums of a pass with its noise."""
+    sums = exact.astype(float)
+    p = len(sums)
+    if isinstance(request, HistogramRequest):
+        return sums + rng.normal(size=p) * request.sd
+    above = np.triu(rng.normal(size=(p, p)), 1) * request.sd_above
+    sums[:, :p] += above + above.T + np.diag(rng.normal(size=p) * request.sd_diagonal)
+    sums[:, p] += rng.normal(size=p) * request.sd_gradient
+    return sums
+
+
 def requests(problem, rows, rng):
     """All passes of a fit on simulated rows, their noise drawn."""
     steps = noisy_newton(problem)
@@ -35,14 +48,8 @@ def requests(problem, rows, rng):
     found = []
     while True:
         found.append(request)
-        sums = request.row_map.sums(rows).astype(float)
-        p = len(sums)
-        noise = rng.normal(size=(p, p))
-        noise = np.triu(noise, 1) * request.sd_above
-        sums[:, :p] += noise + noise.T + np.diag(rng.normal(size=p) * request.sd_diagonal)
-        sums[:, p] += rng.normal(size=p) * request.sd_gradient
         try:
-            request = steps.send(sums)
+            request = steps.send(noisy(request, request.row_map.sums(rows), rng))
         except StopIteration:
             return found
 
@@ -50,6 +57,8 @@ def requests(problem, rows, rng):
 def price(request, change):
     """Squared changes over squared scales: mu squared of one pass."""
     p = len(change)
+    if isinstance(request, HistogramRequest):
+        return float(((change.astype(float) / request.sd) ** 2).sum())
     upper = np.triu_indices(p, 1)
     parts = (
         (change[:, p], request.sd_gradient),
@@ -60,13 +69,18 @@ def price(request, change):
 
 
 @pytest.mark.parametrize("groups", [(), ((2, 3),)])
-@pytest.mark.parametrize("family", [LOGISTIC, poisson(6.0)], ids=lambda family: family.name)
+@pytest.mark.parametrize(
+    ("family", "finds_bound"), [(LOGISTIC, False), (poisson(6.0), False), (poisson(6.0), True), (poisson(60.0), True)]
+)
 @pytest.mark.parametrize("replace", [True, False])
-def test_no_row_costs_more_than_its_pass(family, groups, replace):
+def test_no_row_costs_more_than_its_pass(family, finds_bound, groups, replace):
     """Over all pairs of rows, and all passes of fits with and without signal, the price is at most mu^2."""
     rng = np.random.default_rng(3)  # noqa: TID251 - simulated rows and points, not noise
-    problem = Problem(family, COLUMNS, groups, MU, replace, 5000)
+    problem = Problem(family, COLUMNS, groups, MU, replace, 5000, finds_bound=finds_bound)
     rows = cells(rng, 5000, groups, family)
+    if family.high > 6.0:  # counts that are clipped
+        rows[:, -1] = np.rint((2.0 * rng.poisson(0.3, 5000) / family.high - 1.0) * GRID)
+        rows[:20, -1] = GRID
     worst = 0.0
     for some in (rows, rows[rows[:, 1] * np.sign(rows[:, -1].astype(int)) > 0]):
         passes = requests(problem, some, rng)
@@ -75,8 +89,21 @@ def test_no_row_costs_more_than_its_pass(family, groups, replace):
             singles = [one.row_map.sums(rows[i : i + 1]) for i in range(60)]
             changes = (a - b for a, b in itertools.combinations(singles, 2)) if replace else iter(singles)
             worst = max(worst, max(price(one, change) for change in changes) / one.mu**2)
-            assert min(one.sd_gradient, one.sd_diagonal, one.sd_above) > LEAST_SCALE  # the floor is never met here
+            scales = (
+                (one.sd,) if isinstance(one, HistogramRequest) else (one.sd_gradient, one.sd_diagonal, one.sd_above)
+            )
+            assert min(scales) > LEAST_SCALE  # the floor is never met here
     assert 0.5 < worst <= 1.0
+
+
+def test_a_histogram_for_rows_that_come_or_go_is_found_out():
+    """A control: a row that is replaced leaves one bin for another, which costs twice as much."""
+    rows = np.array([[GRID, -GRID], [GRID, GRID]], dtype=np.int16)
+    there, exchanged = (HistogramRequest.of(poisson(6.0), MU, replace) for replace in (False, True))
+    first, second = (exchanged.row_map.sums(row[None]) for row in rows)
+    assert price(exchanged, first - second) == pytest.approx(exchanged.mu**2)
+    assert price(there, first) == pytest.approx(there.mu**2)
+    assert price(there, first - second) > 1.9 * there.mu**2
 
 
 def test_less_noise_is_found_out():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli.console import as_json, number, result
 from discreet.cli.release_text import n_models
 from discreet.parameters.by_method import titles
+from discreet.report.chance_words import before
 from discreet.report.words import count
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
         lines.append("  all rows     select and are fitted: nothing guarantees the level of the intervals")
     if record["method"] == "sis":
         lines.append(f"  stands out   {_standing_out(noise, parameters['n_features_to_select'])}")
+    lines += _chance(record.get("chance"))
     lines.append(f"  numerics     {noise.numerics}")
     opened = "No private data were opened" if "public" in parameters else "No data were opened"
     result("\n".join([*lines, *_expected(expected), f"{opened} and nothing was spent."]))
@@ -71,6 +73,16 @@ def _standing_out(noise: "NoiseRecord", n_selected: int) -> str:
     rivals = (noise.n_candidates or 1) / (n_selected if noise.mechanism == "one_shot" else 1)
     lead = count(math.ceil(noise.scale * max(math.log(rivals), 1.0)))
     return f"a column whose score is about {lead} above others; a row adds 1 at most, and most add far less"
+
+
+def _chance(record: Mapping[str, Any] | None) -> list[str]:
+    """What chance would give, a line for each sentence."""
+    if record is None:
+        return []
+    from discreet.release import ChanceRecord  # as above
+
+    texts = before(ChanceRecord.model_validate(record))
+    return [f"  {'by chance' if place == 0 else '':<12} {text}" for place, text in enumerate(texts)]
 
 
 def _expected(errors: "Sequence[TwinRecord]") -> list[str]:

@@ -54,6 +54,17 @@ COMMANDS = (
     ),
     ListedCommand("select", "Spend budget to learn which variables belong in the regression of TARGET."),
     ListedCommand("fit", "Spend budget to learn the coefficients of a regression of TARGET, with intervals."),
+    ListedCommand(
+        "predict", "Predict the mean of the target at given values from a released fit, for free.", module="answers"
+    ),
+    ListedCommand(
+        "joint", "Tell whether a category, or several columns, can have no effect at all, for free.", module="answers"
+    ),
+    ListedCommand(
+        "effects",
+        "Tell how the mean of the target changes with each column, the others held, for free.",
+        module="answers",
+    ),
     ListedCommand("hybrid", "Spend budget to estimate on public records that the private rows weight."),
     ListedCommand("run", "Screen or select columns, then fit their model: one charge, one release."),
     ListedCommand("report", "Explain a release to an ethics board, an analyst or a participant."),

@@ -1,5 +1,6 @@
 """``discreet metadata`` and ``discreet dummy``: what is public about a table."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -7,8 +8,9 @@ import typer
 
 from discreet import workflow
 from discreet.cli.console import as_json, result, say, spare
+from discreet.cli.options import Data, Of, Targets
 from discreet.cli.spend import confirmed, interactive
-from discreet.errors import MetadataError
+from discreet.errors import InvalidParameterError, MetadataError
 from discreet.files import write_whole
 
 app = typer.Typer(no_args_is_help=True, help="What is public about a table: bounds, levels, unit, relation.")
@@ -57,22 +59,34 @@ def new(
 @app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="Metadata in any known format.")],
+    data: Data = None,
+    table: Of = None,
+    targets: Targets = None,
     json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
 ) -> None:
     """List what is missing or looks wrong.
 
+    With --data also what the types in a table's header cannot hold; no row is read.
+
     \b
     Example:
-      discreet metadata check survey.yaml
+      discreet metadata check survey.yaml --data survey.parquet
     """
-    metadata, findings = workflow.check_metadata(file)
+    if data is None and (table is not None or targets is not None):
+        raise InvalidParameterError("--table and --targets say which table is meant: give --data too.")
+    metadata, found = workflow.check_metadata(file)
     derived = workflow.derived_columns(metadata)
+    fits = None if data is None else workflow.compare_header(metadata, data, table=table, targets=targets)
+    findings = [*found, *workflow.misfits(fits or ())]
     if json_:
+        compared = {} if fits is None else {"columns": [asdict(fit) for fit in fits]}
         rows = [{"severity": f.severity, "place": f.place, "message": f.message} for f in findings]
-        as_json("discreet/findings@1", dataset=metadata.dataset, findings=rows, derived=derived)
+        as_json("discreet/findings@1", dataset=metadata.dataset, findings=rows, derived=derived, **compared)
     else:
         for name, column in derived.items():
             result(f"{name}: {column['derived']}, within {column['lower']:g} .. {column['upper']:g}")
+        for fit in fits or ():
+            result(str(fit))
         for finding in findings:
             result(str(finding))
     errors = sum(finding.severity == "error" for finding in findings)

@@ -6,7 +6,7 @@ from typing import Any
 from discreet import workflow
 from discreet.cli.console import number
 from discreet.cli.plan_tables import MOST_SHOWN, WIDTH, comparison, curve, fits, needed, scenario_names, scenario_table
-from discreet.report.words import count, visible
+from discreet.report.words import count, percent, visible
 
 WORDS = {
     "right": "the chance of exactly the right columns",
@@ -110,11 +110,34 @@ def note_lines(question: "workflow.Question", expectation: "workflow.Expectation
         notes.append("The figures of each scenario are in --json and --out.")
     if any(choice.method in ("sis", "two-stage") for choice in expectation.choices):
         notes.append("sis and two-stage select as many columns as they are told: right only where that is known.")
+    notes += _chance_notes(question, expectation)
     notes += _fit_notes(question, expectation)
     for theorem in expectation.theory:
         notes += _theorem(theorem, scenarios > 1)
     notes += [f"Left out: {visible(name)}. {visible(reason)}" for name, reason in expectation.refused.items()]
     return notes
+
+
+def _chance_notes(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:
+    """What chance gives in the place of each selection, at the epsilon in the middle."""
+    from discreet.release import ChanceRecord  # pydantic starts slowly: help must not wait for it
+
+    told = [
+        (choice.name, ChanceRecord.model_validate(choice.chance)) for choice in expectation.choices if choice.chance
+    ]
+    at = f"At epsilon {number(question.middle)}"
+    nothing = [visible(name) for name, chance in told if chance.could_stand_out is False]
+    notes = (
+        [f"{at} nothing can stand out with {'; '.join(nothing)}: what it selects may be what chance gives."]
+        if nothing
+        else []
+    )
+    chances = [
+        f"{visible(name)} {percent(chance.chance_by_noise)}"
+        for name, chance in told
+        if chance.chance_by_noise is not None
+    ]
+    return [*notes, *([f"{at}, some column of a table without any effect: {'; '.join(chances)}."] if chances else [])]
 
 
 def _fit_notes(question: "workflow.Question", expectation: "workflow.Expectation") -> list[str]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from discreet import report as reports
 from discreet.cli.console import number
+from discreet.report.chance_words import TELLS_NOTHING, sentences
 from discreet.report.words import count
 
 if TYPE_CHECKING:
@@ -26,10 +27,12 @@ def summary(release: "Release") -> str:
         lines.append(
             f"  one of {count(models)} models of {places} candidates" if models else f"  of {places} candidates"
         )
+        lines += [f"  {text}" for text in sentences(release)]
     if release.hybrid is not None:
         lines += estimated(release)
     if release.fit is not None:
         lines.append(reports.coefficient_table(release))
+        lines += [f"  {TELLS_NOTHING}"] if release.intervals_tell_nothing else []
         lines += _after_selection(release)
     promise = release.guarantee
     if promise is None:

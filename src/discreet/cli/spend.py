@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def spend(
         priced = workflow.dry_run(method, public, target, candidates, header)
         with progress(how.quiet) as report_progress:
             expected = workflow.expected_errors(method, public, target, candidates, report_progress)
-        show_dry_run(priced.record(), how.json, expected)
+        show_dry_run(priced.record(workflow.chance_before(priced)), how.json, expected)
         return None
     if how.data is None:
         raise InvalidParameterError("A private table is needed: give --data FILE, or --dry-run to see the cost alone.")
@@ -55,7 +56,7 @@ def spend(
             ledger=book,
             fresh=how.fresh,
             progress=report_progress,
-            confirm=None if how.yes or not interactive() else _ask,
+            confirm=None if how.yes else _ask if interactive() else partial(_warn, quiet=how.quiet or how.json),
             chosen=chosen,
         )
     if answer.stored:
@@ -88,8 +89,26 @@ def _ask(priced: "workflow.DryRun", account: "workflow.Account | None") -> None:
     spent, left = number(priced.guarantee.epsilon), f"the {number(account.epsilon_left)} left"
     if account.accounting != "basic":
         left = f"what is left of rho {float(account.rho_cap):.3g}"
+    _warn(priced, account)
     say(f"This will spend epsilon {spent} of {left} for {account.dataset} and cannot be undone.")
     confirmed()
+
+
+def _warn(priced: "workflow.DryRun", account: "workflow.Account | None", quiet: bool = False) -> None:
+    """Say where nothing can stand out of the noise, and what epsilon would do."""
+    del account
+    chance = None if quiet or priced.guarantee is None else workflow.chance_before(priced)
+    if chance is None or chance.could_stand_out is not False:
+        return
+    from discreet.report.chance_words import before  # where it is needed alone
+
+    epsilon = workflow.epsilon_needed(priced)
+    would = (
+        ""
+        if epsilon is None
+        else f" Epsilon {number(epsilon)} would let a strong effect stand out; so would more rows."
+    )
+    say(f"{' '.join(before(chance))}{would}")
 
 
 def confirmed() -> None:

@@ -130,7 +130,7 @@ class AdjustedDesign(Design):
         return columns_read(self.metadata.derived, (*self.candidates, self.target, *self.adjustment.columns))
 
     def _beside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The target and the offset's and weights' columns, as if the derived ones were stored."""
+        """The target and the columns without a coefficient, as if derived ones were stored."""
         return declared_batch(batch, self.metadata, (self.target, *self.adjustment.columns))
 
     @classmethod
@@ -167,11 +167,11 @@ class LinearDesign(AdjustedDesign):
     @override
     def encode(self, batch: pa.RecordBatch) -> Cells:
         """Return the integers of a batch of rows."""
-        cells, batch = super().encode(batch), self._beside(batch)
+        cells, beside = super().encode(batch), self._beside(batch)
         if self.adjustment.offset is not None:
-            cells[:, -1] = self._response(batch, self.adjustment.offset)
+            cells[:, -1] = self._response(beside, self.adjustment.offset)
         if self.adjustment.weights is not None:
-            weight = _weight(batch, self.metadata, self.adjustment.weights)
+            weight = _weight(beside, self.metadata, self.adjustment.weights)
             root = np.rint(np.sqrt(weight) * GRID)
             # Toward zero where the norm is bounded, so that no row is longer; else to the nearest, for no bias.
             rounded = np.rint if self.row_norm is None else np.trunc
@@ -201,11 +201,11 @@ class GeneralizedDesign(AdjustedDesign):
     @override
     def encode(self, batch: pa.RecordBatch) -> Cells:
         """Return the integers of a batch of rows."""
-        cells, batch = [super().encode(batch)], self._beside(batch)
+        cells, beside = [super().encode(batch)], self._beside(batch)
         if self.adjustment.has_offset:
-            cells.append(self._offset(batch)[:, None])
+            cells.append(self._offset(beside)[:, None])
         if self.adjustment.weights is not None:
-            weight = _weight(batch, self.metadata, self.adjustment.weights)
+            weight = _weight(beside, self.metadata, self.adjustment.weights)
             cells.append(np.rint(weight * GRID).astype(np.int16)[:, None])
         return np.concatenate(cells, axis=1)
 

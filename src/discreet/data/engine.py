@@ -1,7 +1,7 @@
 """What every engine does: stream the requested columns, add up integers. Never the whole table in memory."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from discreet.data.header import refuse_stored, require, require_all, shown
 from discreet.data.metadata import Metadata
 from discreet.data.row_pass import RowPass, owned_rows
 from discreet.data.score_design import ScoreDesign
+from discreet.data.storage_types import require_fit
 from discreet.errors import DataMismatchError
 from discreet.kernels.moments.exact_sums import ExactSum
 from discreet.kernels.moments.moments import exact_moments
@@ -120,6 +121,10 @@ class Table(ABC):
     def header(self) -> list[tuple[str, str]]:
         """Return names and storage types of the columns, without reading a row."""
 
+    def storage_types(self) -> Mapping[str, str]:
+        """Return the storage types that hold for all cells of their columns, from the header; default all of it."""
+        return dict(self.header())
+
     def row_count(self) -> int | None:
         """Return the number of rows where the storage states it without reading rows, else None."""
         return None
@@ -176,6 +181,7 @@ class Table(ABC):
         unit_id = (self.metadata.unit_id,) if self.metadata.unit_id else ()
         require(self.header(), (*columns, *unit_id))
         refuse_stored(self.header(), self.metadata.derived)
+        require_fit(self.metadata, self.storage_types(), columns)
         self._check_count(columns)
         self.check_row_count()
 

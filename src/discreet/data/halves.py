@@ -1,7 +1,7 @@
 """A table in two halves of its units, by secret coins that no row can move."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -218,6 +218,10 @@ class _Half(Table):
     @override
     def header(self) -> list[tuple[str, str]]:
         return self._whole.header()
+
+    @override
+    def storage_types(self) -> Mapping[str, str]:
+        return self._whole.storage_types()
 
     @override
     def holds_file(self, path: Path) -> bool:

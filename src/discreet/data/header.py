@@ -47,15 +47,14 @@ def require(header: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
     names = Counter(name for name, _ in header)
     for name in columns:
         if names[name] != 1:
-            problem = "is there more than once" if name in names else f"is not in it{_nearly(name, list(names))}"
+            problem = "is there more than once" if name in names else f"is not in it{nearly(name, list(names))}"
             raise DataMismatchError(
                 f"The table must have each declared column once, but column {shown(name)} {problem}. "
                 "Correct the metadata or the table."
             )
-        kind = kinds[name].upper()
-        if kind.endswith("]") or kind.split("(")[0].strip('"') not in _STORED:
+        if not is_number_or_text(kinds[name]):
             raise DataMismatchError(
-                f"Column {shown(name)} must hold numbers or text, but its storage type is {_outer(kind)}. "
+                f"Column {shown(name)} must hold numbers or text, but its storage type is {shown_type(kinds[name])}. "
                 "Convert it before it is opened here."
             )
 
@@ -83,13 +82,23 @@ def refuse_stored(header: Sequence[tuple[str, str]], derived: Collection[str]) -
             )
 
 
-def _outer(kind: str) -> str:
+def is_number_or_text(kind: str) -> bool:
+    """Tell whether a storage type holds numbers or text, and not lists of them."""
+    return not kind.rstrip().endswith("]") and base_of(kind) in _STORED
+
+
+def base_of(kind: str) -> str:
+    """Return a storage type without its arguments, such as DECIMAL for decimal(9, 2)."""
+    return kind.upper().partition("(")[0].strip().strip('"')
+
+
+def shown_type(kind: str) -> str:
     """Return a type without its arguments: labels of an enumeration may come from the rows."""
-    outer = kind.partition("(")[0].partition("[")[0][:40]
+    outer = kind.upper().partition("(")[0].partition("[")[0][:40]
     return f"{outer}[]" if kind.endswith("]") else outer
 
 
-def _nearly(name: str, names: Sequence[str]) -> str:
+def nearly(name: str, names: Sequence[str]) -> str:
     """Name a column spelled nearly the same, and no other: without a header, the first row stands there."""
     near = [other for other in names if other.strip().casefold() == name.strip().casefold()]
     return f", though {shown(near[0])} is" if near else ""

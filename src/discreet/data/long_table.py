@@ -1,7 +1,7 @@
 """Tables of one value a row: whose it is, of which feature, and the value; a pair that is absent is 0."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,14 +15,15 @@ from discreet.data.columns import Codes, code_of
 from discreet.data.design import numbers
 from discreet.data.engine import Table
 from discreet.data.engines.each import WORKERS, Progress
-from discreet.data.header import refuse_stored, require
+from discreet.data.header import refuse_stored, require, shown_type
 from discreet.data.metadata import Metadata
 from discreet.data.people import People, Places, one_row_each, places_in
 from discreet.data.scales import Scales
 from discreet.data.score_design import ScoreDesign
+from discreet.data.storage_types import ColumnFit, misfit, require_fit
 from discreet.data.unit_keys import is_whole, keys_of
 from discreet.data.value_keys import ValueKeys, passes_of
-from discreet.errors import InvalidParameterError
+from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.kernels.moments.moments import GRID
 from discreet.release import READ, UNSTATED
 from discreet.typing import Cells, Integers
@@ -85,6 +86,10 @@ class LongTable(Table):
         return [column for column in self.targets.header() if column[0] != self._layout.row]
 
     @override
+    def storage_types(self) -> Mapping[str, str]:
+        return self.targets.storage_types()
+
+    @override
     def row_count(self) -> int | None:
         return self.targets.row_count()
 
@@ -97,7 +102,19 @@ class LongTable(Table):
         require(self.values.header(), (self._layout.row, self._layout.feature, self._layout.value))
         require(self.targets.header(), (self._layout.row, *(n for n in columns if n in self.metadata.columns)))
         refuse_stored(self.targets.header(), self.metadata.derived)
+        value = self.fit_of_values()
+        if value.problem is not None:
+            raise DataMismatchError(value.complaint)
+        require_fit(self.metadata, self.storage_types(), [n for n in columns if n in self.metadata.columns])
         self.check_row_count()
+
+    def fit_of_values(self) -> ColumnFit:
+        """Return what is declared of the features beside the storage type of the values; no row is read."""
+        name = self._layout.value
+        require(self.values.header(), (name,))
+        storage = self.values.storage_types().get(name)
+        problem = None if storage is None else misfit(self._features, storage)
+        return ColumnFit(name, self._features.type, None if storage is None else shown_type(storage), problem)
 
     @override
     def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:

@@ -18,6 +18,7 @@ from discreet.data.header import refuse_stored, require
 from discreet.data.hybrid_design import HybridDesign
 from discreet.data.metadata import MAX_BOUND, CategoryColumn, Metadata, NumericColumn
 from discreet.data.sources import table_at
+from discreet.data.storage_types import require_fit
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError, PolicyError
 from discreet.release import canonical_sha256
 from discreet.typing import Cells, Floats, Integers
@@ -141,6 +142,13 @@ class PublicRecords:
                 "must be given. Declare `public: {sha256: ..., source: ...}`, the sha256 as `sha256sum FILE` prints it."
             )
 
+    def check_types(self) -> None:
+        """Compare the storage types of all declared columns that the table has; no row is read."""
+        try:
+            require_fit(self.table.metadata, self.table.storage_types(), self.table.metadata.stored)
+        except DataMismatchError as error:
+            raise DataMismatchError(f"In the public table: {error}") from None
+
     def points(self, metadata: Metadata, target: str, candidates: Sequence[str] | None) -> PublicPoints:
         """Return the distinct points of some columns, on the public ranges; the result is cached."""
         self._check_declared(metadata)
@@ -157,6 +165,7 @@ class PublicRecords:
         try:
             require(self.table.header(), stored)
             refuse_stored(self.table.header(), metadata.derived)
+            require_fit(metadata, self.table.storage_types(), stored)
         except DataMismatchError as error:
             raise DataMismatchError(f"In the public table: {error}") from None
         every = tuple(dict.fromkeys((*columns, *stored)))

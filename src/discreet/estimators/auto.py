@@ -27,6 +27,8 @@ class AutoSelection(SubsetSelector):
         What was released; ``release_.request["chosen"]`` holds the choice, and what was supposed for it.
     chosen_ : dict
         The same: the selection's name, how many it was compared with, and the overlap to expect of it.
+    called_noise_ : bool or None
+        Whether chance alone gives what was selected; None where it is not known.
     support_ : ndarray of bool, shape (n_features,)
         Which columns were selected.
     feature_names_in_ : ndarray of str

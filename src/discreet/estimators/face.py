@@ -115,6 +115,8 @@ class PrivateEstimator(BaseEstimator, Parameters):  # type: ignore[misc]
         self.n_features_in_ = len(self._candidates)
         self._metadata = self._declared = table.metadata
         self.release_ = release
+        if release.chance is not None:
+            self.called_noise_ = release.chance.called_noise
         return release
 
     def _checked_method(self, **fixed: Any) -> Method:

@@ -21,6 +21,8 @@ class NoisyMoments(SubsetSelector, MomentsParameters):
     ----------
     release_ : Release
         The noisy moments, the selection, the best models by size.
+    called_noise_ : bool or None
+        Whether chance alone gives what was selected; None where it is not known.
     support_ : ndarray of bool, shape (n_features,)
         Which columns were selected.
 

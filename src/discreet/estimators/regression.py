@@ -1,6 +1,6 @@
 """LinearRegression, LogisticRegression and PoissonRegression with scikit-learn's face."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -17,6 +17,7 @@ from discreet.data.metadata import Metadata
 from discreet.estimators.arrays import feature_columns
 from discreet.estimators.face import DECLARED, PrivateEstimator
 from discreet.ledger import Ledger
+from discreet.methods.answers.fit_answers import FitAnswers, JointRegion, MarginalEffect
 from discreet.methods.base.method import Method
 from discreet.parameters.regression import LinearParameters, LogisticParameters, PoissonParameters
 from discreet.release import FitRecord, Release
@@ -120,12 +121,95 @@ class _Regression(PrivateEstimator):
         cells = column_of(feature_columns(self, X, self._candidates)[column], is_number=True)
         return predictor + self._adjustment.values(self._metadata, cells)
 
+    def predict_interval(self, X: Any, confidence: float | None = None) -> Floats:
+        """Predict the mean of the target of new rows, with intervals; free.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like, shape (n_samples, n_features)
+            Features, as in the fit. No cell may be missing or beyond its bounds.
+        confidence : float, optional
+            Level of each interval; default that of the fit.
+
+        Returns
+        -------
+        ndarray of float, shape (n_samples, 3)
+            Mean, lower and upper end; an end is infinite where none can be told within the target's range. The interval
+            is for the mean: single rows lie further off. Cost: some hundredths of a second a row, some tenths for a
+            Poisson model without a delta.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a value is missing or beyond its bounds, or the release cannot answer.
+        """
+        self._fitted()
+        columns = feature_columns(self, X, self._candidates)
+        fit, answers = self._fitted(), FitAnswers(self.release_)
+        used = {fit.offset, fit.exposure, *(term.column for term in fit.coefficients)}
+        cells = {name: column_of(columns[name], False).to_pylist() for name in columns if name in used}
+        rows = zip(*cells.values(), strict=True)
+        told = [answers.predict(dict(zip(cells, row, strict=True)), confidence).mean for row in rows]
+        return np.array([(mean.estimate, *mean.ends) for mean in told]).reshape(-1, 3)
+
+    def joint_region(self, columns: Sequence[str] | str, confidence: float | None = None) -> JointRegion:
+        """Tell whether all coefficients of some columns can be zero together, such as those of a category; free.
+
+        Parameters
+        ----------
+        columns : str or sequence of str
+            Columns of the model.
+        confidence : float, optional
+            Level of the region; default that of the fit.
+
+        Returns
+        -------
+        JointRegion
+            Whether zero lies in the joint region, and intervals that hold together.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a name is no column of the model, or the release cannot answer.
+        """
+        self._fitted()
+        return FitAnswers(self.release_).joint_region(columns, confidence)
+
     def _fitted(self) -> FitRecord:
         check_is_fitted(self, "release_")
         fit = self.release_.fit
         if fit is None:
             raise ValueError("The release holds no coefficients.")
         return fit
+
+
+class _Effects(_Regression):
+    """Coefficients whose effect on the mean depends on where the columns are."""
+
+    def marginal_effects(
+        self, at: Mapping[str, Any] | None = None, confidence: float | None = None
+    ) -> tuple[MarginalEffect, ...]:
+        """Return how the mean of the target changes with each column, the others being at given values; free.
+
+        Parameters
+        ----------
+        at : dict, optional
+            Values of columns; default, for each that is not given, the middle of its bounds or its first level.
+        confidence : float, optional
+            Level of each interval; default that of the fit.
+
+        Returns
+        -------
+        tuple of MarginalEffect
+            One for a number, by one unit; one for each other level of a category.
+
+        Raises
+        ------
+        InvalidParameterError
+            When a value is beyond its bounds, or the release cannot answer.
+        """
+        self._fitted()
+        return FitAnswers(self.release_).marginal_effects(at, confidence)
 
 
 class LinearRegression(_Noisy, RegressorMixin, _Regression, LinearParameters):  # type: ignore[misc]
@@ -180,7 +264,7 @@ class LinearRegression(_Noisy, RegressorMixin, _Regression, LinearParameters):  
         return self._predictor(X, self._fitted())
 
 
-class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameters):  # type: ignore[misc]
+class LogisticRegression(_Noisy, ClassifierMixin, _Effects, LogisticParameters):  # type: ignore[misc]
     """Logistic regression from a few noisy sums, with intervals that hold the sampling and the privacy noise.
 
     Attributes
@@ -268,7 +352,7 @@ class LogisticRegression(_Noisy, ClassifierMixin, _Regression, LogisticParameter
         return (self.decision_function(X) > 0.0).astype(int)
 
 
-class PoissonRegression(_Noisy, RegressorMixin, _Regression, PoissonParameters):  # type: ignore[misc]
+class PoissonRegression(_Noisy, RegressorMixin, _Effects, PoissonParameters):  # type: ignore[misc]
     """Poisson regression from noisy sums, or without a delta from a perturbed objective, with intervals.
 
     Attributes

@@ -13,6 +13,8 @@ class TwoStage(SubsetSelector, VotesParameters):
     ----------
     release_ : Release
         What was released: selection, guarantee, noise, provenance.
+    called_noise_ : bool or None
+        Whether chance alone gives what was selected; None where it is not known.
     support_ : ndarray of bool, shape (n_features,)
         Which columns were selected.
     feature_names_in_ : ndarray of str

@@ -21,6 +21,7 @@ from discreet.methods.following_step import BESIDE, FollowingStep, NextStep, bes
 from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
 from discreet.methods.selection_by_half import PreparedHalves
 from discreet.parameters.steps import StepsParameters
+from discreet.release import NoiseRecord
 
 NAMING = ("forced", "groups", "models", "design_moments")
 """Parameters that name columns: a screening may drop those columns."""
@@ -379,6 +380,21 @@ class PreparedSteps(Preparation):
         self.noise = self.widest.noise if self._selects else first.noise
         self.steps = (*records_of(label, first, first.steps), *self.widest.steps)
         self.public, self.not_protected = (*first.public, *beside), first.not_protected
+
+    def expected_noise(self, variance: float) -> NoiseRecord:
+        """Return the noise of the last choice, as it can be expected.
+
+        Parameters
+        ----------
+        variance : float
+            Of the target, in squared bounds.
+
+        Returns
+        -------
+        NoiseRecord
+            Of the selection, else of the screening.
+        """
+        return (self.widest if self._selects else self.first).expected_noise(variance)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Choose, then go on with what was chosen.

@@ -9,7 +9,7 @@ from discreet.data.halves import KEY_WORDS, halves_of
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.following_step import FollowingStep, beside_of, event_of, records_of
-from discreet.release import StepRecord
+from discreet.release import NoiseRecord, StepRecord
 
 
 class PreparedHalves(Preparation):
@@ -54,6 +54,22 @@ class PreparedHalves(Preparation):
     def _selection_steps(self) -> tuple[StepRecord, ...]:
         widest = None if self.selection is None else self.selection.widest
         return () if widest is None else records_of("selection", widest, widest.steps)
+
+    def expected_noise(self, variance: float) -> NoiseRecord:
+        """Return the noise of the last choice, as it can be expected.
+
+        Parameters
+        ----------
+        variance : float
+            Of the target, in squared bounds.
+
+        Returns
+        -------
+        NoiseRecord
+            Of the selection, else of the screening.
+        """
+        chooses = self.first if self.selection is None else self.selection.widest
+        return chooses.expected_noise(variance)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Throw the units into halves; let the first choose, and the second estimate what was chosen.

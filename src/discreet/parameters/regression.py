@@ -94,10 +94,21 @@ class GeneralizedParameters(Parameters):
     weights: Weights = None
 
 
+PrivateCountBound = Annotated[
+    bool,
+    Field(
+        title="private_count_bound",
+        description="Whether a small part of epsilon finds where counts are clipped: noise grows with the largest "
+        "count. The mean is that of clipped Poisson counts, and the release tells the bound. With a delta alone.",
+    ),
+]
+
+
 class PoissonParameters(GeneralizedParameters):
     """Of a Poisson regression."""
 
     exposure: Exposure = None
+    private_count_bound: PrivateCountBound = True
 
 
 class LogisticParameters(GeneralizedParameters):

@@ -26,7 +26,8 @@ def estimate_sections(facts: Facts) -> Iterator[Section]:
     """Yield the sections that this release has."""
     tell, full = Sentences("estimates.j2", facts), facts.audience == "analyst"
     if facts.fit:
-        yield Section("fit", tell.fit_title(), tuple(_fit(facts.fit, tell, full)))
+        nothing = paragraphs(facts.tells_nothing or "", style="minded")
+        yield Section("fit", tell.fit_title(), (*nothing, *_fit(facts.fit, tell, full)))
     if facts.hybrid:
         yield from _hybrid(facts.hybrid, Sentences("hybrid.j2", facts), full)
     if facts.sizes:
@@ -45,6 +46,9 @@ def _fit(fit: Fit, tell: Sentences, full: bool) -> Iterator[Block]:
         halves = "The columns with ± are half the interval's width with one kind of chance alone; their squares add up."
         yield Paragraph(f"{tell.fit_shares()} {halves if full else ''}".strip())
     yield from paragraphs(tell.fit_open(), style="minded")
+    if fit.wholes:
+        yield _wholes(fit, full)
+        yield Paragraph(tell.fit_wholes())
     yield Picture("coefficients", tell.fit_picture_title(), tell.fit_picture_note(), is_wide=True)
 
 
@@ -71,6 +75,14 @@ def _coefficients(fit: Fit, tell: Sentences, full: bool) -> Table:
 
     head = Column(tell.fit_head()), *figures(*(title for title, _ in present))
     return Table(tell.fit_caption(), head, tuple(map(row, fit.coefficients)))
+
+
+def _wholes(fit: Fit, full: bool) -> Table:
+    """Each category as a whole."""
+    figure = ("Distance of zero", "Reach of the region") if full else ()
+    head = (Column("Category"), *figures("Coefficients", "That all are zero is", *figure))
+    rows = ((one.name, one.n_levels, one.verdict, *((one.distance, one.limit) if full else ())) for one in fit.wholes)
+    return table(f"Each category as a whole, at a confidence of {fit.confidence}", head, rows)
 
 
 def _hybrid(hybrid: Hybrid, tell: Sentences, full: bool) -> Iterator[Section]:

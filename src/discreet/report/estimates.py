@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 
-from discreet.release import ClippedRecord, CoefficientRecord, FitRecord, PublicColumn, Release
+from discreet.release import ClippedRecord, CoefficientRecord, FitRecord, JointRecord, PublicColumn, Release
 from discreet.report import request_facts
 from discreet.report.vocabulary import FAMILIES, IN_TARGETS_UNIT, LOCATIONS
 from discreet.report.words import alike, number, part, shortened
@@ -22,6 +22,9 @@ FINENESS = 0.01
 NOTHING = "nothing can be told"
 NO_LIMIT = {"above": "no upper limit can be told", "below": "no lower limit can be told"}
 """How an interval without an end is told to what that means."""
+
+VERDICTS = {True: "not ruled out", False: "ruled out", None: NOTHING}
+"""Whether zero lies in a joint region to how it is told that all of them may be zero."""
 
 MOST_DRAWN = 40
 """Rows of a picture that a printed page holds."""
@@ -45,6 +48,17 @@ class Coefficient:
     share: str
     is_empty: bool
     public: str = ""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A category as a whole: how many coefficients it has, and whether all of them can be zero."""
+
+    name: str
+    n_levels: str
+    verdict: str
+    distance: str
+    limit: str
 
 
 @dataclass(frozen=True)
@@ -74,6 +88,7 @@ class Fit:
     offset: str | None
     exposure: str | None
     weights: str | None
+    wholes: tuple[Whole, ...] = ()
 
 
 def label(record: CoefficientRecord, constant: str = CONSTANT) -> str:
@@ -119,16 +134,34 @@ def fit(release: Release) -> Fit | None:
         n_empty=sum(line.is_empty for line in lines),
         n_undrawn=sum(coefficient.column is not None for coefficient in record.coefficients) - len(drawn(record)),
         largest_share=part(max((value for value in shares if not math.isnan(value)), default=0.0)),
-        clipped=None if record.clipped is None else clipped(record.clipped),
+        clipped=None if record.clipped is None else clipped(record.clipped, record.count_bound),
         offset=record.offset and shortened(record.offset, 40),
         exposure=record.exposure and shortened(record.exposure, 40),
         weights=record.weights and shortened(record.weights, 40),
+        wholes=tuple(map(_whole, record.joint)),
     )
 
 
-def clipped(record: ClippedRecord) -> str:
+def _whole(record: JointRecord) -> Whole:
+    told = record.distance is not None and record.zero_inside is not None
+    return Whole(
+        name=", ".join(record.columns),
+        n_levels=str(record.degrees_of_freedom),
+        verdict=VERDICTS[record.zero_inside if told else None],
+        distance=number(record.distance, 3) if record.distance is not None else "",
+        limit=number(record.limit, 3) if record.limit is not None else "",
+    )
+
+
+def clipped(record: ClippedRecord, count_bound: int | None = None) -> str:
     """Return how many rows' target was clipped, and what it did to the slopes."""
     low, high = number(float(math.floor(record.low))), number(float(math.ceil(record.high)))
+    if count_bound is not None:
+        return (
+            f"Counts above {count_bound} were taken for {count_bound}, which keeps the noise small: between {low} and "
+            f"{high} rows (with a chance of 95%) have such a count. The coefficients allow for it as far as counts are "
+            "Poisson ones; where they vary more, slopes are smaller by about the share that was cut off."
+        )
     rows = f"Between {low} and {high}" if record.counted else f"At most {high}"
     told = (
         f"{rows} rows (with a chance of 95%) have a target beyond the bounds, where it was clipped. Where errors do "

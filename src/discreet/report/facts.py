@@ -7,7 +7,7 @@ from typing import Any, Literal
 from discreet.errors import InvalidParameterError
 from discreet.parameters.by_method import meanings
 from discreet.release import STATED, UNSTATED, LedgerRecord, PublicColumn, Release
-from discreet.report import estimates, hybrids, noise_box, request_facts
+from discreet.report import chance_words, estimates, hybrids, noise_box, request_facts
 from discreet.report.account import standing
 from discreet.report.estimates import Fit
 from discreet.report.hybrids import Hybrid
@@ -92,6 +92,8 @@ class Facts:
     screened: tuple[str, ...]
     chosen: tuple[str, ...]
     headline: str | None
+    chance: tuple[str, ...]
+    tells_nothing: str | None
     forced: tuple[str, ...]
     settings: tuple[tuple[str, str, str], ...]
     promise: Promise | None
@@ -163,6 +165,8 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         screened=next((step.columns for step in release.steps if step.columns is not None), ()),
         chosen=chosen,
         headline=_headline(used if kind == "fit" else chosen),
+        chance=tuple(chance_words.sentences(release)) if kind != "fit" else (),
+        tells_nothing=chance_words.TELLS_NOTHING if release.intervals_tell_nothing else None,
         forced=request_facts.forced(release),
         settings=tuple(
             (name, _setting(value, release), _meaning(name, release))
@@ -290,5 +294,5 @@ def _headline(chosen: tuple[str, ...]) -> str | None:
 
 
 def _public(release: Release) -> list[PublicColumn]:
-    order = {"target": 0, "unit_id": 1, "offset": 2, "exposure": 2, "weights": 3, "candidate": 4}
+    order = {"target": 0, "unit_id": 1, "offset": 2, "exposure": 2, "weights": 3, "candidate": 4, "source": 5}
     return sorted(release.public, key=lambda column: order[column.role])

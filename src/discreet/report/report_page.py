@@ -78,7 +78,7 @@ class _Report:
             banner=None if facts.is_private else (say.banner_title(), say.banner()),
             eyebrow=f"release report{' for analysts' if self.full else ''}",
             heading=say.answer(),
-            lead=(say.derived(),) if facts.derived_from else (),
+            lead=(*facts.chance, *((say.derived(),) if facts.derived_from else ())),
             glance=tuple(self._glance()),
             sections=tuple(section for section in sections if section.blocks),
         )

@@ -47,6 +47,10 @@ def _line(row: list[str], widths: list[int]) -> str:
     return _GAP.join([name + " " * (widths[0] - cells(name)), *others])
 
 
+def _verdict(verdict: str) -> str:
+    return verdict if verdict == NOTHING else f"that its levels do not differ is {verdict}"
+
+
 def _notes(record: Fit, is_hybrid: bool) -> list[str]:
     if is_hybrid:
         note = [f"{PUBLIC}: from the public records without weights, at no cost"] if record.has_public else []
@@ -55,4 +59,5 @@ def _notes(record: Fit, is_hybrid: bool) -> list[str]:
         return ["no intervals: the version that made this release made them only with a delta"]
     notes = ["privacy: its noise's share of the interval's variance"]
     notes += [f"{word}: {meaning}" for word, meaning in record.one_sided]
+    notes += [f"{visible(whole.name)} as a whole: {_verdict(whole.verdict)}" for whole in record.wholes]
     return [*notes, f"*: {NOTHING}, for the noise"] if record.n_empty else notes

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from discreet.ledger import Entry as Entry
     from discreet.ledger import Ledger as Ledger
     from discreet.mechanisms.rng import token as token
+    from discreet.methods.answers.fit_answers import FitAnswers as FitAnswers
+    from discreet.methods.answers.fit_answers import Interval as Interval
     from discreet.methods.base.candidates import candidates_record as candidates_record
     from discreet.methods.registry import method_of as method_of
     from discreet.parameters.by_method import ranges_as_schema as ranges_as_schema
     from discreet.release import Release as Release
     from discreet.workflow.auto import auto_method as auto_method
+    from discreet.workflow.chance import chance_before as chance_before
+    from discreet.workflow.chance import epsilon_needed as epsilon_needed
     from discreet.workflow.delivery import Delivery as Delivery
     from discreet.workflow.derive import chosen_by as chosen_by
     from discreet.workflow.derive import fit_from as fit_from
@@ -50,6 +54,8 @@ if TYPE_CHECKING:
     from discreet.workflow.request import reserve as reserve
     from discreet.workflow.run_file import RunFile as RunFile
     from discreet.workflow.run_file import read_run as read_run
+    from discreet.workflow.table_shape import compare_header as compare_header
+    from discreet.workflow.table_shape import misfits as misfits
     from discreet.workflow.table_shape import new_metadata as new_metadata
     from discreet.workflow.table_shape import write_dummy as write_dummy
     from discreet.workflow.verification import verify as verify
@@ -67,6 +73,8 @@ _HOMES = {
     "EPSILONS": "discreet.workflow.expectation",
     "Entry": "discreet.ledger",
     "Expectation": "discreet.workflow.expectation",
+    "FitAnswers": "discreet.methods.answers.fit_answers",
+    "Interval": "discreet.methods.answers.fit_answers",
     "Ledger": "discreet.ledger",
     "Metadata": "discreet.data.metadata",
     "PricedRequest": "discreet.workflow.priced_request",
@@ -77,21 +85,25 @@ _HOMES = {
     "answer": "discreet.workflow.request",
     "auto_method": "discreet.workflow.auto",
     "candidates_record": "discreet.methods.base.candidates",
+    "chance_before": "discreet.workflow.chance",
     "check_metadata": "discreet.workflow.metadata",
     "check_table": "discreet.workflow.request",
     "check_weighted": "discreet.workflow.hybrid",
     "chosen_by": "discreet.workflow.derive",
+    "compare_header": "discreet.workflow.table_shape",
     "convert_metadata": "discreet.workflow.metadata",
     "database_relatives": "discreet.data.engines.sql_identity",
     "database_server": "discreet.data.engines.sql_identity",
     "derived_columns": "discreet.workflow.metadata",
     "dry_run": "discreet.workflow.dry_runs",
+    "epsilon_needed": "discreet.workflow.chance",
     "expect": "discreet.workflow.expectation_figures",
     "expectation_page": "discreet.workflow.expectation_report",
     "expected_errors": "discreet.workflow.hybrid",
     "fit_from": "discreet.workflow.derive",
     "fulfil": "discreet.workflow.request",
     "method_of": "discreet.methods.registry",
+    "misfits": "discreet.workflow.table_shape",
     "new_metadata": "discreet.workflow.table_shape",
     "open_public": "discreet.workflow.hybrid",
     "open_table": "discreet.data.sources",
@@ -119,6 +131,8 @@ __all__ = [
     "DryRun",
     "Entry",
     "Expectation",
+    "FitAnswers",
+    "Interval",
     "Ledger",
     "Metadata",
     "PricedRequest",
@@ -128,21 +142,25 @@ __all__ = [
     "accuracy_picture",
     "answer",
     "auto_method",
+    "chance_before",
     "check_metadata",
     "check_table",
     "check_weighted",
     "chosen_by",
+    "compare_header",
     "convert_metadata",
     "database_relatives",
     "database_server",
     "derived_columns",
     "dry_run",
+    "epsilon_needed",
     "expect",
     "expectation_page",
     "expected_errors",
     "fit_from",
     "fulfil",
     "method_of",
+    "misfits",
     "new_metadata",
     "open_public",
     "open_table",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import InvalidParameterError, PolicyError
 from discreet.parameters.shared import LINEAR_COEF_BOUND
 from discreet.release import Release, canonical_sha256
+from discreet.workflow.chance import chance_of_derived
 
 if TYPE_CHECKING:
     from discreet.kernels.sufficient_statistics.selection import Penalty
@@ -55,7 +56,7 @@ def select_from(
         "moments",
         {"candidates": list(answers.candidates)},
         {**dict(zip(SELECTION, options, strict=True)), "confidence": None, "coef_bound": None},
-        {"selected": selected, "by_size": by_size, "fit": None},
+        {"selected": selected, "by_size": by_size, "fit": None, "chance": chance_of_derived(release, selected)},
     )
 
 
@@ -92,6 +93,8 @@ def recomputed(parent: Release, release: Release) -> Release:
     if release.method == "linear":
         limits = options.get("confidence", 0.95), options.get("coef_bound", LINEAR_COEF_BOUND)
         derived = fit_from(derived, release.request.get("candidates"), *limits)
+    if release.fit is not None and derived.fit is not None and not release.fit.joint:  # of an older version
+        derived = derived.model_copy(update={"fit": derived.fit.model_copy(update={"joint": ()})})
     return derived
 
 

@@ -10,6 +10,7 @@ from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.methods.base.candidates import candidates_record, features_in
 from discreet.methods.base.method import Method, Preparation
+from discreet.release import ChanceRecord
 
 SCHEMA = "discreet/plan@1"
 
@@ -38,8 +39,8 @@ class DryRun:
         event = self.prepared.event
         return None if event is None else guarantee_of(event, self.metadata.neighboring, self.prepared.delta)
 
-    def record(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
+    def record(self, chance: ChanceRecord | None = None) -> dict[str, Any]:
+        """Return what JSON holds of it, and of what chance would give."""
         prepared, cost = self.prepared, self.guarantee
         return {
             "schema": SCHEMA,
@@ -51,6 +52,7 @@ class DryRun:
             "neighboring": cost.neighboring if cost else None,
             "noise": prepared.noise.model_dump(mode="json"),
             "steps": [step.model_dump(mode="json") for step in prepared.steps],
+            **({} if chance is None else {"chance": chance.model_dump(mode="json")}),
         }
 
 

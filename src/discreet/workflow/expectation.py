@@ -83,6 +83,8 @@ class Choice:
         What it spends beside epsilon.
     n_models : int or None
         Models that it chooses among; None where it does not choose among models.
+    chance : dict or None
+        What chance gives in its place, at the epsilon in the middle: fields of a release's `chance`.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Choice:
     parameters: dict[str, Any]
     delta: float
     n_models: int | None
+    chance: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ from discreet.accounting.guarantee import exact_delta
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.registry import SCREENINGS, SELECTIONS
 from discreet.release import canonical_sha256
+from discreet.workflow.chance import chance_before
 from discreet.workflow.code import code_sha256
+from discreet.workflow.dry_runs import dry_run
 from discreet.workflow.expectation import Choice as Choice
 from discreet.workflow.expectation import Expectation as Expectation
 from discreet.workflow.expectation import Question as Question
@@ -145,8 +147,19 @@ def _choices(
             refused[rival.name] = str(reason)
             continue
         models = prepared.noise.n_candidates if rival.method in SELECTIONS and rival.method != "moments" else None
-        answers.append(Choice(rival.name, rival.method, rival.parameters, float(prepared.delta), models))
+        facts = rival.name, rival.method, rival.parameters, float(prepared.delta), models
+        answers.append(Choice(*facts, _chance(scenario, rival, question.middle)))
     return tuple(answers), refused
+
+
+def _chance(scenario: "Scenario", rival: "Rival", epsilon: float) -> dict[str, Any] | None:
+    """What chance gives in the place of a selection, at one epsilon."""
+    with suppress(DiscreetError):
+        metadata = scenario.draw_metadata
+        asked = dry_run(rival.at(epsilon), metadata, scenario.target, scenario.candidates)
+        chance = chance_before(asked)
+        return None if chance is None else chance.model_dump(mode="json")
+    return None
 
 
 def _first(

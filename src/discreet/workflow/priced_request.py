@@ -26,6 +26,7 @@ from discreet.release import (
     RowsOrigin,
     canonical_sha256,
 )
+from discreet.workflow.chance import chance_after
 from discreet.workflow.dry_runs import DryRun
 
 
@@ -130,6 +131,7 @@ class PricedRequest(DryRun):
             moments=outcome.moments,
             by_size=outcome.by_size,
             hybrid=outcome.hybrid,
+            chance=chance_after(self, outcome),
             claims=() if promised is None else _claim_records(self.prepared, outcome, reservation),
             public=self.prepared.public,
             not_protected=self.prepared.not_protected,

@@ -1,6 +1,6 @@
 """From the shape of a table a skeleton of its metadata, and from metadata a fake table of their shape."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -16,9 +16,12 @@ from discreet.data.engines.file_table import FileTable
 from discreet.data.engines.parquet import ParquetTable
 from discreet.data.engines.parquet_files import PARQUET_SUFFIXES
 from discreet.data.header import may_be_row
+from discreet.data.lint import Finding
+from discreet.data.long_table import LongTable
 from discreet.data.metadata import Metadata
 from discreet.data.skeleton import skeleton
-from discreet.data.sources import undeclared_table
+from discreet.data.sources import open_table, undeclared_table
+from discreet.data.storage_types import ColumnFit, compared
 from discreet.errors import DataMismatchError, InvalidParameterError
 from discreet.files import write_whole
 from discreet.mechanisms.rng import Source
@@ -50,6 +53,29 @@ def new_metadata(
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in _stem(opened)).strip("-._")
     stated_facts = {key: value for key, value in facts.items() if value is not None}
     return skeleton(opened.header(), dataset=dataset or stem or "my-data", **stated_facts)
+
+
+def compare_header(
+    metadata: Metadata,
+    data: str,
+    *,
+    table: str | None = None,
+    targets: str | None = None,
+) -> list[ColumnFit]:
+    """Compare what is declared with a table's header; no row is read.
+
+    One entry a declared column, then the unit's and all features together.
+    """
+    opened = open_table(data, metadata, table, targets)
+    fits = compared(metadata, opened.header(), opened.storage_types())
+    if isinstance(opened, LongTable):
+        fits.append(opened.fit_of_values())
+    return fits
+
+
+def misfits(fits: Iterable[ColumnFit]) -> list[Finding]:
+    """Return an error for each column whose declared and stored types do not fit."""
+    return [Finding("error", fit.place, fit.complaint) for fit in fits if fit.problem is not None]
 
 
 def _stem(opened: Table) -> str:

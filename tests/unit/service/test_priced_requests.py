@@ -154,3 +154,15 @@ def test_a_public_table_must_be_the_declared_one(tmp_path):
         (office.folder / "public" / "volunteers.parquet").write_bytes(b"another file")
         asked = office.call("cora", "POST", "/datasets", json=body)
         assert asked.status_code in (409, 422), asked.text
+
+
+def test_a_public_table_must_hold_what_is_declared(tmp_path):
+    """Its header is compared at registration; which of the two tables it is stands in the refusal."""
+    with open_office(tmp_path) as office:
+        body = _with_public(office)
+        levels = {"type": "category", "levels": ["no", "yes"], "source": "by design"}
+        metadata = body["metadata"] | {"columns": body["metadata"]["columns"] | {"a": levels}}
+        asked = office.call("cora", "POST", "/datasets", json=body | {"metadata": metadata})
+        assert asked.status_code == 409, asked.text
+        assert "In the public table: Column 'a' must hold its level 'no'" in asked.json()["detail"]
+        assert office.call("cora", "POST", "/datasets", json=body).status_code == 201

@@ -1,7 +1,7 @@
 """Features and a target in memory, side by side: arrays, series, or columns of a frame."""
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +12,7 @@ from typing_extensions import override
 from discreet.data.array_names import names_of
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.engine import Table
-from discreet.data.engines.frame import column_of
+from discreet.data.engines.frame import column_of, storage_type
 from discreet.data.engines.own_memory import own_column
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
@@ -43,6 +43,11 @@ class ArraysTable(Table):
     @override
     def header(self) -> list[tuple[str, str]]:
         return [(name, "UNKNOWN") for name in self._columns]
+
+    @override
+    def storage_types(self) -> Mapping[str, str]:
+        kinds = ((name, storage_type(values)) for name, values in self._columns.items())
+        return {name: kind for name, kind in kinds if kind is not None}
 
     @override
     def detach(self) -> None:

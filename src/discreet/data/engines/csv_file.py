@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -58,6 +58,10 @@ class CsvTable(FileTable):
         if not names or not any(names):
             raise self.unreadable("CSV")
         return [(name, "VARCHAR") for name in names]
+
+    @override
+    def storage_types(self) -> Mapping[str, str]:
+        return {}
 
     @property
     @override

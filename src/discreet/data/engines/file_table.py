@@ -4,7 +4,7 @@ import contextlib
 import os
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from discreet.data.batch_sizes import BATCH_ROWS, WIDE_GROUP, rows_a_batch
 from discreet.data.engine import Table
-from discreet.data.engines.frame import column_of
+from discreet.data.engines.frame import arrow_kind, column_of
 from discreet.data.engines.text_cells import checked, text_or_none
 from discreet.data.metadata import Metadata
 from discreet.errors import DataMismatchError, InvalidParameterError
@@ -131,7 +131,7 @@ class ArrowTable(FileTable):
     def _read_header(self) -> list[tuple[str, str]]:
         try:
             schema = self._open().schema
-            return [(field.name, _arrow_kind(field.type)) for field in schema]
+            return [(field.name, arrow_kind(field.type)) for field in schema]
         except (pa.ArrowException, OSError, UnicodeError):
             raise self.unreadable("Arrow") from None
 
@@ -172,7 +172,13 @@ class SQLiteTable(FileTable):
                 info = connection.execute(f"PRAGMA table_info({quoted(self._table)})").fetchall()
         except sqlite3.Error:
             raise self.unreadable("SQLite") from None
-        return [(str(row[1]), _sqlite_kind(str(row[2]))) for row in info]
+        declared = [(str(row[1]), str(row[2])) for row in info]
+        self._types = {name: _sqlite_kind(kind) for name, kind in declared if _is_sqlite_kept(kind)}
+        return [(name, _sqlite_kind(kind)) for name, kind in declared]
+
+    @override
+    def storage_types(self) -> Mapping[str, str]:
+        return self._types
 
     @override
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -214,18 +220,16 @@ def choose_table(requested: str | None, names: list[str]) -> str:
     raise InvalidParameterError(f"One table of the database must be named with --table; it holds: {listed}.")
 
 
-def _arrow_kind(kind: pa.DataType) -> str:
-    if pa.types.is_dictionary(kind):
-        return "ENUM"
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return "VARCHAR"
-    if pa.types.is_integer(kind):
-        return "BIGINT"
-    return "DOUBLE" if pa.types.is_floating(kind) else str(kind).upper()
-
-
 def _sqlite_kind(declared: str) -> str:
     upper = declared.upper()
     if "INT" in upper:
         return "BIGINT"
-    return "DOUBLE" if any(word in upper for word in ("REAL", "FLOA", "DOUB", "NUM", "DEC")) else "VARCHAR"
+    return "DOUBLE" if any(word in upper for word in _REALS) else "VARCHAR"
+
+
+def _is_sqlite_kept(declared: str) -> bool:
+    """Tell whether SQLite turns cells into the declared type; it keeps no dates, truth values or STRING."""
+    return any(word in declared.upper() for word in ("INT", *_REALS, "CHAR", "CLOB", "TEXT"))
+
+
+_REALS = ("REAL", "FLOA", "DOUB", "NUM", "DEC")

@@ -1,6 +1,6 @@
 """Frames in memory: pandas, polars, Arrow, and all else that narwhals reads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import cached_property
@@ -60,6 +60,14 @@ class FrameTable(Table):
     @cached_property
     def _header(self) -> list[tuple[str, str]]:
         return [(str(name), kind_of(dtype)) for name, dtype in self._frame.collect_schema().items()]
+
+    @override
+    def storage_types(self) -> Mapping[str, str]:
+        kinds = dict(self._header)
+        for name in self._frame.columns:
+            if str(name) not in self._numeric:  # of which there may be thousands
+                kinds[str(name)] = storage_type(self._frame[name]) or ""
+        return {name: kind for name, kind in kinds.items() if kind}
 
     @cached_property
     def _numeric(self) -> frozenset[str]:
@@ -122,6 +130,73 @@ def kind_of(dtype: Any) -> str:
     if name.startswith("Float"):
         return "DOUBLE"
     return words.get(name, name.upper())
+
+
+def arrow_kind(kind: pa.DataType) -> str:
+    """Return a storage type of Arrow in the words that files use; an enumeration has labels that are text.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        As a schema has it.
+
+    Returns
+    -------
+    str
+        Such as DOUBLE.
+    """
+    if pa.types.is_dictionary(kind):
+        entries = arrow_kind(kind.value_type)
+        return "ENUM" if entries == "VARCHAR" else entries
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "VARCHAR"
+    if pa.types.is_integer(kind):
+        return "BIGINT"
+    if pa.types.is_floating(kind):
+        return "DOUBLE" if pa.types.is_float64(kind) else "FLOAT"
+    return str(kind).upper()
+
+
+def storage_type(values: Any) -> str | None:
+    """Return the storage type that all cells of a column in memory have; no cell is looked at.
+
+    Parameters
+    ----------
+    values : narwhals.Series or ndarray
+        A column.
+
+    Returns
+    -------
+    str or None
+        None where each cell may have a type of its own, or a common one was made of several columns'.
+    """
+    if isinstance(values, np.ndarray):
+        return _ARRAYS.get(values.dtype.kind)
+    if _is_untyped(values):
+        return None
+    native = values.to_native()
+    if isinstance(native, (pa.Array, pa.ChunkedArray)):
+        return arrow_kind(native.type)
+    labels = getattr(getattr(native, "dtype", None), "categories", None)  # of pandas: an index with a type
+    labels_type = getattr(labels, "dtype", None)
+    kind = getattr(labels_type, "kind", None)
+    if kind is not None:
+        return "ENUM" if str(labels_type) in ("str", "string") else _ARRAYS.get(kind)
+    return kind_of(values.dtype)
+
+
+_ARRAYS = {
+    "b": "BOOLEAN",
+    "i": "BIGINT",
+    "u": "BIGINT",
+    "f": "DOUBLE",
+    "M": "TIMESTAMP",
+    "m": "INTERVAL",
+    "c": "COMPLEX",
+    "S": "BLOB",
+    "V": "BLOB",
+}
+"""By the kind of an array's type. Text and objects are what arrays of several types become."""
 
 
 def _contiguous(array: Any) -> pa.Array:

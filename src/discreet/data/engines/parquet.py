@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,6 +101,23 @@ class ParquetTable(Table):
     @override
     def header(self) -> list[tuple[str, str]]:
         return self._header
+
+    @override
+    def storage_types(self) -> Mapping[str, str]:
+        if len(self._parts) == 1 and not self._parts[0].constants:
+            return dict(self._header)
+        kinds = ((name, self._common_kind(name)) for name, _ in self._header)
+        return {name: kind for name, kind in kinds if kind is not None}
+
+    def _common_kind(self, name: str) -> str | None:
+        """Return a storage type that no file contradicts; None where some hold text, or the folders' names tell."""
+        if name in self._parts[0].constants:
+            return None
+        kinds = dict.fromkeys(_kind(part.fields[name]) for part in self._parts)
+        kinds.pop("NULL", None)
+        if len(kinds) < 2:
+            return next(iter(kinds), None)
+        return "DOUBLE" if kinds.keys() <= set(_NUMBERS.values()) - {"BOOLEAN"} else None
 
     @override
     def holds_file(self, path: Path) -> bool:

@@ -1,6 +1,6 @@
 """Sparse matrices in memory: a cell that is not stored is the number 0, and not missing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -13,11 +13,12 @@ from discreet.data.array_names import names_of
 from discreet.data.batch_sizes import BATCH_ROWS, rows_a_batch
 from discreet.data.engine import Table
 from discreet.data.engines.each import Progress
-from discreet.data.engines.frame import column_of
+from discreet.data.engines.frame import column_of, storage_type
 from discreet.data.engines.own_memory import own_arrow
 from discreet.data.header import refuse_stored, require
 from discreet.data.metadata import Metadata
 from discreet.data.score_design import ScoreDesign
+from discreet.data.storage_types import require_fit
 from discreet.errors import DataMismatchError, InvalidParameterError, MetadataError
 from discreet.typing import Floats, Integers
 
@@ -64,6 +65,7 @@ class SparseTable(Table):
         if len(self._names) != X.shape[1]:
             raise InvalidParameterError("names must be one for each column of X. Give as many.")
         cells = nw.from_native(y, series_only=True) if nw.dependencies.is_into_series(y) else _one_a_row(y)
+        self._response_type = storage_type(cells)
         self._response = column_of(cells, metadata.is_number(self._target))
         if len(self._response) != X.shape[0]:
             raise InvalidParameterError("X and y must have the same number of rows. Give a target for each row.")
@@ -77,6 +79,12 @@ class SparseTable(Table):
     @override
     def header(self) -> list[tuple[str, str]]:
         return [*((name, "UNKNOWN") for name in self._names), (self._target, "UNKNOWN")]
+
+    @override
+    def storage_types(self) -> Mapping[str, str]:
+        # Features are many, and numbers: that they are declared so, the columns listed one by one tell.
+        target = {} if self._response_type is None else {self._target: self._response_type}
+        return {**dict.fromkeys(self.metadata.stored, "DOUBLE"), **target}
 
     @override
     def detach(self) -> None:
@@ -101,6 +109,9 @@ class SparseTable(Table):
         if columns is not self._names:
             require(self.header(), columns)
             refuse_stored(self.header(), self.metadata.derived)
+        types = self.storage_types()
+        wanted = self.metadata.stored if columns is self._names else columns
+        require_fit(self.metadata, types, [name for name in wanted if name in types])
         self.check_row_count()
 
     @override

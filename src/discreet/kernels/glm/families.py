@@ -49,6 +49,10 @@ class Family:
         Residuals are clipped to this on both sides; no clipping from ``high - low`` on.
     counts : bool
         Responses are rounded to whole numbers.
+    cells_end : float, optional
+        What a cell of GRID is, where that is above `high`: responses in between are clipped to `high`.
+    is_smooth : bool
+        The mean is that of clipped counts, smooth up to `high`.
     """
 
     name: str
@@ -59,6 +63,15 @@ class Family:
     high: float
     residual_bound: float
     counts: bool = False
+    cells_end: float | None = None
+    is_smooth: bool = False
+
+    def responses(self) -> Floats:
+        """Return the response of each cell, from -GRID to GRID."""
+        half = ((self.high if self.cells_end is None else self.cells_end) - self.low) / 2.0
+        values = self.low + half * (1.0 + np.arange(-GRID, GRID + 1) / GRID)
+        clipped: Floats = np.minimum(np.rint(values) if self.counts else values, self.high)
+        return clipped
 
     @property
     def middle(self) -> float:
@@ -96,7 +109,7 @@ def poisson(largest: float, residual_bound: float | None = None) -> Family:
     return Family("poisson", mean, weight, np.log, 0.0, largest, residual_bound or largest, counts=True)
 
 
-def clipped_poisson(largest: float) -> Family:
+def clipped_poisson(largest: float, cells_end: float | None = None) -> Family:
     """Return the family of counts that are clipped to a bound: E min(N, bound) for N with mean exp(eta).
 
     Its mean is a smooth function of the linear predictor between 0 and the bound, so that the score has mean zero at
@@ -115,7 +128,7 @@ def clipped_poisson(largest: float) -> Family:
         slope: Floats = np.where(rate < 1e12, rate * pdtr(cap - 1.0, np.minimum(rate, 1e12)), 0.0)
         return slope
 
-    return Family("poisson", mean, weight, np.log, 0.0, cap, cap, counts=True)
+    return Family("poisson", mean, weight, np.log, 0.0, cap, cap, counts=True, cells_end=cells_end, is_smooth=True)
 
 
 @dataclass(frozen=True)
@@ -254,7 +267,7 @@ class RowMap:
 
 def linear_map(family: Family, p: int) -> RowMap:
     """Return the row map of r = y - middle and w = 1: its sums are X'(y - middle) and X'X."""
-    response = np.arange(-GRID, GRID + 1, dtype=np.float64)
+    response = np.rint((family.responses() - family.middle) * (GRID / family.half))
     return RowMap(np.zeros(p), 0, response, np.zeros(1), np.full(1, float(WEIGHT_ONE)), family.half, 1.0)
 
 
@@ -283,8 +296,7 @@ def score_map(
     per_count = np.floor((1.0 - share) * GRID / residual_unit)
     if per_count >= 1.0:  # one count is a whole number of units, so that rounding does not push all rows one way
         residual_unit = (1.0 - share) * GRID / per_count
-    response = family.middle + family.half * np.arange(-GRID, GRID + 1) / GRID
-    response = (1.0 - share) * (np.rint(response) if family.counts else response)
+    response = (1.0 - share) * family.responses()
     return RowMap(
         rounded,
         first,

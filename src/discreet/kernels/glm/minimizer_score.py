@@ -8,19 +8,20 @@ sum of x mu(x'theta) and b the true coefficients, U(b) = U(t*) + m(t*) - m(b), s
 is U(b) - z at the truth, of mean zero: its variance is that of the sample, the information J, and that of z, which is
 known. The released t is t* plus noise e of known variance, which adds (H + ridge I) e. The released information is the
 curve's slope at t plus R, its noise E adds E (theta - t). So the ridge biases no interval; `score` inverts the test.
-The linear term z is a normal vector times the root of a Gamma(p / 2 + 1 / 2) number: its tails count (`critical`).
+The linear term z is a normal vector times the root of a Gamma(p / 2 + 1 / 2) number, whose tails
+count (`score_fit.critical`).
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammaincinv, ndtr
 
 from discreet.kernels.glm.curve import curve_through
 from discreet.kernels.glm.families import Family
-from discreet.kernels.glm.noisy_newton import BOX, Fit
+from discreet.kernels.glm.noisy_newton import BOX
 from discreet.kernels.glm.pooled_score import positive
-from discreet.kernels.glm.score import NoiseTerm, ScoreModel, Turned, intervals, minimize
+from discreet.kernels.glm.score import NoiseTerm, ScoreModel, minimize
+from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
 from discreet.typing import Floats
 
 MISMATCH = 0.1
@@ -32,9 +33,6 @@ hides how far the ridge had pulled them."""
 
 LEAST_INFORMATION = 4.0
 """Nothing is told unless the information on the constant is so many standard errors of its noise."""
-
-MIXTURE = 2_000
-"""Scales that stand for the law of the linear term's length."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +78,6 @@ class Minimum:
     constant: tuple[float, ...] = ()
 
     @property
-    def precision(self) -> Floats:
-        """Of the weak prior of the intervals."""
-        return np.full(len(self.theta), (self.box / 2.0) ** -2.0)
-
-    @property
     def is_known(self) -> bool:
         """Whether the information stands out from its noise at all."""
         return bool(self.information[0, 0] > LEAST_INFORMATION * self.variances[0, 0] ** 0.5)
@@ -104,41 +97,11 @@ class Minimum:
 
 def minimizer_fit(minimum: Minimum) -> Fit:
     """Return estimates, intervals and the two covariances. Cost: as of `score.intervals`."""
-    model, p = _model(minimum), len(minimum.theta)
-    coef = _estimate(minimum, model)
-    inverse = np.linalg.inv(_regular(minimum, model, coef))
-    privacy = minimum.noise + (model.privacy(coef) if model.rest_error is not None else 0.0)
-    sampling, privacy = (inverse @ matrix @ inverse for matrix in (positive(minimum.information), privacy))
-    turn = np.eye(p)  # coefficients to those whose intervals are told
-    turn[0] = minimum.constant or turn[0]
-    variances = np.array([np.maximum(np.einsum("ij,jk,ik->i", turn, part, turn), 0.0) for part in (sampling, privacy)])
-    no_end = np.full(p, np.inf)
-    if not minimum.is_known:
-        return Fit(coef, -no_end, no_end, sampling, privacy, minimum.level)
-    shares = variances[1] / np.maximum(variances.sum(axis=0), 1e-300)
-    threshold = np.array([critical(minimum.level, float(share), p) for share in shares]) ** 2
-    turned = Turned(model, np.linalg.inv(turn).astype(np.float64))
-    reach = np.abs(turn) @ np.full(p, minimum.box)
-    low, high = intervals(turned, turn @ coef, variances.sum(axis=0) ** 0.5, minimum.precision, reach, threshold)
-    return Fit(coef, low, high, sampling, privacy, minimum.level)
-
-
-def critical(level: float, share: float, p: int) -> float:
-    """Return the two-sided critical value of a sum of a normal number and a coordinate of a spherical Laplace vector.
-
-    The sum has variance 1, of which `share` is the vector's part; the vector has p coordinates. 1.96 for a level of .95
-    and no share, 2.12 for p = 1 and all.
-    """
-    # exp(-|z|) in p dimensions is a mixture of normal laws whose variances are Gamma((p + 1) / 2) distributed.
-    shape = (p + 1) / 2.0
-    scales = gammaincinv(shape, (np.arange(MIXTURE) + 0.5) / MIXTURE)
-    sd = np.sqrt(1.0 - share + share * scales / scales.mean())
-    low, high = 0.0, 50.0
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        held = float(np.mean(2.0 * ndtr(middle / sd) - 1.0))
-        low, high = (middle, high) if held < level else (low, middle)
-    return high
+    model = symmetric(_model(minimum))
+    rows = np.eye(len(minimum.theta))
+    rows[0] = minimum.constant or rows[0]
+    score = ScoreFit(model, _estimate(minimum, model), minimum.box, is_laplace=True, is_told=minimum.is_known)
+    return score.fit(rows, minimum.level)
 
 
 def _model(minimum: Minimum) -> ScoreModel:
@@ -150,7 +113,8 @@ def _model(minimum: Minimum) -> ScoreModel:
         rest=minimum.information - curve.sums(theta[None])[1][0],
         curve=curve,
         information=information,
-        sampling=information + minimum.noise,
+        sampling=information,
+        noise=minimum.noise,
         rest_error=NoiseTerm(minimum.variances, 1.0, np.zeros(len(theta))),
         mismatch=MISMATCH,
     )
@@ -162,12 +126,3 @@ def _estimate(minimum: Minimum, model: ScoreModel) -> Floats:
     precision = np.full(len(minimum.theta), PRIOR_SD**-2.0)
     mode: Floats = minimize(upward.settled(minimum.theta), minimum.theta[None], precision, minimum.box)[0][0]
     return mode
-
-
-def _regular(minimum: Minimum, model: ScoreModel, coef: Floats) -> Floats:
-    """Return the slope with its eigenvalues raised to the level of its noise, and to what the box lets matter."""
-    values, vectors = np.linalg.eigh(model.slope(coef))
-    noise = (len(values) * float(minimum.variances.mean())) ** 0.5
-    floor = max(noise, 1e-9 * float(np.abs(values).max()), minimum.box**-2.0)
-    raised: Floats = (vectors * np.maximum(values, floor)) @ vectors.T
-    return raised

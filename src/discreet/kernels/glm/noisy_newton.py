@@ -1,23 +1,26 @@
 """Logistic and Poisson regression from a few noisy sums, with intervals that count the noise.
 
-The first pass takes X'(y - middle) and X'X: means and covariance of the columns, a start, and a straight line for the
-mean. Each later pass takes the score and the information at the current point, less a public share of their linear
-part, which the first pass has estimated already: the difference is small, and a small sum needs little noise. Passes go
-on until a step changes nothing that matters, and the last one spends what is left. The estimate solves the score that
-all passes make up together (`pooled_score`). All passes are Gaussian releases.
+Counts are clipped where a small pass before all says (`count_bound`). The first pass takes X'(y - middle) and X'X:
+means and covariance of the columns, a start, and a straight line for the mean. Each later pass takes the score and the
+information at the current point, less a public share of their linear part, which the first pass has estimated already:
+the difference is small, and a small sum needs little noise. Passes go on until a step changes nothing that matters, and
+the last one spends what is left. The estimate solves the score that all passes make up together (`pooled_score`).
+All passes are Gaussian releases.
 """
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
 
+from discreet.kernels.glm.count_bound import SHARE as BOUND_SHARE
+from discreet.kernels.glm.count_bound import HistogramRequest, chosen_bound
 from discreet.kernels.glm.families import (
     Family,
     Groups,
     RowMap,
+    clipped_poisson,
     linear_map,
     predictor_bounds,
     score_map,
@@ -25,7 +28,8 @@ from discreet.kernels.glm.families import (
 )
 from discreet.kernels.glm.pooled_score import Pool, Sums
 from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, Units, spread_pass, spread_sds
-from discreet.kernels.glm.score import FAR, ScoreModel, Turned, intervals, minimize
+from discreet.kernels.glm.score import FAR, ScoreModel, minimize
+from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
 from discreet.kernels.glm.sensitivity import attainable_sensitivity, joint_sensitivity
 from discreet.kernels.moments.moments import GRID
 from discreet.typing import Floats
@@ -39,6 +43,18 @@ START_SD = 2.5
 REACH = 29.0
 """No score is taken where a row's linear predictor could be further than this from the constant."""
 
+CONSTANT_SD = 2.5
+"""Prior standard deviation of the constant for estimates: odds of 1 to 150, and counts of a twentieth to 20 times."""
+
+TYPICAL_COUNT = math.exp(-2.0)
+"""Of a count's upper bound: where the constant is before anything is known."""
+
+PRIOR_SHARES = np.geomspace(8e-4, 1.0, 15)
+"""Of the weak prior's standard deviation: those of slopes that are tried."""
+
+TINY_SHARE = 1e-6
+"""Of the sampling variance, beside the noise's: an estimate without noise needs some variance."""
+
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Of the linear part that a pass may leave out."""
 
@@ -50,7 +66,7 @@ START, SEARCH = 0.2, 0.1
 
 MOST_SEARCHES = 6
 
-MOST_PASSES = MOST_SEARCHES + 3
+MOST_PASSES = MOST_SEARCHES + 4
 
 SETTLED = 0.1
 """A step that changes linear predictors less than this is the last."""
@@ -100,6 +116,8 @@ class Problem:
         The most rows of one unit, which costs so many times the mu of a row.
     n_units : int, optional
         Public number of units; default as few as the rows can be of.
+    finds_bound : bool
+        Whether a pass before all finds where counts are clipped.
     """
 
     family: Family
@@ -118,6 +136,7 @@ class Problem:
     robust: bool = False
     rows_per_unit: int = 1
     n_units: int | None = None
+    finds_bound: bool = False
 
     @property
     def knows_count(self) -> bool:
@@ -178,35 +197,14 @@ class Request:
         return gradient + weight * diagonal
 
 
-@dataclass(frozen=True)
-class Fit:
-    """Estimates with two kinds of uncertainty, per half range of each column.
-
-    Parameters
-    ----------
-    coef : ndarray of float, shape (p,)
-        Posterior mode; coefficient 0 is the constant's.
-    low, high : ndarray of float, shape (p,)
-        Ends of the intervals, the first that of `Problem.constant`; infinite where none can be told.
-    covariance_sampling, covariance_privacy : ndarray of float, shape (p, p)
-        H^-1 J H^-1 and H^-1 N H^-1 with N the noise's covariance: to first order their sum is the estimate's.
-    level : float
-        Of the intervals.
-    """
-
-    coef: Floats
-    low: Floats
-    high: Floats
-    covariance_sampling: Floats
-    covariance_privacy: Floats
-    level: float
-
-
 def attainable_sd(problem: Problem) -> float:
     """Bound the noise's standard deviation that each pass needs at most, whatever the earlier passes return.
 
     In the integers' units; no smaller for more columns or less mu.
     """
+    if problem.finds_bound:
+        histogram, remaining = _with_histogram(problem)
+        return max(histogram.sd, attainable_sd(remaining))
     unit = attainable_sensitivity(problem.first_norm, problem.n_first, RATIOS, problem.replace)
     of_spread = max(spread_sds(_spread_mu(problem), problem.replace)) if problem.robust else 0.0
     return max(unit / (problem.mu * math.sqrt(SEARCH)), of_spread)
@@ -217,13 +215,24 @@ def _spread_mu(problem: Problem) -> float:
     return problem.mu * problem.rows_per_unit * math.sqrt(SPREAD)
 
 
-def noisy_newton(problem: Problem) -> Generator[Request | SpreadRequest, Floats, Fit]:
+AnyRequest = HistogramRequest | Request | SpreadRequest
+
+
+def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     """Estimate coefficients from noisy sums that the caller sends in answer to each yielded request.
 
     An answer is ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1). The squared mu of all requests add
-    up to that of the problem, whatever the answers are. Cost: three to eight passes, one more where robust, and
-    O(p^5). Source: privacy specification 6.2, with pooled Newton steps for gradient steps.
+    up to that of the problem, whatever the answers are. Cost: three to eight passes, one more where robust, one more
+    where counts are clipped, and O(p^5). Source: privacy specification 6.2, with pooled Newton steps for gradient
+    steps.
     """
+    if problem.finds_bound:
+        histogram, remaining = _with_histogram(problem)
+        chosen = chosen_bound(histogram, (yield histogram), _score_noise(remaining))
+        if chosen.bound < problem.family.high:
+            remaining = replace(remaining, family=clipped_poisson(chosen.bound, problem.family.high))
+        fit = yield from noisy_newton(remaining)
+        return replace(fit, clipped=chosen)
     family, left = problem.family, 1.0 - START - (SPREAD if problem.robust else 0.0)
     steepest = float(family.weight(family.link(np.array([family.middle])))[0])
     typical = TYPICAL * steepest**2 * _per_entry(problem.n_coefficients)
@@ -240,18 +249,29 @@ def noisy_newton(problem: Problem) -> Generator[Request | SpreadRequest, Floats,
         sums = _natural_sums(problem, request, (yield request))
         pool.add(request.row_map.theta, sums, linear_share)
         model, left = pool.model(), 0.0 if is_last else left - share
-        step = _estimate(model, problem.precision, problem.box) - theta
+        step = _shrunken(problem, model) - theta
         is_settled = model.change(step) < SETTLED
         theta = theta + step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
     if not problem.robust:
         return _fit(problem, model)
-    theta = _within_reach(problem, _estimate(model, problem.precision, problem.box))
+    theta = _within_reach(problem, _shrunken(problem, model))
     offset = problem.offset or 0.0
     row_map = score_map(family, theta, predictor_bounds(theta, problem.groups, offset), offset=offset)
     count = problem.n_units or max(model.curve.n_rows / problem.rows_per_unit, 1.0)
     units = Units(count, problem.rows_per_unit, problem.squared_norm**0.5, problem.replace)
     spread = spread_pass(model, theta, row_map, _spread_mu(problem), units)
     return _fit(problem, *spread.robust(model, (yield spread.request())))
+
+
+def _with_histogram(problem: Problem) -> tuple[HistogramRequest, Problem]:
+    """Return the pass that finds where counts are clipped, and what is left for the fit."""
+    histogram = HistogramRequest.of(problem.family, problem.mu, problem.replace)
+    return histogram, replace(problem, mu=problem.mu * math.sqrt(1.0 - BOUND_SHARE), finds_bound=False)
+
+
+def _score_noise(problem: Problem) -> float:
+    """Return the standard deviation of the noise on a score, were all spent on it, where residuals are at most 1."""
+    return float((2.0 if problem.replace else 1.0) * problem.squared_norm**0.5 / problem.mu)
 
 
 # ---- requests
@@ -325,30 +345,36 @@ def _estimate(model: ScoreModel, precision: Floats, box: float) -> Floats:
     return mode
 
 
+def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
+    """Return coefficients shrunk by as much as the score's noise asks, toward no effect and a public level.
+
+    Their prior variance is the likeliest one (Laplace's approximation). Sampling counts there alone: without noise the
+    estimate is that of the weak prior. Source: Efron and Morris 1973; MacKay 1992.
+    """
+    family, settled = problem.family, model.settled(model.point)
+    level = TYPICAL_COUNT * family.high if family.counts else family.middle
+    prior = np.zeros(problem.n_coefficients)
+    prior[0] = float(family.link(np.array([level]))[0])
+    sds = np.tile(problem.precision**-0.5, (len(PRIOR_SHARES), 1)) * PRIOR_SHARES[:, None]
+    sds[:, 0] = CONSTANT_SD
+    # From no effect: a start far out would stay in the level part of the score.
+    modes, values = minimize(settled, np.tile(prior, (len(sds), 1)), sds**-2.0, problem.box, prior=prior)
+    # -2 log p(score | T) = min(Q + theta' T^-1 theta) + log det(I + T^1/2 H' V^-1 H T^1/2)
+    inner = np.eye(len(prior)) + sds[:, :, None] * settled.distance(modes)[2] * sds[:, None, :]
+    best = int(np.argmin(values + np.linalg.slogdet(inner)[1]))
+    noise = model.privacy(model.point) + TINY_SHARE * model.sampling
+    quiet = replace(settled, sampling=noise)
+    coef: Floats = minimize(quiet, modes[best][None], sds[best] ** -2.0, problem.box, prior=prior)[0][0]
+    return coef
+
+
 def _fit(problem: Problem, model: ScoreModel, known: Reliability | None = None) -> Fit:
     """Return estimates, intervals and the two covariances."""
+    model = symmetric(model)
     coef = _estimate(model, problem.precision, problem.box)
-    inverse = np.linalg.inv(_regular(problem, model, coef))  # the sandwich H^-1 (J + N) H^-1
-    sampling = inverse @ model.sampling @ inverse
-    privacy = inverse @ model.privacy(coef) @ inverse
-    sd = np.sqrt(np.diag(sampling) + np.diag(privacy))
-    p = len(coef)
-    turn = np.eye(p)  # coefficients to those whose intervals are told
-    turn[0] = problem.constant or turn[0]
-    inverse_turn: Floats = np.linalg.inv(turn).astype(np.float64)
-    sd[0] = max(float(turn[0] @ (sampling + privacy) @ turn[0]), 0.0) ** 0.5
-    reach = np.abs(turn) @ np.full(p, problem.box)
-    threshold = np.full(p, float(ndtri((1.0 + problem.level) / 2.0)) ** 2)  # chi-squared with one degree of freedom
-    if known is not None:
-        threshold = np.array([known.threshold(row, problem.level) for row in turn @ inverse])
-    low, high = intervals(Turned(model, inverse_turn), turn @ coef, sd, problem.precision, reach, threshold)
-    return Fit(coef, low, high, sampling, privacy, problem.level)
-
-
-def _regular(problem: Problem, model: ScoreModel, coef: Floats) -> Floats:
-    """Return the slope with its eigenvalues raised to the level of its noise, and to what the box lets matter."""
-    noise = 0.0 if model.rest_error is None else float(model.rest_error.variance.mean())
-    values, vectors = np.linalg.eigh(model.slope(coef))
-    floor = max((len(values) * noise) ** 0.5, 1e-9 * float(np.abs(values).max()), problem.box**-2.0)
-    raised: Floats = (vectors * np.maximum(values, floor)) @ vectors.T
-    return raised
+    rows = np.eye(len(coef))
+    rows[0] = problem.constant or rows[0]
+    score = ScoreFit(model, coef, problem.box, known)
+    told = np.clip(rows @ _shrunken(problem, model), *score.intervals(rows, problem.level))
+    estimate: Floats = np.linalg.solve(rows, told).astype(np.float64)
+    return replace(score, told=estimate).fit(rows, problem.level)

@@ -158,7 +158,9 @@ class Pool:
         noise = NoiseTerm(first.variances, float(family.weight(point[:1])[0]), np.zeros(p))
         constant = first.gradient + family.middle * first.gram[0] - sums[0]
         rest = np.zeros((p, p))
-        return ScoreModel(constant, point, rest, self.curve, information, information, first.variance, (), noise)
+        return ScoreModel(
+            constant, point, rest, self.curve, information, information, first.variance * np.eye(p), noise
+        )
 
     def _level(self, mean: float) -> float:
         """The constant's coefficient, alone in the model, at which the mean response is `mean`."""
@@ -180,8 +182,8 @@ class Pool:
         information = positive(slopes[-1] + rests[-1])
         ways = [last.theta - at.theta for at in self.scores]
         weights = _weights(self.scores, errors, ways, information)
-        score, variance = np.zeros_like(last.theta), 0.0
-        of_first, on_first, on_last, terms = 0.0, np.zeros_like(score), np.zeros_like(score), []
+        score, variance, noise = np.zeros_like(last.theta), 0.0, np.zeros_like(information)
+        of_first, on_first, on_last = 0.0, np.zeros_like(score), np.zeros_like(score)
         for i, (weight, at, way) in enumerate(zip(weights, self.scores, ways, strict=True)):
             f = line.slope * at.theta + self._constant
             local = at.sums.gradient + at.linear_share * (first.gradient - first.gram @ f)
@@ -191,8 +193,9 @@ class Pool:
             on_first += weight * at.linear_share * f
             on_last += 0.5 * weight * way
             if at is not last:
-                terms.append(NoiseTerm(errors[i], 0.0, 0.5 * weight * way, basis))
-        terms.append(NoiseTerm(first.variances, 0.0, on_first))
+                noise += NoiseTerm(errors[i], 0.0, 0.5 * weight * way, basis).covariance(score)
+        noise += NoiseTerm(first.variances, 0.0, on_first).covariance(score)
+        noise += (variance + of_first**2 * first.variance) * np.eye(len(score))
         return ScoreModel(
             constant=score,
             point=last.theta,
@@ -200,8 +203,7 @@ class Pool:
             curve=self.curve,
             information=information,
             sampling=information,
-            variance=variance + of_first**2 * first.variance,
-            terms=tuple(terms),
+            noise=noise,
             rest_error=NoiseTerm(errors[-1], 1.0, on_last, basis),
             mismatch=BEND * mismatch,
         )

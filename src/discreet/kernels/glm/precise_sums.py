@@ -70,10 +70,8 @@ class Loss:
     @cached_property
     def response_digits(self) -> Floats:
         """Of each response's cell, three digits in base `DIGIT`: what is left of the response is below 2^-45."""
-        family, cells = self.family, np.arange(-GRID, GRID + 1)
-        response = family.middle + family.half * cells / GRID
-        response = np.clip((np.rint(response) if family.counts else response) / family.high, 0.0, 1.0)
-        digits = np.zeros((len(cells), RESIDUAL_DIGITS))
+        response = np.clip(self.family.responses() / self.family.high, 0.0, 1.0)
+        digits = np.zeros((len(response), RESIDUAL_DIGITS))
         _cut((response * DIGIT)[:, None], digits[:, : RESIDUAL_DIGITS - 1], RESIDUAL_DIGITS - 1)
         return digits
 

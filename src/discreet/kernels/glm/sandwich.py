@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtrit
 
 from discreet.kernels.glm.families import Columns, RowMap
 from discreet.kernels.glm.score import ScoreModel
@@ -223,39 +222,50 @@ class Spread:
         new = np.eye(len(spread)) - self.sampling + spread
         sampling = self.root @ spread @ self.root
         of_factor = of_lengths * ratio / trace
-        known = Reliability(self.root, new, self.sampling, of_factor, errors, basis, self.units.count)
+        sizes = np.einsum("ij,ik,kj->j", basis, self.sampling, basis)
+        total, turned = self.root @ new @ self.root, self.root @ basis
+        errors = (errors + errors.T) / 2.0
+        known = Reliability((total + total.T) / 2.0, turned, sizes, errors, of_factor, self.units.count)
         return replace(model, sampling=(sampling + sampling.T) / 2.0), known
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """How well the variance of a combination of the coefficients is known.
+    """How well the variance of a combination of a score's coordinates is known.
 
-    In units of V: `total` is the new covariance, `factor_sd` the error of the multiple of J, `errors` the variances of
-    the other errors' entries in `basis`.
+    Parameters
+    ----------
+    total : ndarray of float, shape (p, p)
+        The score's covariance.
+    basis : ndarray of float, shape (p, p)
+        Columns in which errors are told.
+    sizes : ndarray of float, shape (p,)
+        Of J in that basis, where it is diagonal.
+    errors : ndarray of float, shape (p, p)
+        Variances of the entries' errors in that basis.
+    factor_sd : float
+        Error of the multiple of J.
+    n_units : float
+        How many there are.
     """
 
-    root: Floats
     total: Floats
-    sampling: Floats
-    factor_sd: float
-    errors: Floats
     basis: Floats
+    sizes: Floats
+    errors: Floats
+    factor_sd: float
     n_units: float
 
-    def threshold(self, direction: Floats, level: float) -> float:
-        """Return what a squared deviation over its estimated variance exceeds with probability 1 - level.
-
-        Of direction'u, u the score. Student's law, its degrees of freedom matched to the variance's relative error.
-        """
-        turned = self.root @ (direction / max(float(np.abs(direction).max()), 1e-300))
-        turned = turned / max(float(np.abs(turned).max()), 1e-300)  # only ratios count
-        squares = (self.basis.T @ turned) ** 2
+    def degrees(self, direction: Floats) -> float:
+        """Return Student's degrees of freedom of direction'u, u the score, matched to its variance's relative error."""
+        turned = direction / max(float(np.abs(direction).max()), 1e-300)
+        seen = self.basis.T @ turned
+        scale = max(float(np.abs(seen).max()), 1e-300)  # only ratios count
+        squares, turned = (seen / scale) ** 2, turned / scale
         entries = 2.0 * float(squares @ self.errors @ squares) - float(squares**2 @ np.diag(self.errors))
-        of_factor = self.factor_sd * float(turned @ self.sampling @ turned)
+        of_factor = self.factor_sd * float(squares @ self.sizes)
         error = (entries + of_factor**2) / max(float(turned @ self.total @ turned), 1e-300) ** 2
-        degrees = 2.0 / (error + 2.0 / max(self.n_units, 1.0))
-        return float(stdtrit(max(degrees, 1.0), (1.0 + level) / 2.0)) ** 2
+        return max(2.0 / (error + 2.0 / max(self.n_units, 1.0)), 1.0)
 
 
 def spread_sds(mu: float, replace: bool) -> tuple[float, float]:

@@ -5,12 +5,12 @@ point where it was taken, m the curve that says how it bends (`curve`), R what t
 curve's, and d(theta) = theta - t, shortened where it is far,
 
     u(theta) = a - [m(theta) - m(t)] - R d(theta),
-    V(theta) = J + s^2 I + sum over noisy matrices E of Cov(E f) + tau^2 b b',    b = m(theta) - m(t) - m'(t) d(theta),
+    V(theta) = J + N + Cov(E f) + tau^2 b b',    b = m(theta) - m(t) - m'(t) d(theta),
 
-where each E is symmetric and of independent noises, f is linear in theta or d, and tau b stands for what the curve is
-wrong by. So Q(theta) = u'V^-1 u is about chi-squared with p degrees of freedom at the truth, whatever the slope turned
-out to be; minimized over all coefficients but one it is at most chi-squared with one. The values that Q does not reject
-are the interval (Fieller 1954; Anderson and Rubin 1949).
+where N is the noise of a, E that of R, symmetric and of independent entries, f is d plus a constant, and tau b stands
+for what the curve is wrong by. So Q(theta) = u'V^-1 u is about chi-squared with p degrees of freedom at the truth,
+whatever the slope turned out to be; minimized over all coefficients but one it is at most chi-squared with one. The
+values that Q does not reject are the interval (Fieller 1954; Anderson and Rubin 1949).
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.kernels.glm.curve import Curve
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats
 
 TINY = 1e-12
 """Ridge of a covariance relative to its trace: it stays regular without noise."""
@@ -29,6 +29,9 @@ FAR = 1.0
 
 WIDENINGS, NARROWINGS = 12, 10
 """An interval's end is sought outward by doubling steps, then in between by halves."""
+
+PRECISION = 0.01
+"""Of an end's distance from the center."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +101,8 @@ class ScoreModel:
         Of the rows at t, positive semidefinite: the measure of what is far.
     sampling : ndarray of float, shape (p, p)
         J, positive semidefinite.
-    variance : float
-        s^2, of the noise added to each coordinate.
-    terms : tuple of NoiseTerm
-        The noisy matrices that meet the same vector everywhere.
+    noise : ndarray of float, shape (p, p)
+        N, positive semidefinite.
     rest_error : NoiseTerm, optional
         What is not known of R; it meets d(theta), plus its offset.
     mismatch : float
@@ -114,15 +115,14 @@ class ScoreModel:
     curve: Curve
     information: Floats
     sampling: Floats
-    variance: float = 0.0
-    terms: tuple[NoiseTerm, ...] = ()
+    noise: Floats
     rest_error: NoiseTerm | None = None
     mismatch: float = 0.0
 
     def settled(self, theta: Floats) -> "ScoreModel":
         """Return the same score with its covariance at one point: far away a score may look small beside its noise."""
         sampling = self._at(theta[None]).covariance[0]
-        return replace(self, sampling=sampling, variance=0.0, terms=(), rest_error=None, mismatch=0.0)
+        return replace(self, sampling=sampling, noise=np.zeros_like(sampling), rest_error=None, mismatch=0.0)
 
     def slope(self, theta: Floats) -> Floats:
         """Return -du/dtheta at one point, made symmetric."""
@@ -131,7 +131,7 @@ class ScoreModel:
 
     def privacy(self, theta: Floats) -> Floats:
         """Return the covariance of the score's noise at one point, without sampling and mismatch."""
-        noise: Floats = self._noise(theta[None], self._away(theta[None])[0])[0]
+        noise: Floats = self._noise(self._away(theta[None])[0])[0]
         return noise
 
     def change(self, step: Floats) -> float:
@@ -167,20 +167,17 @@ class ScoreModel:
         turned = (short**3)[:, None, None] * d[:, :, None] * along[:, None, :]
         return d * short[:, None], short[:, None, None] * np.eye(d.shape[1]) - turned
 
-    def _noise(self, theta: Floats, away: Floats) -> Floats:
+    def _noise(self, away: Floats) -> Floats:
         """The covariance of all noise."""
-        m, p = theta.shape
-        covariance = np.broadcast_to(self.variance * np.eye(p), (m, p, p)).copy()
-        for term in self.terms:
-            covariance += term.covariance(theta)
-        return covariance if self.rest_error is None else covariance + self.rest_error.covariance(away)
+        of_rest = 0.0 if self.rest_error is None else self.rest_error.covariance(away)
+        return np.broadcast_to(self.noise, (len(away), *self.noise.shape)) + of_rest
 
     def _at(self, theta: Floats) -> "_Values":
         sums, slopes = self.curve.sums(np.concatenate([theta, self.point[None]]))
         away, shortened = self._away(theta)
         moved = sums[:-1] - sums[-1]
         bend, bending = moved - away @ slopes[-1], slopes[:-1] - slopes[-1] @ shortened
-        covariance = self.sampling + self._noise(theta, away)
+        covariance = self.sampling + self._noise(away)
         covariance += self.mismatch**2 * bend[:, :, None] * bend[:, None, :]
         place = np.arange(theta.shape[1])
         covariance[:, place, place] += TINY * np.einsum("mii->m", covariance)[:, None] + 1e-200
@@ -219,21 +216,25 @@ def minimize(
     start: Floats,
     precision: Floats,
     box: float | Floats,
-    fixed: npt.NDArray[np.intp] | None = None,
+    fixed: npt.NDArray[np.intp] | Bools | None = None,
+    prior: Floats | float = 0.0,
 ) -> tuple[Floats, Floats]:
-    """Minimize Q(theta) + sum precision_j theta_j^2 on a box, from several points at once, by damped Gauss-Newton.
+    """Minimize Q(theta) + sum precision_j (theta_j - prior_j)^2 on a box, from several points, by damped Gauss-Newton.
 
     Returns the points and the objective there, no larger than at the start. Cost: at most 40 steps of m systems.
-    Shapes: start (m, p), precision (p,), fixed (m,); returns (m, p), (m,).
+    `fixed` says which coefficients stay: a place for each point, or a mask.
+    Shapes: start (m, p), precision (p,) or (m, p), fixed (m,) or (m, p), prior (p,); returns (m, p), (m,).
     """
     m, p = start.shape
     box = np.broadcast_to(np.asarray(box, dtype=np.float64), (m, p))
     theta = np.clip(start, -box, box)
     is_fixed = np.zeros((m, p), dtype=bool)
-    if fixed is not None:
+    if fixed is not None and fixed.dtype == np.bool_:
+        is_fixed |= fixed
+    elif fixed is not None:
         is_fixed[np.arange(m), fixed] = True
     precision = np.broadcast_to(precision, (m, p))
-    value, gradient, curvature = _penalized(model, theta, precision)
+    value, gradient, curvature = _penalized(model, theta, precision, prior)
     damping = np.full(m, 1e-3)  # Q levels off far out, where its own Hessian is not positive
     is_active = np.ones(m, dtype=bool)
     for _ in range(40):
@@ -243,7 +244,7 @@ def minimize(
         stuck = is_fixed[rows] | ((np.abs(theta[rows]) >= box[rows]) & (gradient[rows] * theta[rows] < 0.0))
         step = _damped_step(gradient[rows], curvature[rows], damping[rows], stuck)
         trial = np.where(is_fixed[rows], theta[rows], np.clip(theta[rows] - step, -box[rows], box[rows]))
-        new_value, new_gradient, new_curvature = _penalized(model, trial, precision[rows])
+        new_value, new_gradient, new_curvature = _penalized(model, trial, precision[rows], prior)
         gain = value[rows] - new_value
         better = gain > 0.0
         moved = rows[better]
@@ -254,11 +255,14 @@ def minimize(
     return theta, value
 
 
-def _penalized(model: ScoreModel | Turned, theta: Floats, precision: Floats) -> tuple[Floats, Floats, Floats]:
+def _penalized(
+    model: ScoreModel | Turned, theta: Floats, precision: Floats, prior: Floats | float
+) -> tuple[Floats, Floats, Floats]:
     value, gradient, curvature = model.distance(theta)
     place = np.arange(theta.shape[1])
     curvature[:, place, place] += precision
-    return value + (theta * theta * precision).sum(axis=1), gradient + 2.0 * precision * theta, curvature
+    beside = theta - prior
+    return value + (beside * beside * precision).sum(axis=1), gradient + 2.0 * precision * beside, curvature
 
 
 def _damped_step(gradient: Floats, curvature: Floats, damping: Floats, stuck: npt.NDArray[np.bool_]) -> Floats:
@@ -276,49 +280,58 @@ def _damped_step(gradient: Floats, curvature: Floats, damping: Floats, stuck: np
 
 
 def intervals(
-    model: ScoreModel | Turned, center: Floats, sd: Floats, precision: Floats, box: Floats, threshold: Floats | float
+    model: ScoreModel | Turned,
+    center: Floats,
+    sd: Floats,
+    precision: Floats,
+    box: Floats,
+    threshold: Floats | float,
+    places: npt.NDArray[np.intp] | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the ends of each coefficient's interval: the values around the center that the score does not reject.
 
-    An end that reaches the box is infinite. Cost: about 20 minimizations in p - 1 unknowns for each end. Source:
-    Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and Chen 2012: one degree of freedom is enough, and conservative
-    where the other coefficients are badly determined.
-    Shapes: center (p,), sd (p,), precision (p,), box (p,), threshold (p,) or one for all; returns low, high (p,).
+    Of the coefficients at `places` alone, default all. An end that reaches the box is infinite. Cost: about 20
+    minimizations in p - 1 unknowns for each end. Source: Fieller 1954; Guggenberger, Kleibergen, Mavroeidis and Chen
+    2012: one degree of freedom is enough, and conservative where the other coefficients are badly determined.
+    Shapes: center (p,), sd (p,), precision (p,), box (p,), places (k,), threshold (k,) or one for
+    all; returns low, high (k,).
     """
     p = len(center)
-    fixed, sign = np.tile(np.arange(p), 2), np.repeat([-1.0, 1.0], p)
+    places = np.arange(p) if places is None else places
+    k = len(places)
+    fixed, sign = np.tile(places, 2), np.repeat([-1.0, 1.0], k)
     penalties = (precision * (1.0 - np.eye(p)))[fixed]  # theta_j itself is not penalized
-    limit = (
-        np.tile(np.broadcast_to(threshold, p), 2)
-        + minimize(model, np.tile(center, (2 * p, 1)), penalties, box, fixed)[1]
-    )
-    at = np.tile(center, (2 * p, 1))
-    along = _ridge(model, center, precision)[fixed] * sign[:, None]
-    rows = np.arange(2 * p)
-    inner, outer = np.zeros(2 * p), np.full(2 * p, np.nan)
+    at = np.tile(center, (2 * k, 1))
+    limit = np.tile(np.broadcast_to(threshold, k), 2) + minimize(model, at, penalties, box, fixed)[1]
+    along = _ridge(model, center, precision, places)[fixed] * sign[:, None]
+    rows = np.arange(2 * k)
+    inner, outer = np.zeros(2 * k), np.full(2 * k, np.nan)
     furthest = box[fixed] - sign * center[fixed]
     reach = np.minimum(np.maximum(1.5 * sd[fixed], 1e-12), furthest)
+    going = np.ones(2 * k, dtype=np.bool_)
     for _ in range(WIDENINGS + NARROWINGS):
         start = at + along * (reach - inner)[:, None]
         start[rows, fixed] = center[fixed] + sign * reach
         point, value = minimize(model, start, penalties, box, fixed)
-        accepted = value <= limit
+        # An end that is found is left alone: it does not depend on what else is asked.
+        accepted, rejected = going & (value <= limit), going & (value > limit)
         at = np.where(accepted[:, None], point, at)
-        inner, outer = np.where(accepted, reach, inner), np.where(accepted, outer, reach)
+        inner, outer = np.where(accepted, reach, inner), np.where(rejected, reach, outer)
         widening = np.isnan(outer)
-        if not np.any(widening & (inner < furthest)) and np.all(widening | (outer - inner <= 0.01 * outer)):
+        going = np.where(widening, inner < furthest, outer - inner > PRECISION * outer)
+        if not going.any():
             break
         reach = np.where(widening, np.minimum(2.0 * inner, furthest), (inner + outer) / 2.0)
     ends = np.where(np.isnan(outer), np.inf, (inner + outer) / 2.0)
-    return center - ends[:p], center + ends[p:]
+    return center[places] - ends[:k], center[places] + ends[k:]
 
 
-def _ridge(model: ScoreModel | Turned, center: Floats, precision: Floats) -> Floats:
+def _ridge(model: ScoreModel | Turned, center: Floats, precision: Floats, places: npt.NDArray[np.intp]) -> Floats:
     """Return how the other coefficients follow each one along the bottom of the quadratic approximation, which is 1."""
     p = len(center)
     curvature = model.distance(center[None])[2][0] + np.diag(precision)
     along = np.eye(p)
-    for j in range(p):
+    for j in places:
         others = np.delete(np.arange(p), j)
         along[j, others] = -np.linalg.lstsq(curvature[np.ix_(others, others)], curvature[others, j], rcond=1e-9)[0]
     return along

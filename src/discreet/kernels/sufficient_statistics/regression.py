@@ -1,11 +1,14 @@
 """Coefficients of a linear model from noisy moments, with intervals that contain the noise."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
+from discreet.kernels.linear_combinations import ends_of_combinations
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals
@@ -46,24 +49,6 @@ class NoisyMatrix(NamedTuple):
     sd: float
 
 
-class Ends(NamedTuple):
-    """Where intervals have no end.
-
-    Parameters
-    ----------
-    rows : ndarray of float, shape (k, p)
-        Combinations of the coefficients that are bounded.
-    widest : ndarray of float, shape (k,)
-        The largest absolute value of each.
-    center : ndarray of float, shape (k,)
-        Its value where those that are estimated are zero.
-    """
-
-    rows: Floats
-    widest: Floats
-    center: Floats
-
-
 LEAST_INFLATION, MOST_INFLATION = 0.5, 3.0
 """Of the squared scores beside what equal variances make them, in the mean; the latter times the rows of a unit."""
 
@@ -92,16 +77,28 @@ def coefficients(
     Source: Guggenberger, Kleibergen, Mavroeidis and Chen 2012; privacy specification 6.1.
     Shapes: box (len(columns),), combinations (k, len(columns)), offset (k,), dummies (n_categories, p).
     """
+    model = noisy_model(moments, columns, box, constant=constant, dummies=dummies, rows_per_unit=rows_per_unit)
+    rows = np.eye(len(columns)) if combinations is None else np.asarray(combinations, dtype=np.float64)
+    return model.combinations(rows.reshape(-1, len(columns)), offset, level)
+
+
+def noisy_model(
+    moments: NoisyGram,
+    columns: Sequence[int],
+    box: float | Floats,
+    *,
+    constant: int | None = None,
+    dummies: Bools | None = None,
+    rows_per_unit: int = 1,
+) -> "NoisyModel":
+    """Return what the moments tell of a model; the parameters are those of `coefficients`."""
     part, at, groups = _part(moments, columns, constant, dummies)
     p = len(columns)
-    rows = np.eye(p) if combinations is None else np.asarray(combinations, dtype=np.float64).reshape(-1, p)
     limits = np.maximum(np.broadcast_to(np.asarray(box, dtype=np.float64), (p,)), 1e-9)
     shrunken = shrunken_coefficients(part, at, groups)
     sigma2 = _error_variance(part, shrunken, _privacy(part, shrunken))
     sampling = sigma2 * shrunken.gram * rows_per_unit
-    shift = np.zeros(len(rows)) if offset is None else np.asarray(offset, dtype=np.float64)
-    widest = np.abs(rows) @ limits
-    return _estimates(part, shrunken, sampling, sigma2, rows, limits, Ends(rows, widest, 0.0 * widest), shift, level)
+    return NoisyModel(part, shrunken, sampling, sigma2, limits, np.eye(p), np.zeros(p), limits)
 
 
 def pilot(
@@ -115,38 +112,32 @@ def pilot(
     return part, cleaned(part, at, groups), shrunken_coefficients(part, at, groups).coef
 
 
-def whitened_coefficients(
+def whitened_model(
     moments: NoisyGram,
     scores: NoisyMatrix | None,
     matrix: Floats,
     start: Floats,
-    level: float,
     box: float,
-    combinations: Floats,
-    offset: Floats,
     rows_per_unit: int = 1,
     prior_variance: float = 10.0,
-) -> Coefficients:
-    """Return linear combinations of coefficients, with intervals, from the moments of whitened columns and residuals.
+) -> "NoisyModel":
+    """Return what the moments of whitened columns and residuals tell of a model.
 
     Post-processing. The coefficients are start + matrix' g, g those of the residuals on the whitened columns.
     `scores` is the sum over units of the squared scores of each, the variance of X'y by the choice of units; without it
     that is the errors' variance times X'X. The estimates are shrunk to `start` by the prior of g where noise is large.
-    Shapes: moments of p columns; scores, matrix (p, p); start (p,); combinations (k, p); offset (k,).
+    Shapes: moments of p columns; scores, matrix (p, p); start (p,).
     """
-    p = len(start)
-    rows = combinations @ matrix.T
+    bounds = np.full(len(start), box)
     # Not the likeliest variance: where sampling hides the pilot's error, the estimate would stay at the pilot.
     shrunken = shrunken_coefficients(moments, prior_variance=prior_variance)
     sigma2 = _error_variance(moments, shrunken, _privacy(moments, shrunken))
     sampling = sigma2 * shrunken.gram * rows_per_unit
     if scores is not None:
         sampling = covariance_of_scores(scores, sampling / rows_per_unit, rows_per_unit)
-    bounds = np.full(p, box)
     # g = W^-T (b - b0), for every b within the box.
     limits = np.abs(np.linalg.inv(matrix).T) @ (bounds + np.abs(start))
-    ends = Ends(combinations, np.abs(combinations) @ bounds, combinations @ start)
-    return _estimates(moments, shrunken, sampling, sigma2, rows, limits, ends, offset, level)
+    return NoisyModel(moments, shrunken, sampling, sigma2, limits, matrix, start, bounds)
 
 
 def covariance_of_scores(scores: NoisyMatrix, homoskedastic: Floats, rows_per_unit: int) -> Floats:
@@ -179,32 +170,98 @@ def _privacy(part: NoisyGram, shrunken: Shrunken) -> Floats:
     return noise
 
 
-def _estimates(
-    part: NoisyGram,
-    shrunken: Shrunken,
-    sampling: Floats,
-    sigma2: float,
-    rows: Floats,
-    limits: Floats,
-    ends: Ends,
-    shift: Floats,
-    level: float,
-) -> Coefficients:
-    """Return combinations and their intervals, which invert the score; an end that the bounds make is infinite."""
-    privacy = _privacy(part, shrunken)
-    score = Score(part.gram, part.xty, part.gram_variance, sampling + np.diag(part.xty_variance), limits)
-    quantiles = _quantiles(shrunken, rows, sampling, privacy, max(part.n_rows - len(limits), 1.0), level)
-    low, high = intervals(score, rows, ends.widest + np.abs(ends.center), quantiles**2)
-    no_low, no_high = _open_ends(ends.rows, low + ends.center <= -ends.widest, high + ends.center >= ends.widest)
-    linear = rows @ shrunken.map  # coefficients are this times X'y
-    return Coefficients(
-        coef=np.clip(rows @ shrunken.coef, low, high) + ends.center + shift,
-        covariance_sampling=linear @ sampling @ linear.T,
-        covariance_privacy=linear @ privacy @ linear.T,
-        low=np.where(no_low, -np.inf, low + ends.center + shift),
-        high=np.where(no_high, np.inf, high + ends.center + shift),
-        sigma2=sigma2,
-    )
+@dataclass(frozen=True)
+class NoisyModel:
+    """What noisy moments tell of a model: every interval and every joint test of its coefficients comes from here.
+
+    The coefficients are b = start + matrix' g, where g are those that the moments are of, by default b itself.
+
+    Parameters
+    ----------
+    part : NoisyGram
+        The moments that g follows from.
+    shrunken : Shrunken
+        The estimate of g.
+    sampling : ndarray of float, shape (p, p)
+        Variance of X'y by the choice of rows.
+    sigma2 : float
+        Variance of one row's error.
+    limits : ndarray of float, shape (p,)
+        Largest absolute values of g.
+    matrix : ndarray of float, shape (p, p)
+        From b to g, transposed.
+    start : ndarray of float, shape (p,)
+        b where g is zero.
+    bounds : ndarray of float, shape (p,)
+        Largest absolute values of b.
+    """
+
+    part: NoisyGram
+    shrunken: Shrunken
+    sampling: Floats
+    sigma2: float
+    limits: Floats
+    matrix: Floats
+    start: Floats
+    bounds: Floats
+    _alone: dict[float, tuple[Floats, Floats]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def score(self) -> Score:
+        """The score of g, which all intervals invert."""
+        part = self.part
+        base = self.sampling + np.diag(part.xty_variance)
+        return Score(part.gram, part.xty, part.gram_variance, base, self.limits)
+
+    def combinations(self, rows: Floats, offset: Floats | None, level: float) -> Coefficients:
+        """Return linear combinations of b with intervals; an end that the bounds make is infinite.
+
+        Shapes: rows (k, p), offset (k,), which is added.
+        """
+        shift = np.zeros(len(rows)) if offset is None else np.asarray(offset, dtype=np.float64)
+        low, high = self._ends(rows, level)
+        linear = rows @ self.matrix.T @ self.shrunken.map  # of X'y
+        widest = np.abs(rows) @ self.bounds
+        coef = rows @ self.matrix.T @ self.shrunken.coef + rows @ self.start
+        return Coefficients(
+            coef=np.clip(np.clip(coef, -widest, widest), low, high) + shift,
+            covariance_sampling=linear @ self.sampling @ linear.T,
+            covariance_privacy=linear @ _privacy(self.part, self.shrunken) @ linear.T,
+            low=low + shift,
+            high=high + shift,
+            sigma2=self.sigma2,
+        )
+
+    def degrees(self, rows: Floats) -> Floats:
+        """Return Student's degrees of freedom for each combination: only the sampling part's variance is estimated.
+
+        Shapes: rows (k, p); returns (k,).
+        """
+        linear = rows @ self.matrix.T @ self.shrunken.map
+        sampled = np.sum((linear @ self.sampling) * linear, axis=1)
+        whole = sampled + np.sum((linear @ _privacy(self.part, self.shrunken)) * linear, axis=1)
+        share = np.divide(sampled, whole, out=np.ones(len(rows)), where=whole > 0)
+        # Satterthwaite 1946: n - p degrees of freedom over the squared share of the variance that is estimated.
+        residual = max(self.part.n_rows - len(self.limits), 1.0)
+        return np.asarray(residual / np.maximum(share, 1e-3) ** 2, dtype=np.float64)
+
+    def _ends(self, rows: Floats, level: float) -> tuple[Floats, Floats]:
+        """The ends of each combination. One with a coefficient that has no end has none there either."""
+        return ends_of_combinations(rows, self._ends_alone(level), lambda some: self._inverted(some, level))
+
+    def _ends_alone(self, level: float) -> tuple[Floats, Floats]:
+        """The ends of each coefficient, kept for the next question."""
+        if level not in self._alone:
+            self._alone[level] = self._inverted(np.eye(len(self.bounds)), level)
+        return self._alone[level]
+
+    def _inverted(self, rows: Floats, level: float) -> tuple[Floats, Floats]:
+        """The values that the score does not reject, infinite where the bounds end them."""
+        quantiles = stdtrit(self.degrees(rows), (1.0 + level) / 2.0)
+        center, widest = rows @ self.start, np.abs(rows) @ self.bounds
+        low, high = intervals(self.score, rows @ self.matrix.T, widest + np.abs(center), quantiles**2)
+        low, high = low + center, high + center
+        return np.where(low <= -widest, -np.inf, low), np.where(high >= widest, np.inf, high)
 
 
 def own_units(
@@ -275,41 +332,3 @@ def _error_variance(part: NoisyGram, shrunken: Shrunken, privacy: Floats) -> flo
     # tr(H'GH P) - 2 tr(H P).
     excess = np.sum((linear.T @ gram @ linear) * privacy) - 2.0 * np.sum(linear * privacy)
     return float(np.clip((plain - excess) / max(part.n_rows - len(coef), 1.0), 0.0, 1.0))
-
-
-def _open_ends(rows: Floats, no_low: Bools, no_high: Bools) -> tuple[Bools, Bools]:
-    """Return which combinations have no lower, no upper end: nor has one with a coefficient that has none there.
-
-    Shapes: rows (k, p), no_low (k,), no_high (k,); returns (k,), (k,).
-    """
-    up, down = rows > 0, rows < 0
-    alone = (rows != 0).sum(axis=1) == 1
-
-    def meet(with_low: Bools, with_high: Bools) -> Bools:
-        """Coefficients that stand alone in a row of which it is said."""
-        is_met: Bools = ((up & with_low[:, None]) | (down & with_high[:, None]))[alone].any(axis=0)
-        return is_met
-
-    low_of, high_of = meet(no_low, no_high), meet(no_high, no_low)
-    return (
-        no_low | ((up & low_of) | (down & high_of)).any(axis=1),
-        no_high | ((up & high_of) | (down & low_of)).any(axis=1),
-    )
-
-
-def _quantiles(
-    shrunken: Shrunken, rows: Floats, sampling: Floats, privacy: Floats, residual: float, level: float
-) -> Floats:
-    """Return Student's quantile for each combination: only the sampling part's variance is estimated."""
-    linear = rows @ shrunken.map
-    sampled = np.sum((linear @ sampling) * linear, axis=1)
-    noise = np.sum((linear @ privacy) * linear, axis=1)
-    share = np.divide(
-        sampled,
-        sampled + noise,
-        out=np.ones(len(rows)),
-        where=sampled + noise > 0,
-    )
-    # Satterthwaite 1946: n - p degrees of freedom over the squared share of the variance that is estimated.
-    quantiles: Floats = stdtrit(residual / np.maximum(share, 1e-3) ** 2, (1.0 + level) / 2.0)
-    return quantiles

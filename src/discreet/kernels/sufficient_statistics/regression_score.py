@@ -170,13 +170,13 @@ def profile(
             continue
         step = full - pull * np.sum(direction * full, axis=1)[:, None]
         longest = np.maximum((np.abs(step) / score.limits).max(axis=1), 1.0)
-        coef[active], after = _descend(score, point, before, step / longest[:, None])
+        coef[active], after = descend(score, point, before, step / longest[:, None])
         least[active] = after
         active = active[(before - after > TOLERANCE * (1.0 + after)) & (after > aim[active])]
     return least, coef
 
 
-def _descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[Floats, Floats]:
+def descend(score: Score, coef: Floats, value: Floats, step: Floats) -> tuple[Floats, Floats]:
     """Return coefficients and Q after the longest of a few steps that lowers Q, or unchanged."""
     coef, value = coef.copy(), value.copy()
     waiting = np.ones(len(coef), dtype=np.bool_)

@@ -9,7 +9,7 @@ from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.typing import Bools, Floats
 
 PRIOR_VARIANCES = np.concatenate([[0.0], np.geomspace(1e-5, 1e1, 40)])
-CONSTANT_PRIOR_VARIANCE = 1.0  # the intercept of a response in [-1, 1]
+CONSTANT_PRIOR_VARIANCE = 0.1  # the mean of a response in [-1, 1] is seldom near an end
 
 
 class Shrunken(NamedTuple):

@@ -136,10 +136,18 @@ def public_candidates(
         entries = list(_families(metadata, names))
     entries.append(_public(metadata, target, target, "target"))
     entries += [_public(metadata, name, name, role) for role, name in (others or {}).items()]
+    used = (*names, target, *(others or {}).values()) if len(names) <= MOST_LISTED else ()
+    entries += [_public(metadata, name, name, "source") for name in _sources(metadata, used, entries)]
     if metadata.unit_id is not None:
         source = f"at most {metadata.rows_per_unit} rows of one {metadata.unit} are used"
         entries.append(PublicColumn(name=metadata.unit_id, role="unit_id", type="identifier", source=source))
     return tuple(entries)
+
+
+def _sources(metadata: Metadata, names: Sequence[str], entries: Sequence[PublicColumn]) -> list[str]:
+    """Columns that derived ones are made of, and that have no entry of their own."""
+    listed = {entry.name for entry in entries}
+    return [name for name in sources_of(metadata.derived, names) if name not in listed] if metadata.derived else []
 
 
 def _families(metadata: Metadata, names: Sequence[str]) -> Iterator[PublicColumn]:
@@ -180,6 +188,7 @@ def _public_of(column: NumericColumn | CategoryColumn, shown: str, role: Any) ->
         upper=column.upper if isinstance(column, NumericColumn) else None,
         levels=column.levels if isinstance(column, CategoryColumn) else None,
         source=_source(column),
+        derived=getattr(column, "derived", None),
     )
 
 

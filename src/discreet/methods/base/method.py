@@ -80,6 +80,11 @@ class Preparation(ABC):
         """Refuse a table for what is public about it, before anything is charged or read."""
         del table, charged
 
+    def expected_noise(self, variance: float) -> NoiseRecord:
+        """Return the noise of the choice where the target has a variance, in squared bounds; by default `noise`."""
+        del variance
+        return self.noise
+
     @abstractmethod
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Open the rows and draw the outcome."""

@@ -10,7 +10,8 @@ import numpy as np
 from discreet.errors import InvalidParameterError
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram, cleaned
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
-from discreet.kernels.sufficient_statistics.regression import Coefficients, coefficients, own_units, pilot
+from discreet.kernels.sufficient_statistics.regression import Coefficients, NoisyModel, noisy_model, own_units, pilot
+from discreet.kernels.sufficient_statistics.regression_joint import joint_zero
 from discreet.kernels.sufficient_statistics.selection import (
     MOST_WORK,
     Penalty,
@@ -25,7 +26,7 @@ from discreet.methods.moments.noisy_sums import noisy_gram
 from discreet.methods.moments.whitened_sums import whitened_answers
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.parameters.shared import LINEAR_COEF_BOUND
-from discreet.release import CoefficientRecord, FitRecord, MomentsRecord, SizeRecord
+from discreet.release import CoefficientRecord, FitRecord, JointRecord, MomentsRecord, SizeRecord
 from discreet.typing import Bools, Floats
 
 
@@ -46,6 +47,7 @@ class MomentAnswers:
 
     def __init__(self, record: MomentsRecord, most_work: float = MOST_WORK) -> None:
         self.record, self.most_work = record, most_work
+        self._kept: tuple[tuple[tuple[str, ...], float], NoisyModel] | None = None
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
@@ -162,22 +164,19 @@ class MomentAnswers:
             )
         if not 0.0 < confidence < 1.0:
             raise InvalidParameterError(f"confidence must lie in (0, 1), but confidence={confidence}.")
-        at = self._model(names, self._most_frequent)
         record = self.record
-        if not at:
+        listed_places = self.places_of(names)
+        if not listed_places:
             return FitRecord(family="linear", confidence=confidence, coefficients=(), **self._adjustment)
         constant = 0 if self._constant is not None else None
         rows, offset = own_units(
-            np.array([record.half_widths[j] for j in at]),
-            np.array([record.centers[j] for j in at]),
+            np.array([record.half_widths[j] for j in listed_places]),
+            np.array([record.centers[j] for j in listed_places]),
             record.y_bound,
             record.y_center,
             constant,
         )
-        listed_places, compared = self._compared(at, names)
-        offset = compared @ offset
-        estimates = self._combinations(at, compared @ rows, offset, confidence, coef_bound)
-        low, high = _stretched(estimates.low, estimates.high, offset, record)
+        estimates = self.combinations(names, rows, offset, confidence, coef_bound)
         reference_of = {record.owners[j]: self._level(j) for j in self._references if constant is not None}
         sampling, privacy = np.diagonal(estimates.covariance_sampling), np.diagonal(estimates.covariance_privacy)
         listed = tuple(
@@ -187,8 +186,8 @@ class MomentAnswers:
                 level=self._level(j),
                 reference=reference_of.get(record.owners[j]),
                 estimate=float(estimates.coef[k]),
-                low=float(low[k]),
-                high=float(high[k]),
+                low=float(estimates.low[k]),
+                high=float(estimates.high[k]),
                 sampling_variance=max(float(sampling[k]), 0.0),
                 privacy_variance=max(float(privacy[k]), 0.0),
             )
@@ -198,34 +197,100 @@ class MomentAnswers:
             family="linear",
             confidence=confidence,
             coefficients=listed,
-            residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * self._residual_unit(at)),
+            residual_sd=float((estimates.sigma2 * self._squared_length) ** 0.5 * self._residual_unit(names)),
             r_squared=self._r_squared(names) if record.sum_of_weights is None else None,
             clipped=record.clipped,
+            joint=tuple(
+                self.joint(names, (name,), confidence, coef_bound)
+                for name in names
+                if constant is not None and sum(record.owners[j] == name for j in listed_places) > 1
+            ),
             **self._adjustment,
         )
 
-    def _combinations(
-        self, at: Sequence[int], rows: Floats, offset: Floats, confidence: float, coef_bound: float
+    def places_of(self, names: Sequence[str]) -> list[int]:
+        """Return the places of a model's coefficients among the moments' columns, in their order."""
+        return self._model(names, self._references)
+
+    def combinations(
+        self, names: Sequence[str], rows: Floats, offset: Floats, confidence: float, coef_bound: float
     ) -> Coefficients:
-        """Return combinations of the coefficients of the columns at `at`; of a second pass, where of just these."""
-        whitened = self.record.whitened
-        if whitened is not None and tuple(at) == whitened.places:
-            return whitened_answers(self.record, whitened, confidence, coef_bound, rows, offset)
-        return coefficients(
-            self._moments,
-            at,
-            confidence,
-            coef_bound,
-            combinations=rows,
-            offset=offset,
-            constant=self._constant,
-            dummies=self._dummies,
-            rows_per_unit=self.record.rows_per_unit,
+        """Return linear combinations of a model's coefficients with intervals: those of a fit and of every prediction.
+
+        Of the coefficients at `places_of`, per half range of the columns; the offset is added.
+        Shapes: rows (k, p), offset (k,).
+        """
+        found = self._told(names, coef_bound).combinations(rows @ self._compared(names), offset, confidence)
+        low, high = _stretched(found.low, found.high, offset, self.record)
+        return found._replace(low=low, high=high)
+
+    def joint(self, names: Sequence[str], tested: Sequence[str], confidence: float, coef_bound: float) -> JointRecord:
+        """Return whether all coefficients of some of a model's columns or levels can be zero together."""
+        places = self.places_of(names)
+        mask = [self.record.owners[j] in tested or self.record.labels[j] in tested for j in places]
+        found = joint_zero(self._told(names, coef_bound), self._compared(names)[mask], confidence)
+        told = found.is_inside is not None
+        return JointRecord(
+            columns=tuple(tested),
+            terms=tuple(self.record.labels[j] for j, is_tested in zip(places, mask, strict=True) if is_tested),
+            confidence=confidence,
+            distance=max(found.distance, 0.0) if told else None,
+            limit=found.limit,
+            degrees_of_freedom=found.degrees,
+            residual_degrees_of_freedom=found.residual,
+            zero_inside=found.is_inside,
         )
+
+    def _told(self, names: Sequence[str], coef_bound: float) -> NoisyModel:
+        """What is known of the columns against the most frequent levels: of a second pass, where it was of just these.
+
+        The last one is kept.
+        """
+        key = (tuple(names), coef_bound)
+        if self._kept is None or self._kept[0] != key:
+            at, whitened = self._model(names, self._most_frequent), self.record.whitened
+            if whitened is not None and tuple(at) == whitened.places:
+                model = whitened_answers(self.record, whitened, coef_bound)
+            else:
+                model = noisy_model(
+                    self._moments,
+                    at,
+                    coef_bound,
+                    constant=self._constant,
+                    dummies=self._dummies,
+                    rows_per_unit=self.record.rows_per_unit,
+                )
+            self._kept = key, model
+        return self._kept[1]
 
     @property
     def _adjustment(self) -> dict[str, str | None]:
         return {"offset": self.record.offset, "weights": self.record.weights}
+
+    def gains(self, names: Sequence[str]) -> dict[str, tuple[float, int]]:
+        """Return by column of a model what it adds to the fit, in units of chi-squared, and its degrees of freedom.
+
+        Noise of sampling and of privacy is in that unit.
+        """
+        whole, places = self._misfit(names), {name: self._owned((name,)).sum() for name in names}
+        others = {name: self._misfit([other for other in names if other != name]) for name in names}
+        return {name: (max(others[name] - whole, 0.0), int(places[name])) for name in names}
+
+    def information(self) -> Floats:
+        """Return of each column of the model of all candidates, beside the constant alone, its gain for an effect of 1.
+
+        In units of chi-squared; columns are scaled.
+        """
+        gram, at = self._weighted.gram, np.flatnonzero(self._owned((None,)))
+        beside = gram[:, at] @ np.linalg.pinv(gram[np.ix_(at, at)], hermitian=True) @ gram[at]
+        left: Floats = np.diagonal(gram - beside) / self._weighted.residual_variance
+        return left[~self._owned((None,))]
+
+    def _misfit(self, names: Sequence[str]) -> float:
+        """What a model leaves, in units of chi-squared, up to a constant."""
+        moments, at = self._weighted, np.flatnonzero(self._owned((*names, None)))
+        inverse = np.linalg.pinv(moments.gram[np.ix_(at, at)], hermitian=True)
+        return -float(moments.xty[at] @ inverse @ moments.xty[at]) / moments.residual_variance
 
     def lasso_path(self) -> tuple[Floats, Floats]:
         """Return the penalties of the lasso's path, decreasing, shape (n_knots,), and its coefficients, shape (n_knots,
@@ -246,18 +311,18 @@ class MomentAnswers:
         places = enumerate(self.record.owners)
         return [j for j, owner in places if owner is None or (owner in names and j not in left_out)]
 
-    def _compared(self, at: Sequence[int], names: Sequence[str]) -> tuple[list[int], Floats]:
-        """Places of a model against the reference levels, and its coefficients as combinations of those at `at`.
+    def _compared(self, names: Sequence[str]) -> Floats:
+        """A model's coefficients as combinations of those against the most frequent levels.
 
         The others of a model against a rare level are as sharp as without it.
         """
-        listed = self._model(names, self._references)
-        change = (np.array(listed)[:, None] == np.array(at)[None, :]).astype(np.float64)
+        listed, at = self.places_of(names), self._model(names, self._most_frequent)
+        change: Floats = (np.array(listed)[:, None] == np.array(at)[None, :]).astype(np.float64)
         for reference in self._references.intersection(at if self._constant is not None else ()):
             is_level = np.array([self.record.owners[j] == self.record.owners[reference] for j in listed])
             change[is_level, at.index(reference)] -= 1.0  # b_j - b_r; of the level left out of `at`, -b_r
             change[0, at.index(reference)] = 1.0  # the intercept is where the category is at r
-        return listed, change
+        return change
 
     @cached_property
     def _references(self) -> frozenset[int]:
@@ -277,9 +342,9 @@ class MomentAnswers:
             return 1.0
         return float(self._clean.n_rows / max(self._clean.gram[0, 0], 1e-3 * self._clean.n_rows))
 
-    def _residual_unit(self, at: Sequence[int]) -> float:
+    def _residual_unit(self, names: Sequence[str]) -> float:
         """What a residual of 1 is in the target's unit."""
-        whitened = self.record.whitened
+        at, whitened = self._model(names, self._most_frequent), self.record.whitened
         return self.record.y_bound * (whitened.cut if whitened is not None and tuple(at) == whitened.places else 1.0)
 
     def _is_dummy(self, j: int) -> bool:

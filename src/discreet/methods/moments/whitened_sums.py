@@ -11,7 +11,7 @@ from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
-from discreet.kernels.sufficient_statistics.regression import Coefficients, NoisyMatrix, whitened_coefficients
+from discreet.kernels.sufficient_statistics.regression import NoisyMatrix, NoisyModel, whitened_model
 from discreet.kernels.sufficient_statistics.shares import Relation, Shares, cost
 from discreet.kernels.sufficient_statistics.whitening import Whitening, unit_norm
 from discreet.mechanisms.rng import Source
@@ -162,10 +162,8 @@ class Pass:
         return self.whitening.sums_of_units(cells, starts, words, most, self.places)
 
 
-def whitened_answers(
-    record: MomentsRecord, whitened: WhitenedRecord, confidence: float, coef_bound: float, rows: Floats, offset: Floats
-) -> Coefficients:
-    """Return combinations of the coefficients of a second pass, rows those of the coefficients per half range."""
+def whitened_answers(record: MomentsRecord, whitened: WhitenedRecord, coef_bound: float) -> NoisyModel:
+    """Return what a second pass tells of the coefficients per half range."""
     unit, p = float(record.grid) ** 2, len(whitened.start)
     gram_variance = np.full((p, p), whitened.gram_variance / 2.0 / unit**2)
     np.fill_diagonal(gram_variance, whitened.gram_variance / unit**2)
@@ -187,18 +185,8 @@ def whitened_answers(
     widest = whitened.norm**2  # of g: what each direction adds to a residual is thought to be below the cut
     # Sums are of z / norm and r / cut, so that b = start + (cut / norm) matrix' g.
     matrix = np.array(whitened.matrix).reshape(p, p) * (whitened.cut / whitened.norm)
-    return whitened_coefficients(
-        moments,
-        scores,
-        matrix,
-        np.array(whitened.start),
-        confidence,
-        coef_bound,
-        rows,
-        offset,
-        record.rows_per_unit,
-        widest,
-    )
+    start = np.array(whitened.start)
+    return whitened_model(moments, scores, matrix, start, coef_bound, record.rows_per_unit, widest)
 
 
 def _scaled(values: object, unit: float) -> Floats:

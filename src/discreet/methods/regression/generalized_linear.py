@@ -19,18 +19,21 @@ from discreet.data.design import Design
 from discreet.data.engine import Table
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
+from discreet.kernels.glm.count_bound import Histogram, HistogramRequest
 from discreet.kernels.glm.families import Columns, Family, RowMap
-from discreet.kernels.glm.noisy_newton import MOST_PASSES, Fit, Problem, Request, attainable_sd, noisy_newton
-from discreet.kernels.glm.sandwich import SpreadRequest, UnitScores
+from discreet.kernels.glm.noisy_newton import MOST_PASSES, AnyRequest, Problem, attainable_sd, noisy_newton
+from discreet.kernels.glm.sandwich import UnitScores
+from discreet.kernels.glm.score_fit import Fit
 from discreet.mechanisms.additive import MAX_SCALE, discrete_gaussian
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected, public_columns, rows_progress
 from discreet.methods.regression.objective_perturbation import PreparedPerturbation
+from discreet.methods.regression.score_answers import score_record, with_answers
 from discreet.methods.regression.terms import Terms
 from discreet.parameters.regression import GeneralizedParameters
-from discreet.release import NoiseRecord, StepRecord
+from discreet.release import ClippedRecord, NoiseRecord, StepRecord
 from discreet.typing import Cells, Floats, Integers
 
 CLAIM = "methods/regression/generalized_linear.privacy.md"
@@ -130,7 +133,24 @@ class GeneralizedLinear(GeneralizedParameters, Fitter):
             The most numbers that are released, and a bound of their scales in whole steps: see `NoiseBudget.of`.
         """
         p = 1 + sum(self.design(metadata, target, columns).widths) + self.adjustment.has_offset
-        return MOST_PASSES * p * (p + 3) // 2, LEAST_SCALE
+        family, _, _ = self.family(metadata, target)
+        n_bins = Histogram.of(family).n_columns if self.finds_bound(family) else 0
+        return MOST_PASSES * p * (p + 3) // 2 + n_bins, LEAST_SCALE
+
+    def finds_bound(self, family: Family) -> bool:
+        """Tell whether a pass finds where counts are clipped.
+
+        Parameters
+        ----------
+        family : Family
+            Of the response.
+
+        Returns
+        -------
+        bool
+            Whether there is more than one bound to choose from.
+        """
+        return getattr(self, "private_count_bound", False) and family.high > 1.0
 
     def check_columns(self, metadata: Metadata, target: str, columns: Sequence[str]) -> None:
         """Refuse columns of which one could not be in a model: there is none among numeric ones.
@@ -297,11 +317,16 @@ class PreparedGlm(Preparation):
                 break
         middle, _ = self.method.adjustment.scale(self.design.metadata)
         record = self.terms.fit(self.method.family_name, fit, middle)
+        score = score_record(fit, *self.terms.scales(), middle)
+        more: dict[str, Any] = dict(self.method.adjustment.roles)
+        if fit.clipped is not None:
+            rows = {"low": fit.clipped.low, "high": fit.clipped.high}
+            more |= {"count_bound": fit.clipped.bound, "clipped": ClippedRecord(**rows, counted=True, stretch=0.0)}
         return Outcome(
             selected=self.design.candidates,
             noise=self.noise,
             steps=self.steps,
-            fit=record.model_copy(update=self.method.adjustment.roles),
+            fit=with_answers(record.model_copy(update=more), score),
         )
 
     def _problem(self) -> Problem:
@@ -328,6 +353,7 @@ class PreparedGlm(Preparation):
             robust=self.method.robust,
             rows_per_unit=metadata.rows_per_unit,
             n_units=metadata.n_units,
+            finds_bound=self.method.finds_bound(family),
         )
         if not problem.mu > 0.0 or attainable_sd(problem) > problem.largest_sd:
             raise InvalidParameterError(
@@ -336,12 +362,12 @@ class PreparedGlm(Preparation):
             )
         return problem
 
-    def columns_of(self, row_map: RowMap | UnitScores) -> Columns:
+    def columns_of(self, row_map: RowMap | UnitScores | Histogram) -> Columns:
         """Return the places of what a pass takes of an encoded row.
 
         Parameters
         ----------
-        row_map : RowMap or UnitScores
+        row_map : RowMap, UnitScores or Histogram
             Of the pass.
 
         Returns
@@ -357,18 +383,19 @@ class PreparedGlm(Preparation):
         places = np.array([*self.terms.places, *([offset] if is_first else []), target])
         return Columns(places, None if is_first else offset, weight)
 
-    def sums_of(self, request: Request | SpreadRequest) -> Callable[[Cells], Integers]:
+    def sums_of(self, request: AnyRequest) -> Callable[[Cells], Integers]:
         """Return what a pass adds up over encoded rows, as a function that takes along nothing else.
 
         Parameters
         ----------
-        request : Request or SpreadRequest
+        request : HistogramRequest, Request or SpreadRequest
             The pass.
 
         Returns
         -------
         callable
-            From rows of the design to weighted products of columns, and in the last column residuals times columns.
+            From rows of the design to weighted products of columns, and in the last column residuals times columns; or
+            to the numbers of rows in bins.
         """
         row_map, columns = request.row_map, self.columns_of(request.row_map)
 
@@ -377,19 +404,22 @@ class PreparedGlm(Preparation):
 
         return work
 
-    def _of_units(self, row_map: RowMap | UnitScores) -> OfUnits | None:
+    def _of_units(self, row_map: RowMap | UnitScores | Histogram) -> OfUnits | None:
         """The sum over units whose rows must be seen together; None where each row counts by itself."""
         if not isinstance(row_map, UnitScores) or self.design.metadata.rows_per_unit == 1:
             return None
         return partial(row_map.sums_of_units, columns=self.columns_of(row_map))
 
-    def _noisy(self, table: Table, request: Request | SpreadRequest, rng: Source, report_rows: Any) -> Floats:
+    def _noisy(self, table: Table, request: AnyRequest, rng: Source, report_rows: Any) -> Floats:
         """One pass: exact sums plus noise on each, those below the diagonal mirrored."""
         p = request.row_map.n_columns
-        start = np.zeros((p, p + 1), dtype=np.int64)
+        is_histogram = isinstance(request, HistogramRequest)
+        start = np.zeros(p if is_histogram else (p, p + 1), dtype=np.int64)
         exact = table.map_reduce(
             self.design, self.sums_of(request), start, report_rows, self._of_units(request.row_map)
         )
+        if isinstance(request, HistogramRequest):
+            return _with_noise(exact, request.sd, rng)
         noisy = np.zeros((p, p + 1))
         upper = np.triu_indices(p, 1)
         parts = (
@@ -398,8 +428,12 @@ class PreparedGlm(Preparation):
             (request.sd_above, upper),
         )
         for scale, at in parts:
-            values = [int(value) for value in exact[at]]
-            least = max(Fraction(scale) * (1 + Fraction(1, 2**40)), Fraction(LEAST_SCALE))
-            noisy[at] = [float(value) for value in discrete_gaussian(values, least, rng)]
+            noisy[at] = _with_noise(exact[at], scale, rng)
         noisy[upper[1], upper[0]] = noisy[upper]
         return noisy
+
+
+def _with_noise(exact: Integers, scale: float, rng: Source) -> Floats:
+    """Return integers with Gaussian noise of a scale, or a hair more."""
+    least = max(Fraction(scale) * (1 + Fraction(1, 2**40)), Fraction(LEAST_SCALE))
+    return np.array([float(value) for value in discrete_gaussian([int(value) for value in exact], least, rng)])

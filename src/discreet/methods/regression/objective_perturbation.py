@@ -13,9 +13,9 @@ from discreet.data.engine import Table
 from discreet.errors import InvalidParameterError
 from discreet.kernels.glm.families import Family, RowMap, clipped_poisson, predictor_bounds, score_map, squared_norm
 from discreet.kernels.glm.minimizer_score import Minimum, minimizer_fit
-from discreet.kernels.glm.noisy_newton import Fit
 from discreet.kernels.glm.objective_perturbation import OUTPUT_SHARE, Change, information_share, minimized, perturbation
 from discreet.kernels.glm.precise_sums import Loss, precise_sums
+from discreet.kernels.glm.score_fit import Fit
 from discreet.kernels.moments.moments import GRID
 from discreet.mechanisms.additive import MAX_SCALE, discrete_laplace
 from discreet.mechanisms.rng import Source
@@ -23,6 +23,7 @@ from discreet.mechanisms.spherical import ACCURACY, spherical_laplace
 from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.base.request_facts import not_protected, public_columns
+from discreet.methods.regression.score_answers import score_record, with_answers
 from discreet.methods.regression.terms import Terms
 from discreet.release import NoiseRecord, StepRecord
 from discreet.typing import Cells, Floats, Integers
@@ -155,9 +156,8 @@ class PreparedPerturbation(Preparation):
         released = np.array(self._rounded(theta, rng)) * STEP
         fit = self._fit(released, *self._information(table, released, rng))
         family: Literal["logistic", "poisson"] = self.method.family_name
-        return Outcome(
-            selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=self.terms.fit(family, fit)
-        )
+        record = with_answers(self.terms.fit(family, fit), score_record(fit, *self.terms.scales()))
+        return Outcome(selected=self.design.candidates, noise=self.noise, steps=self.steps, fit=record)
 
     # ---- the minimizer
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
-from discreet.kernels.glm.noisy_newton import Fit
+from discreet.kernels.glm.score_fit import Fit
 from discreet.release import LARGEST, CoefficientRecord, FitRecord
 from discreet.typing import Floats
 

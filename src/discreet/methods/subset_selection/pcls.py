@@ -222,6 +222,24 @@ class PreparedLeastSquares(PreparedSelection):
         """
         return self._scores(self.setting, self.calibration, moments, masks, progress)
 
+    def expected_noise(self, variance: float) -> NoiseRecord:
+        """Return the noise with the penalty of a supposed residual variance.
+
+        Parameters
+        ----------
+        variance : float
+            In squared target bounds.
+
+        Returns
+        -------
+        NoiseRecord
+            With the widest bounds that can come out.
+        """
+        if not self.tuning.budget:
+            return self.noise
+        sigma2 = variance if "sigma2" in self.tuning.budget else None
+        return self._noise(self.setting, self._calibrated(self.setting, sigma2, self.tuning.n_public or 2))
+
     def selection_record(self, noise: NoiseRecord) -> StepRecord:
         """Return the choice of the model as a step.
 
@@ -290,6 +308,7 @@ class PreparedLeastSquares(PreparedSelection):
             formula=f"{formula} x [{spread}]" if formula else spread,
             numerics=f"{self._draw()}; score errors counted in the inflation",
             claim="methods/subset_selection/pcls.privacy.md",
+            penalty=float(calibration.penalty) * unit,
         )
 
     def _published_noise(self, gamma: float) -> NoiseRecord:

@@ -420,6 +420,25 @@ class PreparedProfileLikelihood(PreparedSelection):
 
     # ---- what is public about the request
 
+    def expected_noise(self, variance: float) -> NoiseRecord:
+        """Return the noise where the least sum of squares is that of a supposed residual variance.
+
+        Parameters
+        ----------
+        variance : float
+            In squared target bounds.
+
+        Returns
+        -------
+        NoiseRecord
+            Of a uniform choice, where the sum would be too small to choose by.
+        """
+        if self.method.as_published or self.method.variance_floor is not None:
+            return self.noise
+        profile = self.profile(self.setting)
+        bound = profile.bound(Fraction(self.split.n_rows) * Fraction(variance))
+        return self._noise(profile.widest() if bound <= profile.threshold else profile.choice(bound))
+
     def profile(self, setting: Setting) -> _Profile:
         """Return the ranges of the log-likelihood, from public facts and earlier releases.
 
@@ -491,6 +510,7 @@ class PreparedProfileLikelihood(PreparedSelection):
             formula=formula,
             numerics="exact draw; score errors counted in the inflation",
             claim="methods/subset_selection/pcpl.privacy.md",
+            penalty=float(choice.penalty),
         )
 
     def _published_box(self, scale: float) -> NoiseRecord:

@@ -157,10 +157,12 @@ CHANGES = {
 def test_a_type_may_change_in_the_third_file(change: str, tmp_path: Path) -> None:
     """Every cell counts as what it is, and a unit is the same unit, whichever file it is in."""
     first, other = CHANGES[change]
+    is_text = change == "dictionaries"  # in all files: no number can be declared
+    x = {"type": "category", "levels": list("01234")} if is_text else {"type": "integer", "lower": 0, "upper": 4}
     metadata = Metadata.from_value(
         {
             **declared().to_dict(),
-            "columns": {"x": {"type": "integer", "lower": 0, "upper": 4}, "y": BOX},
+            "columns": {"x": x, "y": BOX},
             "unit_id": "pid",
             "rows_per_unit": 2,
         }

@@ -190,7 +190,7 @@ def test_types_in_the_words_of_all_engines():
         "a tinyint, b smallint, c int, d bigint, e float, f double, g decimal(9,2), h string, k boolean,"
         "l void, m date, o timestamp, p binary, q array<int>, r struct<s:string>"
     )
-    names = {name: {"type": "category", "levels": ["1", "2"]} for name in "abcdefghklmopqr"}
+    names = {name: {"type": "category", "levels": ["0", "1"]} for name in "abcdefghklmopqr"}
     table = open_table(spark().createDataFrame([], text), declared(columns=names))
     plain = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "BOOLEAN"]
     assert [kind for _, kind in table.header()][:10] == [*plain, "NULL"]

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import expit
 
 from discreet.kernels.glm.families import Family
-from discreet.kernels.glm.noisy_newton import Fit, Problem, Request, noisy_newton
+from discreet.kernels.glm.noisy_newton import Problem, Request, noisy_newton
+from discreet.kernels.glm.score_fit import Fit
 from discreet.kernels.moments.moments import GRID
 
 THETA = np.array([-0.3, 0.8, -0.5, 0.0])

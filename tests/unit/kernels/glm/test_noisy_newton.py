@@ -148,3 +148,15 @@ def test_counts_that_differ_by_orders_of_magnitude_are_fitted():
     fit, _ = fitted(Problem(poisson(largest), 4, (), 1e4, True, 40_000), cells)
     assert fit.coef == pytest.approx(theta, abs=0.04)
     assert np.all((fit.low < theta + 0.02) & (fit.high > theta - 0.02))
+
+
+@pytest.mark.parametrize("family", [LOGISTIC, poisson(20.0)])
+def test_estimates_are_shrunk_where_noise_hides_them(family: Any) -> None:
+    """Nearly no budget: slopes near zero and a level that some table can have, each within its interval."""
+    cells = (poisson_cells if family.counts else logistic_cells)(300, generator(3))
+    for seed in range(5):
+        fit, _ = fitted(Problem(family, len(THETA), (), 0.05, False, 300), cells, generator(seed))
+        assert np.all((fit.low <= fit.coef) & (fit.coef <= fit.high))
+        predictor = cells[:, :-1] / GRID @ fit.coef
+        level = family.link(np.array([np.exp(-2.0) * family.high if family.counts else family.middle]))
+        assert np.abs(predictor - level).max() < 6.0

@@ -5,10 +5,15 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import ndtri
 
-from discreet.kernels.sufficient_statistics import regression as noisy_regression
+from discreet.kernels.linear_combinations import without_ends
 from discreet.kernels.sufficient_statistics import regression_score as noisy_regression_score
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
-from discreet.kernels.sufficient_statistics.regression import Coefficients, coefficient_shares, coefficients, own_units
+from discreet.kernels.sufficient_statistics.regression import (
+    Coefficients,
+    coefficient_shares,
+    coefficients,
+    own_units,
+)
 from discreet.kernels.sufficient_statistics.regression_score import Score, gram_noise, intervals, profile
 from discreet.kernels.sufficient_statistics.regression_shrink import shrunken_coefficients
 from discreet.kernels.sufficient_statistics.shares import cost
@@ -164,11 +169,11 @@ def test_what_cannot_be_known_has_no_end():
 
 def test_a_combination_of_what_has_no_end_has_none():
     """On the side that the coefficient moves; a combination without it keeps its ends."""
-    rows = np.array([[1.0, 0.0, -3.0], [0.0, 2.0, 0.0], [0.0, 0.0, -0.5], [1.0, 1.0, 0.0]])
-    no_low, no_high = np.array([False, False, True, False]), np.array([False, False, False, True])
-    is_open = noisy_regression._open_ends(rows, no_low, no_high)
-    assert is_open[0].tolist() == [True, False, True, False]
-    assert is_open[1].tolist() == [False, False, False, True]
+    rows = np.array([[1.0, 0.0, -3.0], [0.0, 2.0, 0.0], [0.0, -0.5, 1.0], [1.0, 0.0, 0.0]])
+    no_low, no_high = np.array([False, True, False]), np.array([False, False, True])
+    is_open = without_ends(rows, no_low, no_high)
+    assert is_open[0].tolist() == [True, True, False, False]
+    assert is_open[1].tolist() == [False, False, True, False]
 
 
 def test_a_perfect_fit_without_noise_has_intervals_of_no_width():

@@ -12,7 +12,7 @@ from discreet.kernels.sufficient_statistics.regression import (
     NoisyMatrix,
     coefficients,
     covariance_of_scores,
-    whitened_coefficients,
+    whitened_model,
 )
 from discreet.kernels.sufficient_statistics.whitening import Whitening, unit_norm, whitening
 
@@ -88,7 +88,7 @@ def fitted(cells: np.ndarray, found: Whitening, robust: bool = True, sd: float =
     )
     scores = NoisyMatrix(sums[p + 2 :, :p], sd) if robust else None
     matrix = found.matrix * found.cut / found.norm
-    return whitened_coefficients(moments, scores, matrix, found.start, 0.95, 2.0, np.eye(p), np.zeros(p))
+    return whitened_model(moments, scores, matrix, found.start, 2.0).combinations(np.eye(p), None, 0.95)
 
 
 @pytest.mark.parametrize("robust", [True, False])

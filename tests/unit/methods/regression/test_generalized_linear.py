@@ -8,7 +8,7 @@ import pytest
 import discreet as dc
 from discreet.data.engines.arrays import ArraysTable
 from discreet.errors import InvalidParameterError
-from discreet.kernels.glm.noisy_newton import Fit
+from discreet.kernels.glm.score_fit import Fit
 from discreet.ledger import Ledger
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
@@ -95,7 +95,7 @@ def test_an_end_that_is_open_stays_open():
         method_of("logistic", delta=1e-6).prepare(dc.Metadata.from_value(declared | {"columns": columns}), "y").terms
     )
     ends = np.array([[-1.0, 1.0], [-np.inf, np.inf], [-2.0, np.inf]])
-    fit = Fit(np.zeros(3), *ends.T, np.eye(3), np.eye(3), 0.95)
+    fit = Fit(np.zeros(3), *ends.T, np.eye(3), np.eye(3), 0.95, score=None)
     intercept, a, b = terms.fit("logistic", fit).coefficients
     assert (a.low, a.high, a.uninformative) == (None, None, True)
     assert (b.low, b.high, b.interval, b.uninformative) == (-1.0, None, (-1.0, np.inf), False)

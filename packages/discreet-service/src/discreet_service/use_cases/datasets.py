@@ -67,7 +67,8 @@ def _check_source(context: Context, metadata: workflow.Metadata, source: dict[st
             check_private(context.settings.private, source[name])
     public = source["public"]
     if public is not None:
-        workflow.open_public(resolve_path(context.settings.public, public), metadata, public["table"])
+        records = workflow.open_public(resolve_path(context.settings.public, public), metadata, public["table"])
+        records.check_types()
     elif metadata.public is not None:
         raise InvalidParameterError(
             "A public table that the metadata declare must be registered with the data set, but source.public is "

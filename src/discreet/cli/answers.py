@@ -1,0 +1,185 @@
+"""``discreet predict``, ``joint`` and ``effects``: what a released fit answers for free."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet import workflow
+from discreet.cli.console import as_json, number, result, say
+from discreet.cli.options import names
+from discreet.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from discreet.workflow import FitAnswers, Interval
+
+Fit = Annotated[Path, typer.Argument(help="A release of a fit.")]
+Confidence = Annotated[float | None, typer.Option(help="Level of the intervals. Default: that of the fit.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+NOTHING = "nothing can be told"
+
+
+def predict(
+    fit: Fit,
+    at: Annotated[
+        list[str],
+        typer.Option(
+            help="NAME=VALUE,NAME=VALUE: every column of the model; an exposure is 1 and an offset 0 unless it is "
+            "among them. May repeat."
+        ),
+    ],
+    confidence: Confidence = None,
+    json_: AsJson = False,
+) -> None:
+    """Predict the mean of the target at given values from a released fit, for free.
+
+    \b
+    Example:
+      discreet predict fit.json --at age=40,site=north --at age=60,site=north
+    """
+    answers = _answers(fit)
+    told = [answers.predict(_values(text), confidence) for text in at]
+    if json_:
+        as_json("discreet/predictions@1", **_origin(answers), predictions=[asdict(one) for one in told])
+        return
+    rows = [(_at(one.values), *_texts(one.mean)) for one in told]
+    level = f"{number(100 * told[0].confidence)}% interval" if told else ""
+    _table((f"mean of {answers.release.request.get('target', '')} at", "estimate", level), rows)
+    _cautions(answers)
+
+
+def joint(
+    fit: Fit,
+    columns: Annotated[
+        list[str],
+        typer.Option(help="Columns whose coefficients are looked at together, or single levels: COL,COL=LEVEL."),
+    ],
+    confidence: Confidence = None,
+    json_: AsJson = False,
+) -> None:
+    """Tell whether a category, or several columns, can have no effect at all, for free.
+
+    \b
+    Example:
+      discreet joint fit.json --columns site
+    """
+    answers = _answers(fit)
+    region = answers.joint_region(names(columns) or (), confidence)
+    zero = region.zero
+    if json_:
+        as_json(
+            "discreet/joint@1", **_origin(answers), **zero.model_dump(mode="json"), intervals=_each(region.intervals)
+        )
+        return
+    words = {True: "not ruled out", False: "ruled out", None: NOTHING}[zero.zero_inside]
+    level = number(100 * zero.confidence)
+    count = f"all {len(zero.terms)} coefficients" if len(zero.terms) > 1 else "the coefficient"
+    result(f"Zero for {count}: {words}, at {level}% confidence")
+    if zero.distance is not None and zero.limit is not None:
+        result(f"  zero is {zero.distance:.3g} from the released numbers; the region reaches to {zero.limit:.3g}")
+    rows = [(name, *_texts(interval)) for name, interval in region.intervals.items()]
+    _table((f"all at once, at {level}%", "estimate", "interval"), rows)
+    _cautions(answers)
+
+
+def effects(
+    fit: Fit,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Where the columns are: NAME=VALUE,NAME=VALUE. Default: middles of bounds, first levels."),
+    ] = None,
+    confidence: Confidence = None,
+    json_: AsJson = False,
+) -> None:
+    """Tell how the mean of the target changes with each column, the others held, for free.
+
+    \b
+    Example:
+      discreet effects fit.json --at age=40
+    """
+    answers = _answers(fit)
+    told = answers.marginal_effects(_values(at or ""), confidence)
+    if json_:
+        as_json("discreet/effects@1", **_origin(answers), effects=[asdict(one) for one in told])
+        return
+    rows = [(f"{one.column}: {_value(one.start)} to {_value(one.end)}", *_texts(one.change)) for one in told]
+    level = f"{number(100 * told[0].confidence)}% interval" if told else ""
+    _table((f"change of the mean of {answers.release.request.get('target', '')}", "estimate", level), rows)
+    if told:
+        others = {name: value for one in reversed(told) for name, value in one.values.items()}
+        result(f"the others at {_at(others)}")
+    _cautions(answers)
+
+
+def _answers(fit: Path) -> "FitAnswers":
+    return workflow.FitAnswers(workflow.Release.read(fit))
+
+
+def _values(text: str) -> dict[str, str]:
+    """The values of NAME=VALUE,NAME=VALUE."""
+    pairs = [part.partition("=") for part in names([text]) or ()]
+    lacking = [name for name, sign, _ in pairs if not sign]
+    if lacking:
+        raise InvalidParameterError(f"--at needs NAME=VALUE, but {lacking[0][:60]!r} has no '='. Write it so.")
+    found = [name for name, _, _ in pairs]
+    twice = [name for name in found if found.count(name) > 1]
+    if twice:
+        raise InvalidParameterError(
+            f"--at takes each column once, but {twice[0][:60]!r} has two values. Leave one out."
+        )
+    return {name: value for name, _, value in pairs}
+
+
+def _origin(answers: "FitAnswers") -> dict[str, Any]:
+    release = answers.release
+    return {"target": release.request.get("target"), "private": release.private, "after_selection": _is_chosen(answers)}
+
+
+def _is_chosen(answers: "FitAnswers") -> bool:
+    from discreet.report.request_facts import is_of_selection
+
+    return is_of_selection(answers.release)
+
+
+def _cautions(answers: "FitAnswers") -> None:
+    if not answers.release.private:
+        say("NOT PRIVATE: no guarantee, for study. It must not leave.")
+    if _is_chosen(answers):
+        say("The same rows chose the columns: no interval here corrects for that, and its level does not hold.")
+
+
+def _each(intervals: "dict[str, Interval]") -> list[dict[str, Any]]:
+    return [{"name": name, **asdict(interval)} for name, interval in intervals.items()]
+
+
+def _value(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
+def _at(values: dict[str, float | str]) -> str:
+    return ", ".join(f"{name}={_value(value)}" for name, value in values.items()) or "all rows"
+
+
+def _texts(interval: "Interval") -> tuple[str, str]:
+    """Estimate and interval with digits as the interval is long."""
+    from discreet.report.words import alike
+
+    told = [end for end in (interval.low, interval.high) if end is not None]
+    reach = max((abs(end - interval.estimate) for end in told), default=0.0) or abs(interval.estimate) / 100
+    estimate, *ends = alike([interval.estimate, *told], reach)
+    if not told:
+        return estimate, NOTHING
+    side = "above" if interval.high is None else "below"
+    return estimate, " to ".join(ends) if len(ends) == 2 else f"{side} {ends[0]}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print lines whose first column is a name."""
+    from discreet.report.words import visible
+
+    lines = [tuple(map(visible, row)) for row in (head, *rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(3)]
+    for name, estimate, interval in lines:
+        result(f"{name:<{widths[0]}}  {estimate:>{widths[1]}}  {interval:>{widths[2]}}")

@@ -1,0 +1,160 @@
+"""Where counts are clipped, from a noisy histogram of them: noise grows with the largest count that may be.
+
+Clipping at c loses information and, where counts are not Poisson, bends slopes by about the share of the sum that is
+cut off; a larger c has more noise. The bound that is taken has the least mean squared error of a typical slope.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri, pdtr, pdtrc
+
+from discreet.kernels.glm.families import Family
+from discreet.kernels.moments.moments import GRID
+from discreet.typing import Cells, Floats, Integers
+
+SHARE = 0.05
+"""Of mu^2, for the histogram."""
+
+UNIT = 2**29
+"""What one row adds to its bin: 2^33 rows fit in 64 bits."""
+
+TYPICAL_SLOPE = 0.3
+"""Of a strong column, per its standard deviation."""
+
+TYPICAL_SD = 0.4
+"""Of a column, in half ranges."""
+
+MOST_CUT = 0.05
+"""No more of the sum of counts is cut off, but for the noise."""
+
+SEEN = 4.0
+"""A bin with fewer rows than so many standard deviations of the noise counts as none."""
+
+DECAY = 0.25
+"""Beyond the last bin that is seen each one holds at most this part of the one before, or what the noise may hide."""
+
+
+def bounds_of(largest: float) -> tuple[int, ...]:
+    """Return the bounds to choose from: 1, 2, 3, 4, 6, 8, 12 and so on, and the largest count."""
+    last = max(round(largest), 1)
+    ends = {round(2.0**k * part) for k in range(int(math.log2(last)) + 1) for part in (1.0, 1.5)}
+    return (*sorted(end for end in ends if end < last), last)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Numbers of rows whose count is in each bin.
+
+    Parameters
+    ----------
+    ends : tuple of int
+        The largest count of each bin; that of the first is 0.
+    bins : ndarray of int, shape (2 * GRID + 1,)
+        Of a response's cell: its bin.
+    """
+
+    ends: tuple[int, ...]
+    bins: Integers
+
+    @classmethod
+    def of(cls, family: Family) -> "Histogram":
+        """Return the histogram of a family's responses."""
+        ends = (0, *bounds_of(family.high))
+        places = np.array(ends, dtype=np.float64)
+        return cls(ends, np.searchsorted(places, np.minimum(family.responses(), places[-1])))
+
+    @property
+    def n_columns(self) -> int:
+        """Of the counts."""
+        return len(self.ends)
+
+    def sums(self, cells: Cells, _offsets: Cells | None = None, _shares: Cells | None = None) -> Integers:
+        """Return the numbers of rows in units of UNIT. Shapes: cells (n, p + 1); returns (number of bins,)."""
+        bins = self.bins[cells[:, -1].astype(np.intp) + GRID]
+        return np.bincount(bins, minlength=len(self.ends)) * UNIT
+
+
+@dataclass(frozen=True)
+class HistogramRequest:
+    """Numbers of rows to be released with independent Gaussian noise.
+
+    Parameters
+    ----------
+    row_map : Histogram
+        Its `sums` are the integers.
+    mu : float
+        What the release costs, as Gaussian differential privacy, of one row.
+    sd : float
+        Standard deviation of the noise, in the integers' units.
+    """
+
+    row_map: Histogram
+    mu: float
+    sd: float
+
+    @classmethod
+    def of(cls, family: Family, mu: float, replace: bool) -> "HistogramRequest":
+        """Return the request; a row that is replaced leaves one bin for another."""
+        spent = mu * math.sqrt(SHARE)
+        return cls(Histogram.of(family), spent, UNIT * (math.sqrt(2.0) if replace else 1.0) / spent)
+
+
+@dataclass(frozen=True)
+class CountBound:
+    """Where counts are clipped, and between how many rows have a larger one, with a chance of 95 percent."""
+
+    bound: int
+    low: float
+    high: float
+
+
+def chosen_bound(request: HistogramRequest, sums: Floats, noise: float) -> CountBound:
+    """Return the bound of least error.
+
+    `noise` is the standard deviation of the noise on a score whose residuals are at most 1.
+    """
+    ends, sd, rows = request.row_map.ends, request.sd / UNIT, np.asarray(sums, dtype=np.float64) / UNIT
+    starts = np.array([0, *(end + 1 for end in ends[:-1])], dtype=np.float64)
+    is_seen = rows > SEEN * sd
+    total, n_rows = float(starts[is_seen] @ rows[is_seen]), max(float(rows.sum()), 1.0)
+    if total <= 0.0:
+        return CountBound(ends[-1], 0.0, 0.0)
+    likely = _likely(rows, is_seen, sd)
+    best = min(ends[1:], key=lambda bound: _error(bound, _cut(ends, likely, bound) / total, total, n_rows, noise))
+    is_above = np.array(ends, dtype=np.float64) > best
+    above, error = float(rows[is_above].sum()), float(ndtri(0.975)) * sd * float(is_above.sum()) ** 0.5
+    return CountBound(best, max(above - error, 0.0), max(above + error, 0.0))
+
+
+def _likely(rows: Floats, is_seen: npt.NDArray[np.bool_], sd: float) -> Floats:
+    """Return how many rows each bin likely holds, rather more: those beyond the last one that is seen decay."""
+    last = int(np.flatnonzero(is_seen)[-1])
+    beyond = rows[last] * DECAY ** np.arange(1.0, len(rows) - last)
+    return np.concatenate([np.where(is_seen, rows, sd)[: last + 1], np.minimum(beyond, sd)])
+
+
+def _cut(ends: Sequence[int], rows: Floats, bound: int) -> float:
+    """How much of the sum of counts lies above a bound, about at most."""
+    return float(np.maximum(np.array(ends, dtype=np.float64) - bound, 0.0) @ rows)
+
+
+def _error(bound: int, share: float, total: float, n_rows: float, noise: float) -> tuple[bool, float]:
+    """Order bounds: those that cut off too much last, then by the squared error of a slope per standard deviation."""
+    mean = total / n_rows
+    slope = mean * float(pdtr(bound - 1, mean))  # of E min(N, c) by the log of the mean
+    variance = _variance(bound, mean) * n_rows + (noise * bound / TYPICAL_SD) ** 2
+    signal = (n_rows * slope) ** 2
+    return share > MOST_CUT, variance / signal + (TYPICAL_SLOPE * share) ** 2 if signal > 0.0 else math.inf
+
+
+def _variance(bound: int, mean: float) -> float:
+    """Return the variance of min(N, c), of a Poisson count."""
+    # E N 1{N <= c} = m P(N <= c - 1), E N (N - 1) 1{N <= c} = m^2 P(N <= c - 2).
+    below = mean * float(pdtr(bound - 1, mean))
+    twice = mean**2 * float(pdtr(bound - 2, mean)) if bound > 1 else 0.0
+    beyond = float(pdtrc(bound, mean))
+    return max(twice + below + bound**2 * beyond - (below + bound * beyond) ** 2, 0.0)

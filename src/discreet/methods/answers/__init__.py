@@ -1,0 +1,1 @@
+"""What a released fit answers for free: predictions, joint regions, marginal effects."""

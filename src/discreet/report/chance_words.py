@@ -1,0 +1,81 @@
+"""What chance gives in the place of a selection, in sentences: once for the console, for reports and for a dry run."""
+
+from collections.abc import Sequence
+
+from discreet.release import ChanceRecord, Release
+from discreet.report.words import count, listed, number, percent
+
+SUPPOSED = (
+    "That supposes columns spread evenly over their bounds, and a target within three standard deviations or with two "
+    "values alike often."
+)
+
+TELLS_NOTHING = "The intervals tell nothing at this epsilon: each holds zero, and all that the bounds allow."
+
+MOST_NAMED = 5
+
+WORDS = ("no", "this one", "these two", "these three", "these four", "these five")
+
+
+def verdict(release: Release) -> str | None:
+    """Return whether a selection stands out of what chance gives, in one sentence; None where it is not said."""
+    chance = release.chance
+    if chance is None:
+        return None
+    if not release.selected:
+        return "Nothing stood out: no column was selected."
+    if chance.called_noise and chance.chance_by_noise is None:
+        n = len(release.selected)
+        names = f"{WORDS[n]} name{'' if n == 1 else 's'}" if n < len(WORDS) else f"these {count(n)} names"
+        return f"Nothing stood out: {names} may be what chance gives."
+    if chance.called_noise and chance.chance_by_noise is not None:
+        share = f"{_share(chance.chance_by_noise)} of tables without any effect give as much"
+        return f"{'Nothing stood out' if chance.could_stand_out is False else 'Not told from noise'}: {share}."
+    if chance.standing_out:
+        far = sorted(chance.standing_out.items(), key=lambda item: -item[1])
+        told = ", ".join(f"{listed([name])} by {deviations:.1f}" for name, deviations in far[:MOST_NAMED])
+        more = f", and {len(far) - MOST_NAMED} more by less" if len(far) > MOST_NAMED else ""
+        return f"Out of the noise stand, in its standard deviations: {told}{more}."
+    if chance.chance_by_noise is not None:
+        return f"{_share(chance.chance_by_noise).capitalize()} of tables without any effect give as many columns."
+    return "The number of names is fixed: a table without any effect gives as many."
+
+
+def needed(chance: ChanceRecord | None) -> str | None:
+    """Return what a column needs to be chosen, in one sentence; None where it is not known."""
+    if chance is None:
+        return None
+    rows = f"With {count(round(chance.n_rows))} rows, a" if chance.n_rows is not None else "A"
+    often = "to be chosen in 9 of 10 draws"
+    if chance.votes_needed is not None:
+        above = ": more than there are" if chance.votes_needed > 1.0 else ""
+        return f"{rows} column needs the votes of {100.0 * chance.votes_needed:.0f}% of the blocks {often}{above}."
+    if chance.correlation_needed is not None:
+        high = ": more than half of the target's variance" if chance.could_stand_out is False else ""
+        above = ": more than any has" if chance.correlation_needed > 1.0 else high
+        size = number(chance.correlation_needed, 2)
+        return f"{rows} column needs a correlation of about {size} with the target {often}{above}."
+    return (
+        f"{rows} column is chosen by chance alone: the choice looks at no score."
+        if chance.could_stand_out is False
+        else None
+    )
+
+
+def sentences(release: Release) -> Sequence[str]:
+    """Return what a release says of chance: the verdict first, then what a column needed."""
+    return [text for text in (verdict(release), needed(release.chance)) if text]
+
+
+def before(chance: ChanceRecord) -> Sequence[str]:
+    """Return what a dry run says of chance, before anything is charged."""
+    texts = [needed(chance)]
+    if chance.could_stand_out is False:
+        texts.insert(0, "Nothing can stand out here: whatever is selected may be what chance gives.")
+    if chance.chance_by_noise is not None:
+        texts.append(f"{_share(chance.chance_by_noise).capitalize()} of tables without any effect give a column, too.")
+    return [text for text in texts if text]
+
+
+def _share(chance: float) -> str:
+    return f"{percent(chance)}" if chance >= 0.001 else "fewer than 0.1%"

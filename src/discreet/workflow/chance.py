@@ -1,0 +1,138 @@
+"""What chance would give in the place of a selection, before it is charged and in its release."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError
+from discreet.methods.base.method import Outcome
+from discreet.methods.registry import SCREENINGS, SELECTIONS
+from discreet.release import ChanceRecord, Release, StepRecord
+from discreet.workflow.dry_runs import DryRun
+
+if TYPE_CHECKING:  # it needs scipy, which a request that selects nothing must not wait for
+    pass
+
+CHOOSING = (*SELECTIONS, *SCREENINGS)
+MOST_EPSILON, MOST_CANDIDATES = 1000.0, 100_000
+"""Up to so many a request is prepared again and again."""
+
+
+def chance_before(asked: DryRun) -> ChanceRecord | None:
+    """Return what chance would give at this epsilon, number of rows and candidates; None where nothing is selected."""
+    method, parameters = _step(asked.method.name, asked.prepared.parameters)
+    if method not in CHOOSING:
+        return None
+    from discreet.simulation import no_effect  # as above
+
+    if method == "moments":
+        return _before_moments(asked)
+    noise = asked.prepared.expected_noise(no_effect.TARGET_VARIANCE / 2.0)  # what a column that stands out leaves
+    bound = getattr(getattr(asked.prepared, "design", None), "bound", None) or _bound(parameters, ())
+    n_rows = asked.metadata.n_rows
+    choice = no_effect.Selection(noise, parameters, _n_candidates(asked), _n_rows(n_rows, (), asked), bound)
+    return no_effect.of_selection(choice, None)
+
+
+def chance_after(asked: DryRun, outcome: Outcome) -> ChanceRecord | None:
+    """Return what chance gives in the place of an outcome, from it and from public facts."""
+    method, parameters = _step(asked.method.name, asked.prepared.parameters)
+    if method not in CHOOSING:
+        return None
+    # The rows were paid for: no error here may lose what they gave.
+    with suppress(Exception):
+        from discreet.simulation import no_effect  # as above
+
+        if method == "moments":
+            return (
+                None
+                if outcome.moments is None
+                else no_effect.of_moments(outcome.moments, outcome.selected, outcome.noise.noise)
+            )
+        noise = outcome.noise
+        choice = no_effect.Selection(
+            noise,
+            parameters,
+            _n_candidates(asked),
+            _n_rows(asked.metadata.n_rows, outcome.steps, asked),
+            _bound(parameters, outcome.steps),
+        )
+        return no_effect.of_selection(choice, outcome.selected)
+    return None
+
+
+def chance_of_derived(parent: Release, selected: Sequence[str]) -> ChanceRecord | None:
+    """Return what chance gives in the place of another selection by a release's moments; none where it told none."""
+    if parent.chance is None or parent.moments is None:
+        return None
+    from discreet.simulation.no_effect import of_moments  # as above
+
+    return of_moments(parent.moments, selected, parent.noise.noise)
+
+
+def epsilon_needed(asked: DryRun) -> float | None:
+    """Return an epsilon at which a column could stand out, rounded up to two digits; None where none is found."""
+    epsilon = float(asked.prepared.parameters["epsilon"])
+    if len(asked.prepared.candidates) > MOST_CANDIDATES:
+        return None
+    for _ in range(24):
+        epsilon *= 1.5
+        if epsilon > MOST_EPSILON:
+            return None
+        method = asked.method.model_copy(update={"epsilon": epsilon})
+        with suppress(DiscreetError, ArithmeticError):
+            prepared = method.prepare(asked.metadata, asked.prepared.target, asked.prepared.candidates)
+            chance = chance_before(DryRun(method, prepared, asked.metadata))
+            if chance is not None and chance.could_stand_out:
+                step = 10.0 ** (floor(log10(epsilon)) - 1)
+                return float(f"{ceil(epsilon / step) * step:.2g}")
+    return None
+
+
+def _step(method: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The step of a plan that chooses last, and its parameters; a request of another method is its own."""
+    inner = parameters.get("select") or parameters.get("screen") if method == "run" else None
+    return (str(inner["method"]), inner) if inner else (method, parameters)
+
+
+def _n_candidates(asked: DryRun) -> int:
+    """Of the last choice: after a screening those that it leaves."""
+    screen = asked.prepared.parameters.get("screen") if asked.method.name == "run" else None
+    selects = asked.prepared.parameters.get("select") if asked.method.name == "run" else None
+    return int(screen["n_features_to_select"]) if screen and selects else len(asked.prepared.candidates)
+
+
+def _n_rows(declared: int | None, steps: Sequence[StepRecord], asked: DryRun) -> float | None:
+    """Of the rows that choose: public, guessed, or released by an earlier step."""
+    parameters = asked.prepared.parameters
+    halves = 2.0 if parameters.get("selective_inference") == "split" else 1.0
+    if declared is not None:
+        return declared / halves
+    noisy = [step.value for step in steps if step.name == "n_rows" and step.value is not None]
+    guess = _step(asked.method.name, parameters)[1].get("n0")  # of a plan's step, already that of a half
+    return noisy[-1] if noisy else guess
+
+
+def _bound(parameters: Mapping[str, Any], steps: Sequence[StepRecord]) -> float | None:
+    """The target's bound that a release is told in."""
+    released = [step.value for step in steps if step.name == "y_bound" and step.value is not None]
+    stated = parameters.get("y_bound")
+    return released[-1] if released else stated if isinstance(stated, float) else None
+
+
+def _before_moments(asked: DryRun) -> ChanceRecord | None:
+    if asked.method.name != "moments":
+        return None
+    from discreet.simulation import no_effect  # as above
+
+    needed = None
+    with suppress(DiscreetError, ArithmeticError, ValueError):
+        needed = no_effect.moments_correlation(
+            asked.method, asked.metadata, asked.prepared.target, asked.prepared.candidates
+        )
+    return ChanceRecord(
+        correlation_needed=needed,
+        could_stand_out=None if needed is None else needed <= no_effect.MOST_CORRELATION,
+        n_rows=_n_rows(asked.metadata.n_rows, (), asked),
+    )
