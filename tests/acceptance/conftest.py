@@ -85,8 +85,8 @@ class Place:
         code = run([str(word) for word in words])
         return Done(code, *self._capture.readouterr())
 
-    def words(self, *more: object, **options: object) -> list[str]:
-        """Return the words of a `select`; an option that is None is left out."""
+    def words(self, *more: object, asks: bool = False, **options: object) -> list[str]:
+        """Return the words of a `select`, with --yes unless it asks; an option that is None is left out."""
         given = {
             "data": self.data,
             "metadata": self.metadata,
@@ -95,7 +95,8 @@ class Place:
             "ledger": self.ledger,
         } | options
         named = [(f"--{name.replace('_', '-')}", value) for name, value in given.items() if value is not None]
-        return ["select", *(str(word) for pair in named for word in pair), *map(str, more)]
+        yes = [] if asks else ["--yes"]
+        return ["select", *yes, *(str(word) for pair in named for word in pair), *map(str, more)]
 
     def select(self, *more: object, **options: object) -> Done:
         """Run a `select` in this process."""

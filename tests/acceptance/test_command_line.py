@@ -21,6 +21,9 @@ COMMANDS = [
     ["demo"],
     ["dummy"],
     ["plan"],
+    ["predict"],
+    ["joint"],
+    ["effects"],
     ["select"],
     ["fit"],
     ["hybrid"],
@@ -171,7 +174,7 @@ def test_json(place, schema, monkeypatch):
 
 def test_results_on_standard_output_words_on_standard_error(place):
     """What is asked for goes to standard output, what explains it to standard error."""
-    done = place.select(out="release.json")
+    done = place.select(asks=True, out="release.json")
     assert done.out.startswith("Selected for visits: ")
     assert done.err.startswith(
         "Nothing can stand out here: whatever is selected may be what chance gives. With 240 rows, "
@@ -356,7 +359,7 @@ def test_dummy(place, ending):
 def on_a_terminal(place: Place, answer: str, *words: str) -> tuple[int, str, str]:
     """Run a `select` on a terminal that types an answer; return code, standard output and what the terminal shows."""
     master, slave = os.openpty()
-    command = [sys.executable, "-m", "discreet", *place.words(*words)]
+    command = [sys.executable, "-m", "discreet", *place.words(*words, asks=True)]
     with subprocess.Popen(command, stdin=slave, stderr=slave, stdout=subprocess.PIPE, text=True) as process:
         os.close(slave)
         os.write(master, answer.encode())

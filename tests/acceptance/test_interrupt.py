@@ -167,7 +167,7 @@ def test_recovery(place, driven):
 def test_interrupt_at_the_question(place):
     """Ctrl-C at the question whether to go on spends nothing."""
     master, slave = os.openpty()
-    command = [sys.executable, "-m", "discreet", *place.words()]
+    command = [sys.executable, "-m", "discreet", *place.words(asks=True)]
     with subprocess.Popen(
         command,
         stdin=slave,

@@ -82,9 +82,7 @@ def deliver(release: "workflow.Release", how: How) -> None:
 
 
 def _ask(priced: "workflow.DryRun", account: "workflow.Account | None") -> None:
-    if priced.guarantee is None or account is None:
-        return  # nothing to spend, or the ledger will refuse
-    if account.accounting == "basic" and priced.guarantee.epsilon > account.epsilon_left:
+    if priced.guarantee is None or account is None or not _can_be_charged(priced, account):
         return
     spent, left = number(priced.guarantee.epsilon), f"the {number(account.epsilon_left)} left"
     if account.accounting != "basic":
@@ -94,10 +92,16 @@ def _ask(priced: "workflow.DryRun", account: "workflow.Account | None") -> None:
     confirmed()
 
 
+def _can_be_charged(priced: "workflow.DryRun", account: "workflow.Account | None") -> bool:
+    """Tell whether there is something to spend that the ledger will not refuse at once."""
+    if priced.guarantee is None or account is None:
+        return False
+    return account.accounting != "basic" or priced.guarantee.epsilon <= account.epsilon_left
+
+
 def _warn(priced: "workflow.DryRun", account: "workflow.Account | None", quiet: bool = False) -> None:
     """Say where nothing can stand out of the noise, and what epsilon would do."""
-    del account
-    chance = None if quiet or priced.guarantee is None else workflow.chance_before(priced)
+    chance = workflow.chance_before(priced) if not quiet and _can_be_charged(priced, account) else None
     if chance is None or chance.could_stand_out is not False:
         return
     from discreet.report.chance_words import before  # where it is needed alone

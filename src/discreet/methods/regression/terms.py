@@ -92,6 +92,7 @@ class Terms:
             privacy = finite(np.diagonal(rows @ fit.covariance_privacy @ rows.T))
             low, high = fit.low / halves, fit.high / halves
             estimate[0], low[0], high[0] = estimate[0] - offset, low[0] - offset, high[0] - offset
+            estimate = np.clip(estimate, low, high)  # products and quotients differ in their last bit
         return FitRecord(
             family=family,
             confidence=fit.level,
