@@ -93,8 +93,8 @@ def base_of(kind: str) -> str:
 
 
 def shown_type(kind: str) -> str:
-    """Return a type without its arguments: labels of an enumeration may come from the rows."""
-    outer = kind.upper().partition("(")[0].partition("[")[0][:40]
+    """Return a type without its arguments: labels of an enumeration, fields of a structure may come from the rows."""
+    outer = re.split(r"[(\[<]", kind.upper())[0][:40]
     return f"{outer}[]" if kind.endswith("]") else outer
 
 

@@ -105,8 +105,8 @@ def _kind(name: str, storage: str) -> str | None:
 
 
 def _base(storage: str) -> str:
-    """Return a storage type without its arguments: the labels of an ENUM may come from the rows."""
-    return storage.split("(")[0].strip().upper()
+    """Return a storage type without its arguments: labels of an ENUM, fields of a STRUCT may come from the rows."""
+    return re.split(r"[(<]", storage)[0].strip().upper()
 
 
 def _shown_type(storage: str) -> str:

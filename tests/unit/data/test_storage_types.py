@@ -26,6 +26,7 @@ from discreet import workflow
 from discreet.data.columns import CategoryColumn, NumericColumn
 from discreet.data.design import level_codes
 from discreet.data.engine import Table
+from discreet.data.header import shown_type
 from discreet.data.metadata import Metadata
 from discreet.data.public_records import PublicRecords
 from discreet.data.sources import open_table
@@ -324,6 +325,16 @@ def test_a_public_table_is_compared_too() -> None:
     for ask in (lambda records: records.points(declared(columns), "y", None), PublicRecords.check_types):
         with pytest.raises(DataMismatchError, match=r"^In the public table: Column 'smoker' must hold"):
             ask(PublicRecords(TABLE.select(["smoker", "y"]), declared(columns)))
+
+
+@pytest.mark.parametrize("kind", [pa.struct({"Miller": pa.int64()}), pa.map_(pa.string(), pa.struct({"Miller": "i4"}))])
+def test_fields_of_a_structure_are_not_shown(tmp_path: Path, kind: pa.DataType) -> None:
+    """Whoever turns records into columns may have found their names in the rows."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": pa.nulls(2, kind), "b": [1, 2]}), path)
+    shown = [shown_type(stored) for _, stored in open_table(path, declared(GOOD)).header()]
+    assert shown[0] in ("STRUCT", "MAP")
+    assert shown[1] == "BIGINT"
 
 
 def test_the_comparison_names_what_is_absent_doubled_or_derived() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import poisson as law
 
 from discreet.kernels.glm.count_bound import MOST_CUT, UNIT, HistogramRequest, _variance, bounds_of, chosen_bound
-from discreet.kernels.glm.families import poisson
+from discreet.kernels.glm.families import clipped_poisson, poisson
 from discreet.kernels.moments.moments import GRID
 
 RNG = np.random.default_rng(1)  # noqa: TID251 - simulated rows, not noise
@@ -94,3 +94,13 @@ def test_the_number_of_clipped_rows_is_covered():
 def test_where_the_noise_hides_all_counts_the_declared_bound_stays():
     """Nothing can be told of them."""
     assert chosen(np.zeros(100), 20, 1e-3).bound == 20
+
+
+@pytest.mark.parametrize("declared", [1e15, 1e20, 1e100])
+def test_a_bound_beyond_64_bits_makes_a_family(declared):
+    """An error here would come after the charge: of counts of half the declared bound, all are kept."""
+    found = chosen(np.full(5000, declared / 2.0), declared)
+    assert declared / 4.0 < found.bound < declared
+    family = clipped_poisson(found.bound, declared)
+    assert family.high == float(found.bound)
+    assert family.responses().max() == family.high
