@@ -50,13 +50,13 @@ programs:
 	lacking="$$($(PYTHON) tests/programs.py)"; test -z "$$lacking" || { $(AS_ROOT) apt-get update && \
 	  $(AS_ROOT) DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$lacking; }
 
-# One process more than processors: one of them mostly waits (tests/conftest.py).
+# Twice as many processes as processors: half of them mostly wait (tests/conftest.py).
 test: $(VENV)/wheel $(AUDIT)/tools
-	$(BIN)/python -m pytest -n 3 tests
+	$(BIN)/python -m pytest -n 4 tests
 	$(BIN)/python -m pytest -n 2 --pyargs discreet discreet_service discreet_papers --doctest-modules --doctest-ignore-import-errors --ignore-glob='*/migrations/*' -p no:warnings
 
 test-long: $(VENV)/wheel $(AUDIT)/tools
-	DISCREET_LONG=1 $(BIN)/python -m pytest -n 3 tests
+	DISCREET_LONG=1 $(BIN)/python -m pytest -n 4 tests
 
 lint: $(VENV)/wheel
 	$(BIN)/ruff check .

@@ -22,6 +22,21 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("gaussian", "if delta <= 0 or rho >= 10 ** 6:"): "there the search comes to a cost that counts as none, too",
     ("gaussian", "first = max(1, math.ceil(shift / STEP))"): SEARCH,
     ("zcdp", "too_much = rho(middle) * (1.0 + 2.0 * middle) - math.log1p(1.0 / middle) >= epsilon"): SEARCH,
+    ("gaussian", "for _ in range(59):"): SEARCH,
+    ("gaussian", "rho, shrink = (total - other_rho, Fraction(1, 2 ** 49))"): SEARCH,
+    (
+        "gaussian",
+        "error = (_MILLS_ERROR + 4 * _ROUNDING * b * (1.0 - max(-a, 0.0))) * at_a",
+    ): "with the margin of a^2 / 2 it still covers how far two roundings of b move log(1 - Phi(a)), whose slope is below 1",
+    (
+        "gaussian",
+        "return log_gap + margin < log_delta - 4 * _ROUNDING * (1.0 - log_delta)",
+    ): "where two floats with their margins are equal either answer is safe, and differs by one step of 1e-9",
+    ("zcdp", "for _ in range(199):"): SEARCH,
+    (
+        "zcdp",
+        "best, shrink = (_best_rho(float(steps * STEP), -log_of(min(delta_value, MOST_DELTA))), 2.0 ** (-45))",
+    ): SEARCH,
     ("zcdp", "less *= 4.0"): SEARCH,
     ("zcdp", "for _ in range(61):"): SEARCH,
     ("zcdp", "for _ in range(59):"): SEARCH,

@@ -16,14 +16,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import duckdb
-import polars as pl
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.spark_pass import in_process_of_its_own
 from discreet.data.metadata import Metadata
+from discreet.report.drawing import STYLES, Key, panel, svg
 
 TARGET = "y"
 
@@ -124,30 +123,23 @@ def measured(path: Path, n_rows: int) -> dict[str, float]:
     return found | {"start_s": start, "first_s": start + spark.first, "pass_s": spark.second}
 
 
-def chart(found: list[dict[str, float]]) -> alt.Chart:
-    """Time against rows, both on scales of powers of ten."""
+def chart(found: list[dict[str, float]]) -> str:
+    """Time against rows, both on scales of powers of ten: an SVG."""
     names = {
         "local_s": "Discreet, second moments of 20 columns",
         "duckdb_s": "DuckDB, sum of each column",
         "pass_s": "Discreet on Spark, local[2], a pass",
         "first_s": "Discreet on Spark, with the start of JVM and workers",
     }
-    frame = pl.DataFrame(
-        [{"rows": one["rows"], "seconds": one[key], "what": name} for one in found for key, name in names.items()]
-    )
-    log = alt.Scale(type="log")
-    below = alt.Legend(orient="bottom", columns=1, labelLimit=400)
-    ticks = sorted({one["rows"] for one in found})
-    return (
-        alt.Chart(frame, width=520, height=300)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("rows", scale=log, title="rows", axis=alt.Axis(values=ticks, format=".0e")),
-            y=alt.Y("seconds", scale=log, title="seconds, two cores", axis=alt.Axis(values=[0.1, 1, 10, 100, 1000])),
-            color=alt.Color("what", title=None, sort=list(names.values()), legend=below),
-            shape=alt.Shape("what", sort=list(names.values()), legend=None),
-        )
-    )
+    rows = sorted(one["rows"] for one in found)
+    drawing = panel(520, 300, (rows[0], rows[-1]), (0.1, 1000), log_x=True, log_y=True)
+    drawing.x_axis([(n_rows, f"{n_rows:.0e}") for n_rows in rows], "rows")
+    drawing.y_axis([(seconds, f"{seconds:g}") for seconds in (0.1, 1, 10, 100, 1000)], "seconds, two cores")
+    for key, (color, dash) in zip(names, STYLES, strict=False):
+        drawing.line(sorted((one["rows"], one[key]) for one in found), color, dash=dash)
+    keys = zip(names.values(), STYLES, strict=False)
+    drawing.legend_below([Key(name, color, dash=dash) for name, (color, dash) in keys])
+    return svg(drawing, "Curves of the time of one pass over tables of more and more rows.")
 
 
 def show(found: list[dict[str, float]]) -> None:
@@ -188,7 +180,7 @@ def main() -> None:
     show(found)
     print(json.dumps(found))
     if asked.chart is not None:
-        chart(found).save(asked.chart)
+        asked.chart.write_text(chart(found))
 
 
 if __name__ == "__main__":

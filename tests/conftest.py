@@ -69,14 +69,15 @@ WAITING = re.compile(r"^spark|/test_(service_|server_|remote_|same_request|inter
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
     """Gives all tests of a file to one process, for what they share is made once; and so all tests on Spark.
 
-    One process takes what waits as long as there is such, so that the others have the processors to themselves.
+    Half of the processes take what waits as long as there is such, so that the others have the processors to
+    themselves.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         return "spark" if "spark" in nodeid.lower() else nodeid.partition("::")[0]
 
     def _assign_work_unit(self, node: Any) -> None:
-        waits = node is self.nodes[0]
+        waits = self.nodes.index(node) < len(self.nodes) // 2
         fits = (scope for scope in self.workqueue if bool(WAITING.search(scope)) == waits)
         self.workqueue.move_to_end(next(fits, next(iter(self.workqueue))), last=False)
         super()._assign_work_unit(node)

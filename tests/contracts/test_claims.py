@@ -449,6 +449,7 @@ WIDENED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", WIDENED.values(), ids=WIDENED)
 def test_a_wider_range_makes_a_proof_stale(tmp_path, edit):
     """A parameter's type and range are part of what a method's claim covers, wherever they are written."""

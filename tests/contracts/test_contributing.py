@@ -68,6 +68,7 @@ def test_head_of_the_example_has_the_fields(example):
         assert f"def {name}(" in LISTINGS[f"tests/{fields[field].split('::')[0]}"]
 
 
+@pytest.mark.slow
 def test_what_the_example_rests_on_follows_from_its_code(tmp_path):
     """The sources with the example in them: its reach covers its own file, and ends at the claims that it names."""
     fields = head_of(re.search(r"````text\n(.*?)````", PAGE, re.DOTALL).group(1))

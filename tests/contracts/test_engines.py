@@ -150,6 +150,7 @@ def test_header_names_the_columns_and_opens_no_row(stored):
     assert table.row_count() in (None, 3000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch_rows", "workers"), either([(97, 1), (1000, 4)], [(65536, 2), (97, 1), (1000, 4)]))
 def test_moments_are_the_same_integers(stored, expected, batch_rows, workers, monkeypatch):
     """Whatever the storage, the batches and the threads."""
@@ -164,6 +165,7 @@ NUMERIC = [name for name in DESIGN.candidates if METADATA.is_number(name)]
 SCORES = ScoreDesign.plan(METADATA, "ClaimNb", NUMERIC, center=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("batch_rows", "workers", "group"),
     either([(97, 1, 1), (1000, 4, 2)], [(65536, 2, 1024), (97, 1, 1), (1000, 4, 2)]),

@@ -403,6 +403,7 @@ def test_a_fit_on_public_records_that_raises_leaves_no_earlier_release():
 # ---- the statement stands wherever the answer stands
 
 
+@pytest.mark.slow
 def test_the_statement_is_in_release_ledger_and_reports(ledger, tmp_path):
     """In each format for each reader; of a file, nobody states anything."""
     release = dc.PCLS(n0=40).fit(opened(), target="y", ledger=ledger).release_

@@ -134,6 +134,7 @@ def rho_of_epsilon(epsilon: Number, delta: Number) -> Fraction:
         )
     steps = epsilon_value // STEP
     best, shrink = _best_rho(float(steps * STEP), -log_of(min(delta_value, MOST_DELTA))), 2.0**-46
+    # Floats came near the largest; what is returned is lowered until it has passed the test that a charge will meet.
     while shrink < 1 and steps_of_rho(Fraction(best * (1.0 - shrink)), delta_value) > steps:
         shrink *= 2.0
     return Fraction(best * (1.0 - shrink))

@@ -51,6 +51,7 @@ def _decimal_keys(text: pa.Array) -> pa.Array:
 
 def _real_keys(values: npt.NDArray[np.float64]) -> pa.Array:
     with np.errstate(invalid="ignore"):
+        # What an integer column can hold is written as one does, so that 7 and 7.0 are one unit in any storage.
         whole = (np.abs(values) < 2.0**63) & (values == np.floor(values))
     text = pc.cast(pa.array(np.where(whole, values, 0.0).astype(np.int64)), pa.string())
     others = [
@@ -95,6 +96,8 @@ def _without_end_zeros(text: pa.Array) -> pa.Array:
 def _hashed(text: pa.Array) -> Words:
     """Return a sum over the bytes of each text, every one mixed with its place."""
     _, offsets, data = text.buffers()
+    # A slice has the buffers of the whole array: its own offsets begin at `text.offset`, and count from the whole's
+    # start.
     ends = np.frombuffer(offsets, dtype=np.int64, count=len(text) + 1 + text.offset)[text.offset :]
     letters = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if len(data or b"") else np.empty(0, np.uint8)
     lengths = np.diff(ends)
@@ -103,5 +106,7 @@ def _hashed(text: pa.Array) -> Words:
     filled = lengths > 0
     if filled.any():
         mixture = mixed(letters + 256 * place.astype(np.uint64))
+        # Of an empty stretch `reduceat` returns the next one's first entry: empty texts are left out, and have the word
+        # 0.
         words[filled] = np.add.reduceat(mixture, (ends[:-1] - ends[0])[filled])
     return mixed(words)

@@ -66,6 +66,7 @@ def charge(store: Store, connection: Connection, account: Account, values: dict[
         sums.check_allotment(connection, account.dataset, project)
     is_account = and_(
         accounts.c.dataset == values["dataset"],
+        # Where the cap left unit or relation open, the first charge fixes them.
         func.coalesce(accounts.c.unit, values["unit"]) == values["unit"],
         func.coalesce(accounts.c.neighboring, values["neighboring"]) == values["neighboring"],
     )
@@ -138,6 +139,7 @@ def _check_covers(limit: Account | Allotment, amounts: Amounts) -> None:
 
 
 def _give_back(connection: Connection, reserved: RowMapping, row: dict[str, Any]) -> None:
+    # A cancel follows a reservation alone (`chain.BEFORE`): of data that were never opened.
     refund = {name: None if reserved[name] is None else -reserved[name] for name in AMOUNTS}
     for table, is_row in ((accounts, accounts.c.dataset == reserved["dataset"]), (allotments, _allotment_of(row))):
         less = {f"{name}_spent": table.c[f"{name}_spent"] + (refund[name] or 0) for name in AMOUNTS}

@@ -125,6 +125,7 @@ class Witness:
         except (OSError, ValueError) as error:
             raise self._unwritable(error) from None
         if size > _NEWEST_BYTES:
+            # The first line may have been cut by where the reading began.
             data = data.partition(b"\n")[2]
         try:
             return [Line.model_validate_json(text) for text in data.split(b"\n") if text.endswith(b"}")]
@@ -163,6 +164,7 @@ def _line(row: RowMapping, hashes: Mapping[int, str]) -> Line:
 
 def _append(handle: int, data: bytes) -> None:
     size = os.fstat(handle).st_size
+    # A line that a crash cut off has no end: it gets one, or the new line would be lost with it.
     if size and os.pread(handle, 1, size - 1) != b"\n":
         data = b"\n" + data
     if os.write(handle, data) != len(data):

@@ -202,6 +202,8 @@ def race(blocks: Sequence[Block], words: Words, cut: Callable[[int, int, int], i
     while True:  # ends: a block that is opened makes smaller ones, of which a class cannot be opened
         _, _, best = heapq.heappop(heap)
         if best.is_class:
+            # The heap is in the order of floats: whoever lies within the errors of the first may be ahead of it, and
+            # digits decide.
             floor = best.bound.value - best.bound.error
             near = [entry for entry in heap if entry[2].bound.value + entry[2].bound.error >= floor]
             ahead = [entry for entry in near if best.bound < entry[2].bound]

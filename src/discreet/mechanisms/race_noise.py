@@ -65,6 +65,8 @@ class RaceNoise:
         return low, Decimal(2) if self.name == "laplace" and ends[0] <= 0 <= ends[1] else high
 
     def _keep_float(self, z: float) -> float:
+        # H' is e^z / (1 - e^z) for exponential noise, which over 2 e^z is at most 1 up to z = -log 2; for Laplace noise
+        # it is e^z / (2 - e^z) up to z = 0 and 1 beyond.
         if self.name == "exponential":
             return 0.5 / -math.expm1(min(z, -LOG_2))
         return 1.0 / (2.0 - math.exp(z)) if z < 0 else math.exp(-z)

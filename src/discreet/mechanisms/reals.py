@@ -105,6 +105,8 @@ class Uniform:
         tuple of Decimal
             Exact ends.
         """
+        # Away from 0 and 1, where the quantiles of the noises are infinite: a number whose bits are equal so far gets
+        # more.
         while self._bits < 4 * digits or not 0 < self._number < 2**self._bits - 1:
             if self._bits > 16 * MOST_DIGITS:
                 raise ArithmeticError("a random number has no end of equal bits: the source of random bits is broken")
@@ -128,6 +130,7 @@ class Uniform:
             value = -math.log1p(-(above + 0.5) * 2.0**-64)
             return value, value * (0.51 / (above + 0.5) + ROUNDING)
         value = -math.log((word + 0.5) * 2.0**-64)
+        # Half a word is a relative 0.5 / (word + 0.5) of the number, which is an absolute error of its log.
         return value, value * ROUNDING + 0.51 / word if word else math.inf
 
     def enclose_exponential(self, digits: int) -> Interval:
@@ -206,6 +209,8 @@ def widened(low: Decimal, high: Decimal, context: Context, digits: int) -> Inter
     tuple of Decimal
         Ends that enclose the exact ones.
     """
+    # An operation of decimals errs by half a unit in its last digit; six digits pay for all that are done before, and
+    # for what logarithms of numbers near 1 lose beside a size of 1.
     error = context.power(Decimal(10), 6 - digits)
     low_margin = context.multiply(error, context.add(1, context.abs(low)))
     high_margin = context.multiply(error, context.add(1, context.abs(high)))
@@ -336,6 +341,7 @@ def log_sum(start: Real | None, energies: Sequence[Uniform], log_rate: Real) -> 
         )
         return (low, high) if not low.is_finite() else widened(low, high, context, digits)
 
+    # log(x (1 + e)) differs from log x by at most 1.1 |e| for |e| < .1; beyond, floats say nothing and digits decide.
     return Real(value, error if gap_error < 0.1 * gap else math.inf, enclose)
 
 

@@ -130,6 +130,7 @@ class SubsetRace:
         self._enter(self._region(0, 0, self._fit(0, 0, None), None, (), owns_bound=True))
         while self._heap:  # regions are cut into smaller ones, down to single models: at most 2^(d + 1) of them
             region = heapq.heappop(self._heap)
+            # V is a lower bound of the value of every point not yet drawn, and this region's is the least.
             if not region.next.value - region.next.error < self._best.value + self._best.error:
                 break
             self._visit(region)
@@ -166,6 +167,8 @@ class SubsetRace:
         if self.noise.kappa == 2:  # the rate is kappa times the sum of exp(-bound)
             rate = difference(rate, _MINUS_LOG_2)
         region.energies = (*region.energies, Uniform(self.words))
+        # V = a(M) + z of all models together is a Poisson process of intensity kappa e^V sum exp(-a): its k-th point
+        # after `base` lies at log(e^base + (E_1 + .. + E_k) / (kappa sum exp(-a))).
         region.next = log_sum(region.base, region.energies, rate)
         if self.noise.is_capped:
             if region.cap is None:
@@ -217,6 +220,8 @@ class SubsetRace:
         self.work.splits += 1
         place = region.bound.layout.place
         unit = max(undecided, key=lambda candidate: region.bound.split[place[candidate]])
+        # Both halves keep the bound and go on where it was explored to: the process on disjoint sets of models is
+        # independent.
         for inside, outside in (
             (region.inside | 1 << unit, region.outside),
             (region.inside, region.outside | 1 << unit),
@@ -248,6 +253,8 @@ class SubsetRace:
 
     def _is_explored(self, before: Explored | None, model: int, z: Real) -> bool:
         while before is not None:
+            # Under the earlier bound a this point lies at a(M) + z: up to T it was drawn, or not there, when that zone
+            # was explored.
             if difference(z, _minus(bound_value(before.bound, model))) < before.upto:
                 return True
             before = before.before
@@ -267,6 +274,7 @@ class SubsetRace:
             return
         starts, zone = [], region.explored
         while zone is not None:
+            # Up to z = T - a(M) the model has no point that was accepted: its noise lies beyond all of these.
             starts.append(difference(zone.upto, bound_value(zone.bound, model)))
             zone = zone.before
         start = largest(starts) if starts else None

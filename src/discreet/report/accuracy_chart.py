@@ -1,11 +1,9 @@
 """A chart of accuracy against epsilon, of public or simulated tables."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-import altair as alt
-
-from discreet.report.drawing import STYLES, shares, svg
+from discreet.report.drawing import SHARES, STYLES, Key, panel, plain, shares, svg
 from discreet.report.words import number, percent
 
 
@@ -44,44 +42,20 @@ def accuracy_chart(ratings: Sequence[Rated]) -> str:
     """
     names = list(dict.fromkeys(rating.mechanism for rating in ratings))
     epsilons = sorted({rating.epsilon for rating in ratings})
-    rows = [
-        {
-            "mechanism": rating.mechanism,
-            "epsilon": rating.epsilon,
-            "overlap": rating.overlap,
-            "low": max(rating.overlap - 2 * rating.error, 0.0),
-            "high": min(rating.overlap + 2 * rating.error, 1.0),
-        }
-        for rating in ratings
+    drawing = panel(430, 280, (epsilons[0], epsilons[-1]), (0, 1), log_x=True)
+    drawing.x_axis([(epsilon, plain(epsilon)) for epsilon in epsilons], "Epsilon (nats)")
+    drawing.y_axis(shares(SHARES), "Best columns found")
+    curves = [
+        (style, sorted((one.epsilon, one.overlap, 2 * one.error) for one in ratings if one.mechanism == name))
+        for name, style in zip(names, STYLES, strict=False)
     ]
-    x = alt.X(
-        "epsilon:Q",
-        scale=alt.Scale(type="log", domain=[epsilons[0], epsilons[-1]], nice=False),
-        axis=alt.Axis(title="Epsilon (nats)", values=epsilons, labelExpr="format(datum.value, '~g')"),
-    )
-    encoding: dict[str, Any] = {
-        "scale": alt.Scale(domain=[0, 1], nice=False),
-        "axis": shares("Best columns found", [0, 0.25, 0.5, 0.75, 1]),
-    }
-    y, low = alt.Y("overlap:Q", **encoding), alt.Y("low:Q", **encoding)
-    styles = STYLES[: len(names)]
-    scale = alt.Scale(domain=names, range=[style[0] for style in styles])
-    legend = alt.Legend(title=None, orient="right", symbolType="stroke", symbolStrokeWidth=3, symbolSize=600)
-    dashes = alt.StrokeDash(
-        "mechanism:N", scale=alt.Scale(domain=names, range=[style[1] for style in styles]), legend=legend
-    )
-    curves = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2.5)
-        .encode(x=x, y=y, color=alt.Color("mechanism:N", scale=scale, legend=legend), strokeDash=dashes)
-    )
-    bands, dots = [], []
-    for name, (color, _) in zip(names, styles, strict=False):
-        chart = alt.Chart(alt.InlineData(values=[row for row in rows if row["mechanism"] == name]))
-        bands.append(chart.mark_area(opacity=0.1, color=color).encode(x=x, y=low, y2="high:Q"))
-        dots.append(chart.mark_point(filled=True, size=40, opacity=1, color=color).encode(x=x, y=y))
+    for (color, _), points in curves:
+        drawing.band([(x, max(y - half, 0.0), min(y + half, 1.0)) for x, y, half in points], color, 0.1)
+    for (color, dash), points in curves:
+        drawing.line([(x, y) for x, y, _ in points], color, dash=dash)
+        for x, y, _ in points:
+            drawing.dot(x, y, color, 40)
+    drawing.legend_right([Key(name, color, dash=dash) for name, (color, dash) in zip(names, STYLES, strict=False)])
     last = [rating for rating in ratings if rating.epsilon == epsilons[-1]]
     description = "; ".join(f"{rating.mechanism}: {percent(rating.overlap)}" for rating in last)
-    return svg(
-        "accuracy", [*bands, curves, *dots], f"At epsilon {number(epsilons[-1])}: {description}", width=430, height=280
-    )
+    return svg(drawing, f"At epsilon {number(epsilons[-1])}: {description}")

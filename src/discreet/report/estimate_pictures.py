@@ -2,23 +2,19 @@
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import altair as alt
 
 from discreet.release import CoefficientRecord, FitRecord, Release
 from discreet.report import estimates, noise_box, request_facts
 from discreet.report import sizes as by_size
-from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, svg
+from discreet.report.drawing import ACCENT, INK, MUTED, PALE, PAPER, Key, Panel, Tick, round_ticks, rows_panel, svg
 from discreet.report.hybrids import ALONE
 from discreet.report.price import price
 from discreet.report.vocabulary import IN_TARGETS_UNIT
-from discreet.report.widths import cells, cut, squeezed
+from discreet.report.widths import cut, squeezed
 from discreet.report.words import at_most, number, shortened, visible
 
-_WIDTH, _ROW, _LABEL, _LONGEST = 380, 24, 280, 32
+_WIDTH, _ROW, _LONGEST = 380, 24, 32
 _BOTH, _ALONE = "with privacy noise", "sampling alone"
 _WITH = "with the private rows"
 _FAR = 4.0
@@ -44,26 +40,22 @@ def coefficients(release: Release, fitted: FitRecord) -> str:
     An SVG element.
     """
     bars = _bars(release, fitted)
-    start, end = _domain([bar for bar in bars if not math.isnan(bar.estimate)])
-    x = alt.X("x:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=_effects(release, fitted, start, end))
-    description = [bar for bar in bars if not math.isnan(bar.estimate)]
-    layers = [_dots(bars)]
-    if any(not math.isnan(bar.public) for bar in description):
-        layers = _pairs(bars)
+    valued = [(at, bar) for at, bar in enumerate(bars) if not math.isnan(bar.estimate)]
+    start, end = _domain([bar for _, bar in valued])
+    drawing = rows_panel(_WIDTH, _ROW, len(bars), (start, end))
+    drawing.x_axis(*_effects(release, fitted, start, end))
+    drawing.line([(0.0, -0.5), (0.0, len(bars) - 0.5)], MUTED, 1)
     if fitted.has_intervals:
-        layers = [_intervals(description, bars, start, end), _arrows(bars, start, end), *layers]
-    return svg(
-        "coefficients",
-        [
-            _marks([{"x": 0.0}], lambda chart: chart.mark_rule(color=MUTED, strokeWidth=1)).encode(x=x),
-            *_placed(layers, x, len(bars)),
-            _labels([(bar.label, INK, math.isnan(bar.estimate)) for bar in bars]),
-        ],
-        _spoken(description, fitted),
-        height=_ROW * len(bars),
-        width=_WIDTH,
-        left=_room([bar.label for bar in bars]),
-    )
+        _intervals(drawing, valued, start, end)
+    if any(not math.isnan(bar.public) for _, bar in valued):
+        _pairs(drawing, valued)
+    else:
+        for at, bar in valued:
+            if not bar.is_empty:
+                drawing.ring(bar.estimate, at)
+    for at, bar in enumerate(bars):
+        _label(drawing, at, bar.label, INK, math.isnan(bar.estimate))
+    return svg(drawing, _spoken([bar for _, bar in valued], fitted))
 
 
 def _spoken(drawn_bars: list[Bar], fitted: FitRecord) -> str:
@@ -89,36 +81,26 @@ def sizes(release: Release) -> str:
     """
     records = by_size.drawn_sizes(release)
     description = {size.size: size for size in by_size.sizes(release)}
-    rows: list[dict[str, Any]] = []
-    labels = []
-    for at, record in enumerate(records):
-        chosen = description[str(record.size)].is_chosen
-        mark = "\u2713 " if chosen else ""
-        labels.append((f"{mark}{description[str(record.size)].change}", ACCENT if chosen else INK, chosen))
-        ends = (record.r_squared_low, record.r_squared_high, record.r_squared)
-        low, high, middle = (min(max(end, -0.25), 1.05) for end in ends)
-        rows.append({"y": at, "x": low, "x2": high, "middle": middle, "color": ACCENT if chosen else PAPER})
-    end = max(0.05, *(row["x2"] for row in rows), *(row["middle"] for row in rows)) * 1.04
-    start = min(0.0, *(row["x"] for row in rows), *(row["middle"] for row in rows))
-    ruled = alt.Axis(title=["R squared, corrected for noise"], format="~g", tickCount=6, labelFlush=False)
-    x = alt.X("x:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=ruled)
-    middles = [{"x": row["middle"], "y": row["y"], "color": row["color"]} for row in rows]
-    bars = _marks(rows, lambda chart: chart.mark_rule(color=PALE, strokeWidth=9)).encode(x2="x2:Q")
-    curve = _marks(middles, lambda chart: chart.mark_line(color=MUTED, strokeWidth=1)).encode(order="y:Q")
-    dots = _marks(middles, lambda chart: chart.mark_point(size=70, opacity=1, stroke=INK, strokeWidth=1.5)).encode(
-        fill=alt.Fill("color:N", scale=None)
-    )
-    best = [record for record in records if description[str(record.size)].is_chosen]
-    numbers = [(str(at.size), color, bold) for at, (_, color, bold) in zip(records, labels, strict=True)]
+    chosen = [description[str(record.size)].is_chosen for record in records]
+    ends = [
+        [min(max(end, -0.25), 1.05) for end in (record.r_squared_low, record.r_squared_high, record.r_squared)]
+        for record in records
+    ]
+    most = max(0.05, *(max(high, middle) for _, high, middle in ends)) * 1.04
+    least = min(0.0, *(min(low, middle) for low, _, middle in ends))
+    drawing = rows_panel(_WIDTH, _ROW, len(records), (least, most))
+    drawing.x_axis(round_ticks(least, most, 6), "R squared, corrected for noise")
+    for at, (low, high, _) in enumerate(ends):
+        drawing.bar(low, high, at, PALE, 9, has_rim=False)
+    drawing.line([(middle, at) for at, (_, _, middle) in enumerate(ends)], MUTED, 1)
+    for at, (record, is_chosen) in enumerate(zip(records, chosen, strict=True)):
+        drawing.ring(ends[at][2], at, ACCENT if is_chosen else PAPER)
+        color, mark = (ACCENT, "\u2713 ") if is_chosen else (INK, "")
+        _label(drawing, at, str(record.size), color, is_chosen)
+        _label(drawing, at, f"{mark}{description[str(record.size)].change}", color, is_chosen, -42)
+    best = [record for record, is_chosen in zip(records, chosen, strict=True) if is_chosen]
     chosen_text = f"; {best[0].size} columns were selected, {best[0].r_squared:.3f}" if best else ""
-    return svg(
-        "sizes",
-        [*_placed([bars, curve, dots], x, len(rows)), _labels(numbers), _labels(labels, -42)],
-        f"R squared of the best models of {len(records)} sizes{chosen_text}.",
-        height=_ROW * len(rows),
-        width=_WIDTH,
-        left=_room([description for description, _, _ in labels]),
-    )
+    return svg(drawing, f"R squared of the best models of {len(records)} sizes{chosen_text}.")
 
 
 def steps(release: Release) -> str | None:
@@ -130,23 +112,15 @@ def steps(release: Release) -> str | None:
     total = sum(amounts)
     if not total > 0 or not math.isclose(total, request_facts.epsilon(release), rel_tol=1e-3):
         return None
-    rows = [{"x": 0.0, "x2": amount, "y": at} for at, amount in enumerate(amounts)]
-    prices = [{"x": amount, "y": at, "t": _told(release, at)} for at, amount in enumerate(amounts)]
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0, max(amounts) * 1.45], nice=False), axis=None)
-    bars = _marks(rows, lambda chart: chart.mark_rule(color=ACCENT, strokeWidth=13)).encode(x2="x2:Q")
-    description = _marks(prices, lambda chart: chart.mark_text(align="left", dx=8, fontSize=13, color=INK)).encode(
-        text="t:N"
-    )
-    names = [(noise_box.purpose(step.name), INK, False) for step in release.steps]
-    spoken = "; ".join(f"{visible(name)} {row['t']}" for (name, _, _), row in zip(names, prices, strict=True))
-    return svg(
-        "steps",
-        [*_placed([bars, description], x, len(rows)), _labels(names)],
-        f"Bars of the steps' prices: {shortened(spoken, 400)}.",
-        height=_ROW * len(rows),
-        width=_WIDTH,
-        left=_room([description for description, _, _ in names]),
-    )
+    names = [noise_box.purpose(step.name) for step in release.steps]
+    prices = [_told(release, at) for at in range(len(amounts))]
+    drawing = rows_panel(_WIDTH, _ROW, len(amounts), (0.0, max(amounts) * 1.45))
+    for at, (name, amount, words) in enumerate(zip(names, amounts, prices, strict=True)):
+        drawing.bar(0.0, amount, at, ACCENT, 13, has_rim=False)
+        drawing.text(amount, at, words, INK, 8, 4.5)
+        _label(drawing, at, name, INK, False)
+    spoken = "; ".join(f"{visible(name)} {words}" for name, words in zip(names, prices, strict=True))
+    return svg(drawing, f"Bars of the steps' prices: {shortened(spoken, 400)}.")
 
 
 def _told(release: Release, at: int) -> str:
@@ -197,19 +171,15 @@ def _domain(bars: list[Bar]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _effects(release: Release, fitted: FitRecord, start: float, end: float) -> alt.Axis:
-    """Units of the target, or ratios on a logarithmic axis."""
+def _effects(release: Release, fitted: FitRecord, start: float, end: float) -> tuple[list[Tick], str]:
+    """Units of the target, or ratios on a logarithmic axis: its numbers and its title."""
     target = cut(visible(request_facts.target(release)), 28)
+    below = "from one end of a column's range to the other"
     if fitted.family in IN_TARGETS_UNIT:
-        title = [f"Difference in {target}", "from one end of a column's range to the other"]
-        return alt.Axis(title=title, format="~g", tickCount=6, labelFlush=False, grid=True)
+        return round_ticks(start, end, 6), f"Difference in {target}\n{below}"
     ratio_name = "Odds ratio" if fitted.family == "logistic" else "Rate ratio"
-    ticks = _ratios(start, end)
-    labels = ", ".join(f"'{number(ratio, 3)}'" for ratio in ticks)
-    places = [math.log(ratio) for ratio in ticks]
-    description = f"[{labels}][indexof({places}, datum.value)]"
-    title = [f"{ratio_name} for {target}", "from one end of a column's range to the other"]
-    return alt.Axis(title=title, values=places, labelExpr=description, labelFlush=False, grid=True)
+    ticks = [(math.log(ratio), number(ratio, 3)) for ratio in _ratios(start, end)]
+    return ticks, f"{ratio_name} for {target}\n{below}"
 
 
 def _ratios(start: float, end: float) -> list[float]:
@@ -225,82 +195,30 @@ def _ratios(start: float, end: float) -> list[float]:
     return ticks[:: math.ceil(len(ticks) / 9)]
 
 
-def _intervals(drawn_bars: list[Bar], bars: list[Bar], start: float, end: float) -> alt.Chart:
-    rows: list[dict[str, Any]] = []
-    place = {id(bar): at for at, bar in enumerate(bars)}
-    for bar in drawn_bars:
-        rows.append({"part": _BOTH, "x": max(bar.low, start), "x2": min(bar.high, end), "y": place[id(bar)]})
-    for bar in drawn_bars:
+def _intervals(drawing: Panel, bars: list[tuple[int, Bar]], start: float, end: float) -> None:
+    """Sampling alone within sampling with noise, cut at the picture's ends; an arrow where one goes on beyond."""
+    drawing.legend_above([Key(_ALONE, ACCENT, thickness=9), Key(_BOTH, PALE, thickness=9)])
+    for at, bar in bars:
+        drawing.bar(max(bar.low, start), min(bar.high, end), at, PALE, 9, has_rim=False)
         low, high = max(bar.estimate - bar.reach, bar.low, start), min(bar.estimate + bar.reach, bar.high, end)
         if not bar.is_empty and low < high:
-            rows.append({"part": _ALONE, "x": low, "x2": high, "y": place[id(bar)]})
-    colors = alt.Scale(domain=[_ALONE, _BOTH], range=[ACCENT, PALE])
-    legend = alt.Legend(orient="top", title=None, direction="horizontal", symbolType="stroke", symbolStrokeWidth=9)
-    return _marks(rows, lambda chart: chart.mark_rule(strokeWidth=9)).encode(
-        x2="x2:Q", color=alt.Color("part:N", scale=colors, legend=legend)
-    )
-
-
-def _dots(bars: list[Bar]) -> alt.Chart:
-    rows = [
-        {"x": bar.estimate, "y": at} for at, bar in enumerate(bars) if not (math.isnan(bar.estimate) or bar.is_empty)
-    ]
-    return _marks(rows, lambda chart: chart.mark_point(size=70, opacity=1, fill=PAPER, stroke=INK, strokeWidth=1.5))
-
-
-def _pairs(bars: list[Bar]) -> list[alt.Chart]:
-    """What public records alone tell beside what the private rows make of it, with a line between."""
-    description = [(at, bar) for at, bar in enumerate(bars) if not math.isnan(bar.public)]
-    lines = [{"x": bar.public, "x2": bar.estimate, "y": at} for at, bar in description]
-    rows: list[dict[str, Any]] = [{"x": bar.public, "y": at, "part": ALONE} for at, bar in description]
-    rows += [{"x": bar.estimate, "y": at, "part": _WITH} for at, bar in enumerate(bars) if not math.isnan(bar.estimate)]
-    colors = alt.Scale(domain=[_WITH, ALONE], range=[ACCENT, PALE])
-    legend = alt.Legend(orient="top", title=None, direction="horizontal", symbolType="circle", columnPadding=28)
-    dots = _marks(rows, lambda chart: chart.mark_point(size=80, opacity=1, filled=True)).encode(
-        color=alt.Color("part:N", scale=colors, legend=legend)
-    )
-    return [_marks(lines, lambda chart: chart.mark_rule(color=MUTED, strokeWidth=1)).encode(x2="x2:Q"), dots]
-
-
-def _arrows(bars: list[Bar], start: float, end: float) -> alt.Chart:
-    """Where an interval goes on beyond the picture, or has no end."""
-    rows = []
-    for at, bar in enumerate(bars):
+            drawing.bar(low, high, at, ACCENT, 9, has_rim=False)
+    for at, bar in bars:
         if bar.low < start:
-            rows.append({"x": start, "y": at, "turn": -90})
+            drawing.dot(start, at, PALE, 90, "triangle-left")
         if bar.high > end:
-            rows.append({"x": end, "y": at, "turn": 90})
-    return _marks(
-        rows, lambda chart: chart.mark_point(shape="triangle-up", size=90, filled=True, color=PALE, opacity=1)
-    ).encode(angle=alt.Angle("turn:Q", scale=None))
+            drawing.dot(end, at, PALE, 90, "triangle-right")
 
 
-def _labels(labels: list[tuple[str, str, bool]], shift: int = -12) -> alt.Chart:
-    rows = [
-        {"y": at, "t": squeezed(visible(description), _LONGEST), "color": color, "weight": "bold" if bold else "normal"}
-        for at, (description, color, bold) in enumerate(labels)
-    ]
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_text(align="right", dx=shift, limit=_LABEL, fontSize=13, fontWeight=alt.expr("datum.weight"))
-        .encode(x=alt.value(0), y=_y(len(rows)), text="t:N", color=alt.Color("color:N", scale=None))
-    )
-    return chart
+def _pairs(drawing: Panel, bars: list[tuple[int, Bar]]) -> None:
+    """What public records alone tell beside what the private rows make of it, with a line between."""
+    drawing.legend_above([Key(_WITH, ACCENT, "circle"), Key(ALONE, PALE, "circle")])
+    for at, bar in bars:
+        if not math.isnan(bar.public):
+            drawing.line([(bar.public, at), (bar.estimate, at)], MUTED, 1)
+            drawing.dot(bar.public, at, PALE, 80)
+        drawing.dot(bar.estimate, at, ACCENT, 80)
 
 
-def _room(labels: list[str]) -> int:
-    """A fifth of what the longest label takes: fonts differ by so much."""
-    return 6 + int(1.5 * max(min(cells(visible(label)), _LONGEST) for label in labels))
-
-
-def _placed(layers: list[alt.Chart], x: Any, n: int) -> list[alt.Chart]:
-    return [layer.encode(x=x, y=_y(n)) for layer in layers]
-
-
-def _y(n: int) -> Any:
-    return alt.Y("y:Q", scale=alt.Scale(domain=[n - 0.5, -0.5], nice=False), axis=None)
-
-
-def _marks(rows: list[dict[str, Any]], marked: Callable[[alt.Chart], Any]) -> alt.Chart:
-    chart: alt.Chart = marked(alt.Chart(alt.InlineData(values=rows)))
-    return chart
+def _label(drawing: Panel, at: int, words: str, color: str, is_bold: bool, dx: float = -12) -> None:
+    drawing.row_label(at, squeezed(visible(words), _LONGEST), color, is_bold, dx)

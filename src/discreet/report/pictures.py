@@ -1,15 +1,28 @@
 """Pictures of a release as SVG: of its promise and its noise here, never drawn from what was selected."""
 
 import math
-from itertools import accumulate
-
-import altair as alt
+from itertools import accumulate, pairwise
 
 from discreet.release import LedgerRecord, NoiseRecord, Release
 from discreet.report import estimate_pictures, estimates, hybrid_pictures, noise_box, request_facts
 from discreet.report.account import standing
 from discreet.report.chances import SELDOM, seldom_gap, swap_chance, worst_posterior
-from discreet.report.drawing import ACCENT, MUTED, PALE, REST, axis, dot, line, shares, svg, text
+from discreet.report.drawing import (
+    ACCENT,
+    DASHED,
+    DOTTED,
+    HEIGHT,
+    MUTED,
+    PALE,
+    REST,
+    SHARES,
+    WIDTH,
+    Key,
+    Tick,
+    panel,
+    shares,
+    svg,
+)
 from discreet.report.promise import promised
 from discreet.report.widths import cut
 from discreet.report.words import at_least, at_most, number, percent_at_most, visible
@@ -47,25 +60,19 @@ def odds(epsilon: float) -> str:
     An SVG element.
     """
     beliefs = [(step / 100) ** 2 for step in range(101)]  # closer where a large epsilon bends the curve
-    half = {"before": 0.5, "after": worst_posterior(epsilon, 0.5)}
-    beside = {"align": "left", "dx": 10, "dy": 14} if half["after"] > 0.85 else {"align": "right", "dx": -10, "dy": -8}
-    layers = [
-        line([{"before": end, "after": end} for end in (0, 1)], MUTED, strokeDash=[5, 4], strokeWidth=1.5),
-        line([{"before": belief, "after": worst_posterior(epsilon, belief)} for belief in beliefs], ACCENT),
-        dot(half),
-        text(half, f"50% to {percent_at_most(half['after'])}", ACCENT, **beside),
-        text({"before": 0.72, "after": 0.72}, "no change", MUTED, align="left", dx=10, dy=12),
-    ]
-    ticks = [0, 0.25, 0.5, 0.75, 1]
-    x = axis(alt.X, "before", shares("Belief before the release", ticks))
-    y = axis(alt.Y, "after", shares("Worst belief after", ticks))
+    after = worst_posterior(epsilon, 0.5)
     tenth = percent_at_most(worst_posterior(epsilon, 0.1))
-    description = f"50 percent to {percent_at_most(half['after'])}, 10 percent to {tenth}"
-    return svg(
-        "odds",
-        [layer.encode(x=x, y=y) for layer in layers],
-        f"Curve of belief before to worst after: {description}.",
-    )
+    drawing = panel(WIDTH, HEIGHT, (0, 1), (0, 1))
+    drawing.x_axis(shares(SHARES), "Belief before the release")
+    drawing.y_axis(shares(SHARES), "Worst belief after")
+    drawing.line([(0, 0), (1, 1)], MUTED, 1.5, DASHED)
+    drawing.line([(belief, worst_posterior(epsilon, belief)) for belief in beliefs], ACCENT)
+    drawing.dot(0.5, after, ACCENT)
+    anchor, dx, dy = ("start", 10, 18) if after > 0.85 else ("end", -10, -4)
+    drawing.text(0.5, after, f"50% to {percent_at_most(after)}", ACCENT, dx, dy, anchor)
+    drawing.text(0.72, 0.72, "no change", MUTED, 10, 16)
+    description = f"50 percent to {percent_at_most(after)}, 10 percent to {tenth}"
+    return svg(drawing, f"Curve of belief before to worst after: {description}.")
 
 
 def swap(noise: NoiseRecord, target: str) -> str:
@@ -74,19 +81,16 @@ def swap(noise: NoiseRecord, target: str) -> str:
     An SVG element.
     """
     gap = seldom_gap(noise.noise) or 0.0
-    at = {"gap": gap, "chance": SELDOM}
-    layers = [
-        line([{"gap": step / 20, "chance": swap_chance(noise.noise, step / 20)} for step in range(121)], ACCENT),
-        line([{"gap": gap, "chance": 0}, at], ACCENT, strokeDash=[2, 3], strokeWidth=1.5),
-        dot(at),
-        text(at, f"1 in 20 at {number(gap, 3)} scales", ACCENT, align="left", dx=8, dy=-10),
-    ]
+    drawing = panel(WIDTH, HEIGHT, (0, 6), (0, 0.5))
     unit = f"in {cut(visible(noise_box.unit(noise, target, 28)), 50)} and in noise scales"
-    x = axis(alt.X, "gap", _gaps(noise.scale, ["Distance of the two scores", unit]), 6)
-    y = axis(alt.Y, "chance", shares("Chance that the worse one wins", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), 0.5)
+    drawing.x_axis(_gaps(noise.scale), f"Distance of the two scores\n{unit}")
+    drawing.y_axis(shares([0, 0.1, 0.2, 0.3, 0.4, 0.5]), "Chance that the worse one wins")
+    drawing.line([(step / 20, swap_chance(noise.noise, step / 20) or 0.0) for step in range(121)], ACCENT)
+    drawing.line([(gap, 0), (gap, SELDOM)], ACCENT, 1.5, DOTTED)
+    drawing.dot(gap, SELDOM, ACCENT)
+    drawing.text(gap, SELDOM, f"1 in 20 at {number(gap, 3)} scales", ACCENT, 8, -6)
     far = f"{number(gap * noise.scale, 3)}, {number(gap, 3)} noise scales"
-    description = f"one half at distance 0, one in twenty at {far}"
-    return svg("swap", [layer.encode(x=x, y=y) for layer in layers], f"Curve of the chance of a swap: {description}.")
+    return svg(drawing, f"Curve of the chance of a swap: one half at distance 0, one in twenty at {far}.")
 
 
 def budget(ledger: LedgerRecord, epsilon: float) -> str:
@@ -106,30 +110,17 @@ def budget(ledger: LedgerRecord, epsilon: float) -> str:
     description = f"{account.currency} {at_most(spent)} of {at_least(cap)} spent; " + ", ".join(
         name for name, _, _ in shown
     )
-    return svg("budget", [_bar(shown)], f"Bar of the privacy budget: {description}.", height=34)
+    drawing = panel(WIDTH, 34, (0, cap), (0, 1))
+    ends = accumulate((size for _, size, _ in shown), initial=0.0)
+    for (start, end), (_, _, color) in zip(pairwise(ends), shown, strict=True):
+        drawing.bar(start, end, 0.5, color, 30)
+    drawing.legend_below([Key(name, color, "square") for name, _, color in shown])
+    return svg(drawing, f"Bar of the privacy budget: {description}.")
 
 
-def _gaps(scale: float, title: list[str]) -> alt.Axis:
-    labels = ", ".join(f"['{_tick(step * scale)}', '{step} \u00d7']" for step in range(7))
-    return alt.Axis(title=title, values=list(range(7)), labelExpr=f"[{labels}][datum.value]", labelFlush=False)
+def _gaps(scale: float) -> list[Tick]:
+    return [(step, f"{_tick(step * scale)}\n{step} \u00d7") for step in range(7)]
 
 
 def _tick(value: float) -> str:
     return f"{value:.3g}" if value >= 1e5 else number(value, 3)
-
-
-def _bar(parts: list[tuple[str, float, str]]) -> alt.Chart:
-    ends = list(accumulate((size for _, size, _ in parts), initial=0.0))
-    rows = [{"part": part[0], "from": ends[at], "to": ends[at + 1]} for at, part in enumerate(parts)]
-    colors = alt.Scale(domain=[name for name, _, _ in parts], range=[color for _, _, color in parts])
-    legend = alt.Legend(orient="bottom", title=None, columns=1, symbolType="square", symbolStrokeWidth=1)
-    bar: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_bar(height=30, stroke=MUTED, strokeWidth=1)
-        .encode(
-            x=alt.X("from:Q", scale=alt.Scale(domain=[0, ends[-1]], nice=False), axis=None),
-            x2="to:Q",
-            color=alt.Color("part:N", scale=colors, legend=legend),
-        )
-    )
-    return bar

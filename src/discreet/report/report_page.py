@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from discreet.release import Release
+from discreet.report import pictures
 from discreet.report.content import (
     Block,
     Column,
@@ -44,8 +45,6 @@ def drawn(content: Page, release: Release) -> dict[str, str]:
     names = [picture.name for picture in content.pictures()]
     if not names:
         return {}
-    from discreet.report import pictures  # Altair and its renderer start slowly: text must not wait for them
-
     svg = pictures.draw(release)
     return {name: svg[name] for name in names if name in svg}
 

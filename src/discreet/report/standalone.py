@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from markupsafe import escape
 
 from discreet.release import Release
+from discreet.report.drawing import PAPER
 from discreet.report.report_page import drawn, page_for
 
 _ALT = re.compile(r'aria-label="([^"]*)"')
@@ -40,8 +41,8 @@ class Picture:
 def pictures_of(release: Release) -> dict[str, Picture]:
     """Return the pictures that the page of a release shows, each as a file of its own.
 
-    Title, note and alt are not escaped: whoever puts them into a page must do it. Cost: about a second for the first
-    call of a process, then tenths of a second.
+    Title, note and alt are not escaped: whoever puts them into a page must do it. Cost: hundredths of a
+    second.
     """
     content = page_for(release, "board")
     svgs = drawn(content, release)
@@ -59,9 +60,7 @@ def pictures_of(release: Release) -> dict[str, Picture]:
 
 
 def _on_paper(svg: str, title: str) -> str:
-    from discreet.report import drawing  # Altair and its renderer start slowly: text must not wait for them
-
-    paper = f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{drawing.PAPER}"/>'
+    paper = f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{PAPER}"/>'
     return svg.replace(">", f">{paper}", 1)
 
 

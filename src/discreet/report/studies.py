@@ -211,7 +211,7 @@ def study_page(
 
     HTML.
     """
-    drawn = {name: Markup(svg) for name, svg in pictures.items()}  # noqa: S704 - our drawing; Vega escapes its texts
+    drawn = {name: Markup(svg) for name, svg in pictures.items()}  # noqa: S704 - our drawing, whose texts are escaped
     shown = {findings.study.name: tabulated(findings) for findings in all_findings} | dict(tables or {})
     text = (
         environment("html")

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import altair as alt
-
-from discreet.report.drawing import INK, MUTED, STYLES, element
+from discreet.report.drawing import INK, PAPER, STYLES, Key, Panel, Tick, element, panel, plain, round_ticks, rows_panel
 from discreet.report.study import Picture, Row
+from discreet.report.widths import squeezed
 from discreet.report.words import number
 
 SHAPES = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down")
@@ -15,6 +14,8 @@ LEGEND_ROW = 3
 MOST_WIDE = 3
 """Panels side by side whose titles fit in one line."""
 
+_SHADES = ((0xB3, 0x59, 0x00), (0xF4, 0xF7, 0xF8), (0x0B, 0x5C, 0x7A))
+_ROW = 26
 _FULL, _LEAST = 700, 150
 """Pixels: a picture's width, and the least of a panel."""
 
@@ -26,28 +27,30 @@ def draw(picture: Picture, rows: Sequence[Row], columns: Sequence[str]) -> str:
     """
     names = [name for name in picture.columns or columns if any(row.column == name for row in rows)]
     shown = [row for row in rows if row.column in names and _agrees(row, picture.where or {})]
-    if picture.kind != "heat":
-        picture = _bounded(picture, shown)
+    picture = _bounded(picture, shown)
     downs, acrosses = _values(shown, picture.down), _values(shown, picture.across)
+    shapes = _shapes(picture, shown, len(acrosses), len(downs))
     grid = [
         [
-            _panel(picture, _of(picture, shown, across, down), names, at == 0, place == len(downs) - 1).properties(
-                **_title(picture, across, down, len(acrosses) > MOST_WIDE),
-                **_size(picture, shown, len(acrosses), len(downs)),
-            )
+            _panel(picture, _of(picture, shown, across, down), names, shapes, at == 0, place == len(downs) - 1)
             for at, across in enumerate(acrosses)
         ]
         for place, down in enumerate(downs)
     ]
-    below = alt.TitleParams(
-        picture.y_title if picture.kind == "dots" else picture.x_title, orient="bottom", anchor="middle", offset=8
+    for line, down in zip(grid, downs, strict=True):
+        for one, across in zip(line, acrosses, strict=True):
+            one.title(_title(picture, across, down, len(acrosses) > MOST_WIDE))
+    keys = _keys(picture, names)
+    below = picture.y_title if picture.kind == "dots" else picture.x_title
+    return element(
+        grid, _told(picture, shown, names), keys, max(LEGEND_ROW, len(keys) * (picture.kind == "heat")), below
     )
-    chart = alt.vconcat(*[alt.hconcat(*line, spacing=14) for line in grid], spacing=16, title=below)
-    return element(picture.name, chart, _told(picture, shown, names))
 
 
 def _bounded(picture: Picture, rows: Sequence[Row]) -> Picture:
-    """All panels share the axis of the figures: the outer ones alone tell its numbers."""
+    """Give all panels the same axis of the figures: the outer ones alone tell its numbers."""
+    if picture.kind == "heat":
+        return replace(picture, low=picture.low or -1.0, high=picture.high or 1.0)
     spread = [row.value + sign * 2.0 * (row.error or 0.0) for row in rows for sign in (-1.0, 1.0)] or [0.0, 1.0]
     low = min(spread) if picture.low is None else picture.low
     high = max(spread) if picture.high is None else picture.high
@@ -72,144 +75,121 @@ def _of(picture: Picture, rows: Sequence[Row], across: Any, down: Any) -> list[R
     return [row for row in rows if _agrees(row, cell_settings)]
 
 
-def _title(picture: Picture, across: Any, down: Any, narrow: bool) -> dict[str, Any]:
-    titles = [
-        _named(name, value) for name, value in ((picture.down, down), (picture.across, across)) if name is not None
-    ]
-    words = titles if narrow else ", ".join(titles)
-    return {"title": alt.TitleParams(words, frame="group", anchor="middle")} if titles else {}
+def _title(picture: Picture, across: Any, down: Any, narrow: bool) -> str:
+    pairs = ((picture.down, down), (picture.across, across))
+    return ("\n" if narrow else ", ").join(_named(name, value) for name, value in pairs if name is not None)
 
 
 def _named(setting: str, value: Any) -> str:
     return f"{setting} = {value if isinstance(value, str) else number(float(value))}"
 
 
-def _size(picture: Picture, rows: Sequence[Row], n_across: int, n_down: int) -> dict[str, int]:
+def _shapes(picture: Picture, rows: Sequence[Row], n_across: int, n_down: int) -> tuple[int, int]:
+    """Pixels of each panel."""
     width = max(_FULL // n_across - 24, _LEAST)
     if picture.kind == "lines":
-        return {"width": width, "height": 240 if n_across * n_down == 1 else 150}
-    levels = _values(rows, picture.y if picture.kind == "heat" else picture.x)
-    return {"width": width, "height": max(26 * len(levels), 60)}
+        return width, 240 if n_across * n_down == 1 else 150
+    return width, max(_ROW * len(_values(rows, picture.y if picture.kind == "heat" else picture.x)), 60)
 
 
-def _panel(picture: Picture, rows: list[Row], names: list[str], first: bool, last: bool) -> Any:
+def _panel(
+    picture: Picture, rows: list[Row], names: list[str], size: tuple[int, int], first: bool, last: bool
+) -> Panel:
     if picture.kind == "heat":
-        return _heat(picture, rows, first, last)
-    return (_lines if picture.kind == "lines" else _dots)(picture, rows, names, first, last)
+        return _heat(picture, rows, size, first, last)
+    return (_lines if picture.kind == "lines" else _dots)(picture, rows, names, size, first, last)
 
 
-def _points(picture: Picture, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows as the renderer takes them; what lies beyond the axis is drawn at its end."""
-
-    def inside(value: float) -> float:
-        value = value if picture.low is None else max(value, picture.low)
-        return value if picture.high is None else min(value, picture.high)
-
-    return [
-        {
-            "way": row.column,
-            "x": row.settings.get(picture.x),
-            "y": row.settings.get(picture.y) if picture.y else None,
-            "value": inside(row.value),
-            "low": inside(row.value - 2.0 * (row.error or 0.0)),
-            "high": inside(row.value + 2.0 * (row.error or 0.0)),
-            "text": number(row.value, 2),
-        }
-        for row in rows
-    ]
+def _keys(picture: Picture, names: list[str]) -> list[Key]:
+    """One legend above all panels: color, dashes and shape of each way, or what the shades stand for."""
+    low, high = picture.low or 0.0, picture.high or 0.0
+    if picture.kind == "heat":
+        shades = [Key(plain(value), _shade(value, low, high), "square") for value in (low, 0.0, high)]
+        return [Key(picture.y_title, INK, ""), *shades]
+    if picture.kind == "lines":
+        return [Key(name, color, dash=dash) for name, (color, dash) in zip(names, STYLES, strict=False)]
+    return [Key(name, color, shape) for name, (color, _), shape in zip(names, STYLES, SHAPES, strict=False)]
 
 
-def _scales(names: list[str]) -> dict[str, alt.Scale]:
-    """Color, dashes and shape of each way."""
-    styles = STYLES[: len(names)]
-    return {
-        "color": alt.Scale(domain=names, range=[style[0] for style in styles]),
-        "dash": alt.Scale(domain=names, range=[style[1] for style in styles]),
-        "shape": alt.Scale(domain=names, range=list(SHAPES[: len(names)])),
-    }
+def _ends(picture: Picture, row: Row) -> tuple[float, float, float]:
+    """Value and two standard errors around it; what lies beyond the axis is drawn at its end."""
+    low, high = picture.low or 0.0, picture.high or 0.0
+    value = min(max(row.value, low), high)
+    reach = 2.0 * (row.error or 0.0)
+    return max(value - reach, low), value, min(value + reach, high)
 
 
-def _legend(**style: Any) -> alt.Legend:
-    """One above all panels."""
-    return alt.Legend(title=None, orient="top", columns=LEGEND_ROW, columnPadding=36, labelLimit=300, **style)
+def _lines(
+    picture: Picture, rows: list[Row], names: list[str], size: tuple[int, int], first: bool, last: bool
+) -> Panel:
+    at = [float(row.settings[picture.x]) for row in rows if row.settings.get(picture.x) is not None] or [0.0, 1.0]
+    low, high = picture.low or 0.0, picture.high or 0.0
+    drawing = panel(*size, (min(at), max(at)), (low, high), log_x=picture.log)
+    ticks = [(x, plain(x)) for x in sorted(set(at))] if picture.log else _ticks(min(at), max(at), 4)
+    drawing.x_axis(ticks, "", has_labels=last)
+    drawing.y_axis(round_ticks(low, high, 5), picture.y_title if first else "", has_labels=first)
+    for name, (color, dash) in zip(names, STYLES, strict=False):
+        of_way = [row for row in rows if row.column == name]
+        levels = [_ends(picture, row)[1] for row in of_way if row.settings.get(picture.x) is None]
+        curve = sorted(
+            (float(x), *_ends(picture, row)) for row in of_way if (x := row.settings.get(picture.x)) is not None
+        )
+        drawing.band([(x, below, above) for x, below, _, above in curve], color, 0.12)
+        drawing.line([(x, value) for x, _, value, _ in curve], color, 2.2, dash)
+        for level in levels:
+            drawing.line([(min(at), level), (max(at), level)], color, 2.2, dash)
+        if len(curve) == 1:
+            drawing.dot(curve[0][0], curve[0][2], color, 50)
+    return drawing
 
 
-def _lines(picture: Picture, rows: list[Row], names: list[str], first: bool, last: bool) -> Any:
-    points = _points(picture, rows)
-    curves = [point for point in points if point["x"] is not None]
-    levels = [point for point in points if point["x"] is None]
-    ends = [point["x"] for point in curves] or [0, 1]
-    scale = alt.Scale(type="log" if picture.log else "linear", domain=[min(ends), max(ends)], nice=False)
-    ticks = {"values": sorted(set(ends)), "labelExpr": "format(datum.value, '~g')"} if picture.log else {"tickCount": 4}
-    x = alt.X("x:Q", scale=scale, axis=alt.Axis(title=None, labels=last, **ticks))
-    y = _figures(picture, alt.Y, "value", first)
-    scales, legend = _scales(names), _legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=500)
-    styled = {
-        "color": alt.Color("way:N", scale=scales["color"], legend=legend),
-        "strokeDash": alt.StrokeDash("way:N", scale=scales["dash"], legend=legend),
-    }
-    low = _figures(picture, alt.Y, "low", first)
-    layers = [
-        *(
-            _data([point for point in curves if point["way"] == name])
-            .mark_area(opacity=0.12, color=color)
-            .encode(x=x, y=low, y2="high:Q")
-            for name, (color, _) in zip(names, STYLES, strict=False)
-        ),
-        _data(curves).mark_line(strokeWidth=2.2).encode(x=x, y=y, **styled),
-        _data(levels).mark_rule(strokeWidth=2.2).encode(y=y, **styled),
-    ]
-    singles = [point for point in curves if sum(two["way"] == point["way"] for two in curves) == 1]
-    layers.append(_data(singles).mark_point(filled=True, size=50).encode(x=x, y=y, color=styled["color"]))
-    return alt.layer(*layers)
+def _ticks(start: float, end: float, n: int) -> list[Tick]:
+    return round_ticks(start, end, n) if end > start else [(start, plain(start))]
 
 
-def _figures(picture: Picture, channel: Any, name: str, shown: bool) -> Any:
-    """The axis of the figures, with words at the outer panels alone."""
-    ends = {} if picture.low is None or picture.high is None else {"domain": [picture.low, picture.high]}
-    domain: dict[str, Any] = ends
-    title = picture.y_title if shown and channel is alt.Y else None
-    axis = alt.Axis(title=title, labels=shown, tickCount=5)
-    return channel(f"{name}:Q", scale=alt.Scale(nice=not domain, zero=False, **domain), axis=axis)
+def _dots(picture: Picture, rows: list[Row], names: list[str], size: tuple[int, int], first: bool, last: bool) -> Panel:
+    """A row of the panel for each level, and in it one below the other the ways, each with its error."""
+    levels = list(dict.fromkeys(x for row in rows if (x := row.settings.get(picture.x)) is not None))
+    low, high = picture.low or 0.0, picture.high or 0.0
+    drawing = rows_panel(size[0], _ROW, max(len(levels), 1), (low, high))
+    drawing.x_axis(round_ticks(low, high, 5), "", has_labels=last)
+    drawing.y_axis([(at, _level(level)) for at, level in enumerate(levels)], "", has_labels=first)
+    for place, (name, (color, _), shape) in enumerate(zip(names, STYLES, SHAPES, strict=False)):
+        shift = 0.8 * ((place + 0.5) / len(names) - 0.5)
+        for row in rows:
+            if row.column == name and row.settings.get(picture.x) is not None:
+                at = levels.index(row.settings[picture.x]) + shift
+                below, value, above = _ends(picture, row)
+                drawing.line([(below, at), (above, at)], color, 1.5)
+                drawing.dot(value, at, color, 55, shape)
+    return drawing
 
 
-def _dots(picture: Picture, rows: list[Row], names: list[str], first: bool, last: bool) -> Any:
-    points = _points(picture, rows)
-    order = list(dict.fromkeys(point["x"] for point in points if point["x"] is not None))
-    words = alt.Axis(title=None, labels=first, labelLimit=220, grid=True)
-    y = alt.Y("x:N", sort=order, axis=words)
-    shift = alt.YOffset("way:N", scale=alt.Scale(domain=names))
-    x = _figures(picture, alt.X, "value", last)
-    scales, legend = _scales(names), _legend(symbolOpacity=1)
-    color = alt.Color("way:N", scale=scales["color"], legend=legend)
-    shapes = alt.Shape("way:N", scale=scales["shape"], legend=legend)
-    return alt.layer(
-        _data(points)
-        .mark_rule(strokeWidth=1.5)
-        .encode(y=y, yOffset=shift, x=_figures(picture, alt.X, "low", last), x2="high:Q", color=color),
-        _data(points)
-        .mark_point(filled=True, size=55, opacity=1)
-        .encode(y=y, yOffset=shift, x=x, color=color, shape=shapes),
-    )
+def _heat(picture: Picture, rows: list[Row], size: tuple[int, int], first: bool, last: bool) -> Panel:
+    xs = list(dict.fromkeys(row.settings.get(picture.x) for row in rows))
+    ys = list(dict.fromkeys(row.settings.get(picture.y) if picture.y else None for row in rows))
+    low, high = picture.low or 0.0, picture.high or 0.0
+    drawing = rows_panel(size[0], _ROW, max(len(ys), 1), (-0.5, len(xs) - 0.5))
+    drawing.x_axis([(at, _level(x)) for at, x in enumerate(xs)], "", grid=False, has_labels=last)
+    drawing.y_axis([(at, _level(y)) for at, y in enumerate(ys)], "", grid=False, has_labels=first)
+    for row in rows:
+        x = xs.index(row.settings.get(picture.x))
+        y = ys.index(row.settings.get(picture.y) if picture.y else None)
+        drawing.bar(x - 0.5, x + 0.5, y, _shade(row.value, low, high), _ROW)
+        ink = PAPER if abs(row.value) > 0.6 * max(-low, high) else INK
+        drawing.text(x, y, number(row.value, 2), ink, 0, 4.5, "middle")
+    return drawing
 
 
-def _heat(picture: Picture, rows: list[Row], first: bool, last: bool) -> Any:
-    points = _points(picture, rows)
-    xs, ys = (list(dict.fromkeys(point[place] for point in points)) for place in ("x", "y"))
-    x = alt.X("x:O", sort=xs, axis=alt.Axis(title=None, labels=last, labelAngle=0))
-    y = alt.Y("y:N", sort=ys, axis=alt.Axis(title=None, labels=first, labelLimit=220))
-    low, high = picture.low or -1.0, picture.high or 1.0
-    scale = alt.Scale(domain=[low, 0, high], range=["#b35900", "#f4f7f8", "#0b5c7a"], interpolate="rgb")
-    shade = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=picture.y_title, orient="top"))
-    strong = alt.condition(f"abs(datum.value) > {0.6 * max(-low, high)}", alt.value("#ffffff"), alt.value(INK))
-    return alt.layer(
-        _data(points).mark_rect(stroke=MUTED, strokeWidth=0.3).encode(x=x, y=y, color=shade),
-        _data(points).mark_text(fontSize=12).encode(x=x, y=y, text="text:N", color=strong),
-    )
+def _level(value: Any) -> str:
+    return squeezed(value if isinstance(value, str) else number(float(value)), 32) if value is not None else ""
 
 
-def _data(points: list[dict[str, Any]]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values=points))
+def _shade(value: float, low: float, high: float) -> str:
+    """Between three colors: that of the low end, of zero, and of the high end."""
+    (start, end), part = (_SHADES[1:], value / high) if value >= 0 else (_SHADES[1::-1], value / low)
+    part = min(max(part, 0.0), 1.0)
+    return "#" + "".join(f"{round(one + part * (two - one)):02x}" for one, two in zip(start, end, strict=True))
 
 
 def _told(picture: Picture, rows: Sequence[Row], names: list[str]) -> str:

@@ -1,6 +1,5 @@
 """A plan as a page with pictures: what to expect, what it would cost, and what a release can tell of a person."""
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from discreet.accounting.guarantee import exact_delta
 from discreet.accounting.zcdp import rho_of
 from discreet.errors import DiscreetError, InvalidParameterError
 from discreet.methods.registry import method_of
+from discreet.report import pictures, study_pictures
 from discreet.report.price import price
 from discreet.report.studies import Heading, StudyTable, study_page, tabulated
 from discreet.report.study import Column, Findings, Picture, Row, Study
@@ -39,8 +39,6 @@ def expectation_page(
 
     HTML: pictures with a table under each, from public facts alone.
     """
-    drawing = importlib.import_module("discreet.report.study_pictures")  # Altair starts slowly
-    pictures = importlib.import_module("discreet.report.pictures")
     at = question.middle
     if question.goal is not None:
         studies = [_needed(question.goal[0], expectation)]
@@ -54,7 +52,7 @@ def expectation_page(
         ]
     shown = [findings for findings in [_scenarios(expectation), *studies] if findings is not None]
     drawn = {
-        f"{findings.study.name}-{picture.name}": drawing.draw(
+        f"{findings.study.name}-{picture.name}": study_pictures.draw(
             picture, findings.rows, [way.name for way in findings.study.columns]
         )
         for findings in shown
@@ -85,8 +83,7 @@ def accuracy_picture(expectation: Expectation) -> str:
     study = next((findings for findings in _accuracy(expectation) if findings is not None), None)
     if study is None:
         raise InvalidParameterError("A curve must have several epsilons, but one was asked. Ask for more.")
-    drawing = importlib.import_module("discreet.report.study_pictures")  # Altair starts slowly
-    drawn: str = drawing.draw(study.study.pictures[0], study.rows, [way.name for way in study.study.columns])
+    drawn = study_pictures.draw(study.study.pictures[0], study.rows, [way.name for way in study.study.columns])
     return drawn.replace(">", '><rect width="100%" height="100%" fill="#ffffff"/>', 1)
 
 

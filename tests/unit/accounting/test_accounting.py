@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.accounting.compose import guarantee_of
-from discreet.accounting.events import ComposedEvent, Event, SelectionEvent
+from discreet.accounting.events import ComposedEvent, Event, GaussianEvent, SelectionEvent, event_record
 from discreet.accounting.guarantee import Guarantee, exact, exact_delta, exact_epsilon
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.errors import InvalidParameterError, UnsupportedEventError
@@ -108,3 +108,11 @@ def test_unknown_events_are_refused():
             guarantee_of(event, REPLACE)
         with pytest.raises(UnsupportedEventError):
             guarantee_of(ComposedEvent((event,)), REPLACE)
+
+
+def test_a_record_has_words_as_words_and_numbers_as_floats():
+    """Whatever reads a release or a ledger gets JSON's own types, of parts as well."""
+    parts = (SelectionEvent(Fraction(1, 4), "gumbel"), GaussianEvent(Fraction(1, 8), Fraction(0)))
+    record = event_record(ComposedEvent(parts))
+    assert record["events"][0] == {"type": "SelectionEvent", "epsilon": 0.25, "noise": "gumbel"}
+    assert {type(value) for part in record["events"] for value in part.values()} == {str, float}

@@ -239,3 +239,25 @@ def test_the_ends_of_the_range():
         assert steps_of_gaussian(mu**2 / 2, delta, Fraction(0)) == steps_of_gaussian(
             mu**2 / 2, Fraction(1, 2), Fraction(0)
         )
+
+
+@pytest.mark.parametrize("rho", [61, 100, 5000, 10**6])
+def test_large_rhos_have_an_epsilon_too(rho):
+    """The steps returned are enough and two fewer are not, up to the rho from which on no epsilon serves."""
+    steps = steps_of_gaussian(Fraction(rho), MILLIONTH, Fraction(0))
+    assert fits(MILLIONTH, steps, Fraction(rho), Fraction(0))
+    assert not fits(MILLIONTH, steps - 2, Fraction(rho), Fraction(0))
+    assert steps_of_gaussian(Fraction(10**6) + STEP, MILLIONTH, Fraction(0)) == NEVER
+
+
+@pytest.mark.parametrize("mu", ["0.003", "0.2", "0.9", "2.5", "9", "30"])
+def test_a_delta_just_missed_is_missed(mu):
+    """Where an epsilon lacks 10^-30 of the delta no rounding may grant it."""
+    rho = Fraction(mu) ** 2 / 2
+    for tail in (Fraction(1, 2), 1, 2, 4, 6, 20):
+        steps = int(Fraction(mu) * (tail + Fraction(mu) / 2) * 10**9)
+        with mpmath.workdps(80):
+            scaled = exact_delta(steps * STEP, rho) * (1 - mpmath.mpf(10) ** -30) * mpmath.mpf(2) ** 1000
+        delta = Fraction(int(scaled), 2**1000)
+        assert not fits(delta, steps, rho, Fraction(0))
+        assert steps_of_gaussian(rho, delta, Fraction(0)) > steps

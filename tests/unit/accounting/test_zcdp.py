@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.events import ComposedEvent, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
 from discreet.accounting.totals import rho_of_pure
-from discreet.accounting.zcdp import epsilon_of_rho, log_of, pure_of_rho, rho_of, rho_of_epsilon
+from discreet.accounting.zcdp import epsilon_of_rho, log_of, pure_of_rho, rho_of, rho_of_epsilon, steps_of_rho
 from discreet.errors import InvalidParameterError
 
 STEP = Fraction(1, 10**9)
@@ -134,3 +134,14 @@ def test_logarithms_of_any_fraction(numerator, denominator, power):
     with mpmath.workdps(60):
         exact = mpmath.log(value.numerator) - mpmath.log(value.denominator)
         assert abs(log_of(value) - exact) <= 2.0**-51 * max(1, abs(exact))
+
+
+def test_rounding_grants_nothing():
+    """With a shift that puts the exact epsilon 10^-25 above a step, the next step is charged, however floats round."""
+    for rho in (Fraction(n, 997) for n in range(1, 120, 2)):
+        exact = best_epsilon(rho, Fraction(1, 10**6))
+        steps = int(exact * 10**9) + 5
+        with mpmath.workdps(50):
+            missing = mpmath.mpf(steps) / 10**9 - exact + mpmath.mpf(10) ** -25
+            shift = Fraction(int(missing * 10**45), 10**45)
+        assert steps_of_rho(rho, Fraction(1, 10**6), shift) == steps + 1

@@ -184,6 +184,7 @@ FITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FITS)
 def test_a_fit_is_that_of_a_table_with_the_column(family: str) -> None:
     """The same noise, the same coefficients, as if somebody had computed the columns before."""

@@ -125,6 +125,7 @@ def test_one_unit_more_changes_its_half_alone():
     assert [one == other for one, other in zip(shorter, full, strict=True)].count(False) == 1
 
 
+@pytest.mark.statistics
 def test_coins_are_fair_and_independent():
     """All pairs of sides are alike, of places and of identifiers; of a public number of rows, all sets of half."""
     table = numbered(4).select(["x", "y"]).append_column("who", pa.array(["a", "b", "c", None]))

@@ -1,7 +1,6 @@
 """Tables and figures of the papers: parts computed apart and kept, then tables, pictures and one page."""
 
 import hashlib
-import importlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from discreet.files import write_whole
 from discreet.release import canonical_sha256
 from discreet.report.studies import study_csv, study_markdown, study_page
 from discreet.report.study import Findings, Row, Study
+from discreet.report.study_pictures import draw
 from discreet.simulation.processes import spread
 from discreet.workflow.code import code_sha256
 from discreet_papers import registry
@@ -218,7 +218,6 @@ def _rows(task: Task) -> list[Row] | None:
 
 def _write(all_findings: Sequence[Findings], out: Path, page: Path) -> None:
     """Tables of each study, its pictures, and the page of all."""
-    draw = importlib.import_module("discreet.report.study_pictures").draw  # Altair starts slowly
     pictures = {}
     for findings in all_findings:
         write_whole(out / f"{findings.study.name}.csv", study_csv(findings))

@@ -65,6 +65,7 @@ def kept_products(cells: Rows, starts: Integers, words: Words, most: int) -> Int
     total = exact_products(cells[others])
     for units, places in groups:
         rows = np.moveaxis(cells[places], 2, 0)
+        # Each column is a table of two columns here, (x_j, y), sampled by itself; columns share no choice.
         width = max(1, BLOCK_ROWS // places.size)
         for start in range(0, len(total), width):
             features = rows[start : min(start + width, len(total))]
@@ -111,12 +112,15 @@ def _sample(rows: Rows, words: Words, most: int) -> Rows:
     hashes = np.repeat(words, rows.shape[1]).reshape(rows.shape[:2])
     for column in packed:
         hashes = mixed(hashes + column)
+    # The sample is a function of the unit's name and of the set of its rows with their multiplicities, not of their
+    # order: so every engine keeps the same rows, and a change of one unit changes no other's.
     order, is_copy = _ordered(hashes, packed)
     if is_copy.any():
         # Equal rows must go one by one: together they would count as one, and rows that are rare would be too many.
         copies = np.flatnonzero(is_copy)
         place = np.arange(is_copy.size)
         place[copies] = 0
+        # Of each copy, which one it is: 1, 2, .. behind the last place that holds no copy.
         number = copies - np.maximum.accumulate(place)[copies]
         copies = order.take(copies)
         hashes.put(copies, mixed(hashes.take(copies) + number.astype(np.uint64)))

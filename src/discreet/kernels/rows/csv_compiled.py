@@ -54,6 +54,8 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
         elif phase == OUTSIDE:
             if data[at] == FEED:
                 ended = True
+            # A quote at the beginning of a cell opens quotes; anywhere else it is a character, and the record may then
+            # not go on in a second line.
             elif at == record or data[at - 1] == delimiter:
                 phase = INSIDE
             elif second >= 0:
@@ -84,6 +86,8 @@ def frame(data, base, is_last, delimiter, longest, state, starts, ends):  # type
             if second < 0:  # the last line, and all of it
                 record = n
                 break
+            # Back to the second line: the first alone is given up. It may lie in a piece that is gone; whoever reads
+            # gives the bytes from there again.
             at = second - base
             record, second = at, -1
             if at < 0:
@@ -120,6 +124,7 @@ def find_cells(data, starts, ends, delimiter, places, begins, sizes, is_mixed): 
                 while at < end:
                     if data[at] != QUOTE:
                         at += 1
+                    # Two quotes within quotes are one: counted as one byte less, and to be copied one by one.
                     elif at + 1 < end and data[at + 1] == QUOTE:
                         size -= 1
                         mixed = True
@@ -128,6 +133,8 @@ def find_cells(data, starts, ends, delimiter, places, begins, sizes, is_mixed): 
                         break
                 size += at - begin
                 at += 1
+                # Text behind the closing quote belongs to the cell, so that the closing quote lies within it. Sizes are
+                # kept as differences: minus the place here, plus the place at the cell's end.
                 mixed |= at < end and data[at] != delimiter
                 size -= at
             else:

@@ -53,12 +53,16 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
         for i in range(w):
             for k in range(w):
                 old[i, k] = packed[c0 + i, k]
+                # Of `inverse`, (S - Lam)^-1, the lower triangle alone is kept up to date.
                 slack[i, k] = inverse[c0 + max(i, k), c0 + min(i, k)]
+        # The inverse of a block of (S - Lam)^-1 is the Schur complement (S - Lam)/B: what Lam_B may still grow by while
+        # S - Lam stays positive definite and the other blocks stay.
         invert_small(slack, w, work)
         for i in range(w):
             for k in range(w):
                 most[i, k] = old[i, k] + slack[i, k]
         if first_time:
+            # There are no moments yet. With N = T the equation is solved by a multiple of T.
             noise[:w, :w] = most[:w, :w]
         else:
             for i in range(w):
@@ -77,6 +81,7 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
         for i in range(w):
             trace += noise[i, i]
         for i in range(w):
+            # N is singular where a unit is almost surely out, and its factor needs it regular.
             noise[i, i] += 1e-6 * trace / w + 1e-6 * mu * old[i, i] + 1e-12 * most[i, i]
         _solve_block(most, noise, w, mu, root, work, vectors, values)
         # root root' is the new block; the others have slack - (new - old) left
@@ -94,6 +99,8 @@ def balance(inverse, packed, covariance, columns, blocks, mu, first_time):  # ty
 @_compile
 def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Leave in `root` a factor of the solution X of mu X N^-1 X + X = T."""
+    # With N = L L' and X = L Y L' the equation becomes mu Y^2 + Y = L^-1 T L^-T, whose solution has the same
+    # eigenvectors as its right side; then X = R R' with R = L V Y^(1/2).
     factor_small(noise, w, root)
     # work = L^-1 T L^-T
     for k in range(w):
@@ -130,6 +137,8 @@ def _solve_block(most, noise, w, mu, root, work, vectors, values):  # type: igno
 def _update_inverse(inverse, slack, new_slack, c0, w, middle, half):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Update the inverse of S - Lam after c0 + w, when a block's Schur complement went from `slack` to `new_slack`."""
     u = len(inverse)
+    # Only the block B of M = S - Lam has changed, so M^-1 changes by M^-1[:, B] (K K'^-1 K - K) M^-1[B, :] (Woodbury),
+    # with K the old and K' the new Schur complement: on B itself this is K'^-1 - K^-1.
     invert_small(new_slack, w, half)
     for i in range(w):
         for k in range(w):
@@ -152,6 +161,7 @@ def _update_inverse(inverse, slack, new_slack, c0, w, middle, half):  # type: ig
     for q in range(w):
         product[:] = 0.0
         for k in range(w):
+            # The middle matrix is symmetric but for rounding.
             x = 0.5 * (middle[q, k] + middle[k, q])
             for i in range(n):
                 product[i] += x * strip[k, i]
@@ -168,6 +178,7 @@ def group(similarity, order, width):  # type: ignore[no-untyped-def] # pragma: n
     of, size = np.arange(d), np.ones(d, np.int64)
     for pair in order:
         i, j = of[pair // d], of[pair % d]
+        # Single linkage: `order` holds the pairs, the most similar first, and a pair joins the groups of its two units.
         if i != j and size[i] + size[j] <= width:
             size[i] += size[j]
             for k in range(d):

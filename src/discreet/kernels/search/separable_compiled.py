@@ -37,6 +37,8 @@ def fill_tables(packed, field, cost, columns, blocks, tables):  # type: ignore[n
                 n, total = used[depth], value[depth] + cost[low + j]
                 for column in range(columns[low + j], columns[low + j + 1]):
                     row[n] = column
+                    # min over b of b' Lam_m b - 2 g' b = -|L^-1 g|^2 with Lam_m = L L': a column more adds one entry to
+                    # L^-1 g, and the entries before stay.
                     total -= _extend(packed, field, row, n, first, factor, half)
                     n += 1
                 m |= 1 << j
@@ -90,6 +92,8 @@ def block_moments(packed, field, columns, blocks, probability, mean, covariance,
         last = columns[blocks[block + 1]]
         for m in range(1, 1 << (blocks[block + 1] - low)):
             p = probability[block, m]
+            # Here and below subsets with little probability are left out: the moments steer the search, and a bound
+            # holds whatever Lam, a and v they lead to.
             if p < 1e-5:
                 continue
             n = 0
@@ -99,6 +103,7 @@ def block_moments(packed, field, columns, blocks, probability, mean, covariance,
                         row[n] = column
                         _extend(packed, field, row, n, first, factor, half)
                         n += 1
+            # b = L'^-1 (L^-1 g), from the last row up; the diagonal of `factor` holds the inverses.
             for i in range(n - 1, -1, -1):
                 t = half[i]
                 for q in range(i + 1, n):
@@ -117,6 +122,7 @@ def block_moments(packed, field, columns, blocks, probability, mean, covariance,
                     covariance[i, q - first] += p * x * deviation[q - first]
             if p > 3e-3:
                 _add_inverse(factor, n, p, row, first, inverse, slope)
+        # The empty subset has b = 0. Then Cov(b) = E[(b - a)(b - a)'] - (E[b] - a)(E[b] - a)'.
         p = max(probability[block, 0], 0.0)
         for i in range(first, last):
             spread[i] += p * min(rest[i] * point[i] * point[i], CAP)
@@ -126,6 +132,8 @@ def block_moments(packed, field, columns, blocks, probability, mean, covariance,
                 covariance[q, i - first] = covariance[i, q - first]
         for i in range(first, last):
             for q in range(first, last):
+                # E[b] = sum p_m b_m with log p_m = g' Lam_m^-1 g + ...: its derivative is E[Lam_m^-1] plus Cov(b, d log
+                # p / dg) = 2 Cov(b).
                 slope[i, q - first] += 2.0 * covariance[i, q - first]
 
 

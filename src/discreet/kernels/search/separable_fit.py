@@ -103,6 +103,8 @@ class _Fit:
         if self.included.size:
             self.factor = np.linalg.cholesky(gram[np.ix_(self.included, self.included)])
             half = np.linalg.solve(self.factor, gram[np.ix_(self.included, free)])
+            # The Schur complement S = G_ff - G_fi G_ii^-1 G_if: minimizing over the included columns leaves b' S b - 2
+            # (...)' b.
             form = form - half.T @ half
         if self.parent is None:
             groups = similar_units(problem, form, units)
@@ -143,6 +145,8 @@ class _Fit:
             return self._below(restricted(self.parent, self.layout, self.inside))
         # Gershgorin on the inverse: S^-1 is at most the diagonal of its absolute row sums.
         packed = np.zeros((len(self.free), self.layout.width))
+        # So S is at least the inverse of that diagonal; a factor of .95 leaves S - Lam regular, for `balance` inverts
+        # it.
         packed[self.diagonal] = 0.95 / np.abs(_inverse(self.form)).sum(axis=1)
         if self.layout.n_subsets <= 4:
             # Columns are hardly correlated: this may do.
@@ -275,6 +279,9 @@ class _Fit:
         """Return the bound at a state: its constant, its field, and the log of its total weight."""
         problem, layout = self.problem, self.layout
         shifted_xty = problem.xty - state.dual
+        # From b'(S - Lam)b >= 2 b'(S - Lam)a - a'(S - Lam)a: const = y'y + the cost of what is included - |L^-1 (X'y -
+        # v)_i|^2 - a'(S - Lam)a - 2 nu R, L the factor of the included columns; each table is of the blocks' b'Lam b -
+        # 2 g'b, with the field g = (X'y - v) after elimination - (S - Lam)a.
         linear, value, reach = shifted_xty[self.free], 0.0, float(np.abs(state.point).sum())
         if self.included.size:
             solved = np.linalg.solve(self.factor, shifted_xty[self.included])
@@ -299,6 +306,8 @@ class _Fit:
         """Return the bound at the state, with a margin for rounding."""
         problem = self.problem
         error = ROUNDING * (abs(problem.yty) + abs(state.const) + float(np.abs(self.tables.min(axis=1)).sum()) + 64.0)
+        # A form that is wrong by `rounding` changes (b - a)'S(b - a) by at most that times (R + |a|_1)^2, with room for
+        # several such errors; and the ridge adds at most ridge R^2 to the score of a point of the ball.
         margin = 8.0 * problem.rounding * (problem.radius + state.reach) ** 2 + problem.ridge * problem.radius**2
         const = state.const - margin - 2.0 * error
         point = np.zeros(len(problem.xty))

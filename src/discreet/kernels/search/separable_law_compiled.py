@@ -29,6 +29,7 @@ def log_weights(tables, limit):  # type: ignore[no-untyped-def] # pragma: no cov
     least, total = np.empty(logs.shape[1]), np.empty(logs.shape[1])
     for block in range(n_blocks):
         least[:], total[:] = np.inf, 0.0
+        # Weights are taken relative to the largest, exp(least - value), so that none overflows and the largest is 1.
         for m in range(n_subsets):
             k = _size(m) if limit >= 0 else 0
             if k <= max(limit, 0):
@@ -123,8 +124,11 @@ def probabilities(tables, limit, probability):  # type: ignore[no-untyped-def] #
     head, room = np.full(most + 1, -np.inf), np.empty(most + 1)
     head[0] = 0.0
     for block in range(n_blocks):
+        # The chance of a subset with k units is its weight times that of all ways to fill the other blocks with at most
+        # `limit` - k units: `head` of the blocks before, by number, and `tail` of those behind.
         upto = _log_sum_upto(tail[block + 1])
         for k in range(most + 1):
+            # A block of log2(n_subsets) units holds no subset of more.
             room[k] = _log_sum(head[: most - k + 1], upto, most - k) if n_subsets >> k > 0 else -np.inf
         for m in range(n_subsets):
             k = _size(m) if limit >= 0 else 0
@@ -161,6 +165,8 @@ def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pra
         mark, run, chosen = uniforms[block] * total, 0.0, -1
         for m in range(n_subsets):
             run += weight[m]
+            # Rounding could put the number on the other side of this edge: whoever asked must decide it in more digits,
+            # with the same bits.
             if weight[m] > 0.0 and abs(run - mark) <= edge * total:
                 return block
             if run > mark:
@@ -169,5 +175,6 @@ def draw(tables, limit, uniforms, picked):  # type: ignore[no-untyped-def] # pra
         if chosen < 0:
             return block
         picked[block] = chosen
+        # Sequentially: the next block is drawn from its law given the subsets chosen so far.
         remaining -= _size(chosen) if limit >= 0 else 0
     return -1

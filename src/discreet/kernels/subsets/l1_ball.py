@@ -115,6 +115,7 @@ def _face_optimum(gram: Floats, xty: Floats, radius: float, sign: Floats, ridge:
     active = sign != 0.0
     system = np.where(active[:, :, None] & active[:, None, :], gram, 0.0)
     diagonal = np.arange(gram.shape[0])
+    # Columns that are not active get a row of the identity: their solution is 0, and all models are solved in one call.
     system[:, diagonal, diagonal] = np.where(active, gram.diagonal() + ridge, 1.0)
     sides = np.stack([np.where(active, xty, 0.0), sign], axis=2)
     free, step = np.moveaxis(np.linalg.solve(system, sides), 2, 0)

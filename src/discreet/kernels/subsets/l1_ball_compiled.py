@@ -44,6 +44,8 @@ def walk(  # type: ignore[no-untyped-def]
             break
         ready = count
         _face(radius, sign, active, factor, inverse, halves, target, step, count)
+        # As far towards the face's optimum as no coefficient changes its sign: b_k (1 - t) + t target_k = 0 at t = b_k
+        # / (b_k - target_k).
         reach = 1.0
         for a in range(count):
             k = active[a]
@@ -54,6 +56,7 @@ def walk(  # type: ignore[no-untyped-def]
             k = active[a]
             if target[a] * sign[k] < 0.0 and point[k] / (point[k] - target[a]) <= reach:
                 point[k], sign[k] = 0.0, 0.0
+                # Rows of the Cholesky factor before the first column that leaves stay valid.
                 ready = min(ready, n_kept)
             else:
                 point[k] += reach * (target[a] - point[k])
@@ -61,6 +64,7 @@ def walk(  # type: ignore[no-untyped-def]
                 active[n_kept] = k
                 n_kept += 1
         count = n_kept
+        # Not yet at an optimum of a face: go on without looking at columns outside.
         if reach < 1.0:
             continue
         value, gap, largest = grade(gram, xty, radius, usable, active, count, point, residual)
@@ -82,6 +86,7 @@ def _extend(gram, xty, ridge, sign, active, factor, inverse, halves, column, rea
         for b in range(a):
             column[b] = products[active[b]]
         for b in range(a):
+            # The factor is kept by columns, L' in rows: factor[b, a] = L[a, b]; `halves` are L^-1 c and L^-1 s.
             entry, row = column[b] * inverse[b], factor[b]
             row[a] = entry
             for c in range(b + 1, a):
@@ -102,6 +107,7 @@ def _face(radius, sign, active, factor, inverse, halves, target, step, count):  
     for a in range(count):
         target[a], step[a] = halves[0, a], halves[1, a]
     norm, slope = 0.0, 0.0
+    # Back substitution for G^-1 c and G^-1 s together.
     for a in range(count - 1, -1, -1):
         target[a] *= inverse[a]
         step[a] *= inverse[a]
@@ -111,11 +117,13 @@ def _face(radius, sign, active, factor, inverse, halves, target, step, count):  
         norm += sign[active[a]] * target[a]
         slope += sign[active[a]] * step[a]
     if norm > radius and slope > 0.0:
+        # Lagrange: b = G^-1 c - lambda G^-1 s with s'b = R.
         multiplier, total, same_orthant = (norm - radius) / slope, 0.0, True
         for a in range(count):
             target[a] -= multiplier * step[a]
             total += abs(target[a])
             same_orthant = same_orthant and target[a] * sign[active[a]] >= 0.0
+        # Rounding may put the point a hair outside the ball; within one orthant its norm is linear, and can be cut.
         if same_orthant and total > radius:
             for a in range(count):
                 target[a] *= radius / total
@@ -127,6 +135,7 @@ def grade(gram, xty, radius, usable, active, count, point, residual):  # type: i
     p, a = len(xty), 0
     for j in range(p):
         residual[j] = xty[j]
+    # Four columns at a time: each pass reads and writes the residuals once for four.
     while a + 4 <= count:
         k0, k1, k2, k3 = active[a], active[a + 1], active[a + 2], active[a + 3]
         b0, b1, b2, b3 = point[k0], point[k1], point[k2], point[k3]
@@ -139,6 +148,8 @@ def grade(gram, xty, radius, usable, active, count, point, residual):  # type: i
         for j in range(p):
             residual[j] -= row0[j] * b0
         a += 1
+    # With r = c - G b: b'Gb - 2c'b = -b'(r + c), and no point of the ball is lower by more than 2 (R max |r_j| - b'r),
+    # the Frank-Wolfe gap.
     value, inner, largest = 0.0, 0.0, 0.0
     for a in range(count):
         k = active[a]
@@ -160,5 +171,7 @@ def _entering(radius, usable, sign, residual, norm, tiny):  # type: ignore[no-un
                 level = max(level, residual[j] * sign[j])
             elif abs(residual[j]) > outside:
                 outside, best = abs(residual[j]), j
+    # Karush, Kuhn and Tucker: at the optimum |r_j| <= lambda outside, with r_j s_j = lambda inside, and lambda = 0
+    # where the bound is slack.
     threshold = level * (1.0 + 1e-10) if norm >= radius * (1.0 - 1e-12) else 0.0
     return best if outside > threshold + tiny else -1

@@ -66,6 +66,8 @@ def _walk(gram: Numbers, xty: Numbers, radius: int, point: Numbers, ridge: int, 
         target = _face_optimum(system[np.ix_(on, on)], xty[on], sign[on], radius, ridge >> 1)
         if target is None:
             return None
+        # As in `l1_ball`: to where the first coefficient would change its sign, which leaves; only at a face's optimum
+        # may a column enter.
         blocked = [a for a in range(len(on)) if target[a] * sign[on[a]] < 0]
         if blocked:
             # The share of the way that is free, as a fraction: where the first coefficient becomes zero.

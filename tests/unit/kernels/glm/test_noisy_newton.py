@@ -150,6 +150,7 @@ def test_counts_that_differ_by_orders_of_magnitude_are_fitted():
     assert np.all((fit.low < theta + 0.02) & (fit.high > theta - 0.02))
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("family", [LOGISTIC, poisson(20.0)])
 def test_estimates_are_shrunk_where_noise_hides_them(family: Any) -> None:
     """Nearly no budget: slopes near zero and a level that some table can have, each within its interval."""

@@ -229,6 +229,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "replaces", "loss", "c"), CHANGES)
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_neighbors_have_densities_within_epsilon(p: int, replaces: bool, loss: Loss, c: int, epsilon: float) -> None:
@@ -242,6 +243,7 @@ def test_neighbors_have_densities_within_epsilon(p: int, replaces: bool, loss: L
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "replaces", "loss", "c"), CHANGES)
 def test_what_is_left_out_of_the_price_is_noticed(p: int, replaces: bool, loss: Loss, c: int) -> None:
     """Controls: the pull alone, the determinant alone, a price without the curvature, and one of a single row."""

@@ -57,6 +57,7 @@ def exact_residuals(loss: Loss, cells: np.ndarray, lattice: Lattice, numbers: tu
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_no_piece_is_steeper_than_the_proof_has_it(loss: Loss) -> None:
     """Pieces join, rise from 0 to 1, and none has a slope above the weight; a wrong node (control) does."""

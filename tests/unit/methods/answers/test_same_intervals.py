@@ -99,6 +99,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "options"), CASES, ids=[f"{family} {options}" for family, options in CASES])
 def test_one_coefficient_has_the_interval_that_is_printed(family, options):
     """A joint region of one coefficient is its interval, the linear predictor of zeros that of the intercept."""
@@ -121,6 +122,7 @@ def test_one_coefficient_has_the_interval_that_is_printed(family, options):
 WITH_CONSTANT = [case for case in CASES if "fit_intercept" not in case[1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "options"), WITH_CONSTANT, ids=map(str, WITH_CONSTANT))
 def test_predictions_are_those_of_the_model(family, options):
     """Of rows with offsets and with columns that derived ones are made of."""

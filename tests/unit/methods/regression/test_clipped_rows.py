@@ -54,6 +54,7 @@ def test_a_row_counts_where_its_target_is_clipped(out_of_bounds, expected):
     assert rows.count(found).tolist() == [sum(expected)]
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 @pytest.mark.parametrize("parameters", [{"y_bound": 2.0}, {"y_bound": "private"}, {"y_bound": 20.0}])
 def test_the_count_is_told_within_its_noise(relation, parameters):

@@ -37,6 +37,7 @@ def released(seed, **parameters):
     return prepared.run(table, Source.seeded(seed))
 
 
+@pytest.mark.slow
 def test_a_coefficient_beyond_the_bound_is_told_as_one_without_an_upper_limit():
     """And with a larger bound intervals are finite and hold it as often as they say."""
     narrow = [released(seed).fit.coefficients[1].interval for seed in range(20)]

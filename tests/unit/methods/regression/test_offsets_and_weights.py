@@ -81,6 +81,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "named"), CASES)
 @pytest.mark.parametrize("neighboring", RELATIONS)
 def test_nearly_without_noise_estimates_are_those_of_newtons_method(family, named, neighboring):
@@ -104,6 +105,7 @@ P_THRESHOLD = 1e-4
 """Of 90 intervals at 95%, at most 13 miss with this chance."""
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     ("family", "named", "neighboring"),
     [
@@ -124,6 +126,7 @@ def test_intervals_cover_at_usual_epsilons(family, named, neighboring):
     assert misses <= 13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
 @pytest.mark.parametrize("neighboring", RELATIONS)
 def test_no_weight_at_all_gives_a_release_all_the_same(family, neighboring):

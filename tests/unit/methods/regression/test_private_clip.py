@@ -43,6 +43,7 @@ def bend(kind, rows, epsilon, seed, method=LinearModel, **parameters):
     return moved / np.sqrt(1.2 / (rows / 3.0) + slope.privacy_variance)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("kind", LEVELS)
 @pytest.mark.parametrize(("rows", "epsilon"), [(1_000, 4.0), (10_000, 1.0), (100_000, 1.0)])
 def test_the_clip_bends_no_slope(kind, rows, epsilon):

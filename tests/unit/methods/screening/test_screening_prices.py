@@ -55,6 +55,7 @@ NAMES = ("sis", "two-stage", "own-score")
 BUDGETS = ((0.1, 0.01), (0.01, 1e-3), (1.0, 0.0), (1.0, 1e-6), (5.0, 0.1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "choice", "budget"), pairwise(itertools.product(NAMES, CHOICES, BUDGETS)))
 def test_no_screening_costs_more_than_was_asked(name, choice, budget):
     """The guarantee of what will be drawn is at most (epsilon, delta)."""
