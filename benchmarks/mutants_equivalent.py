@@ -27,7 +27,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     (
         "gaussian",
         "error = (_MILLS_ERROR + 4 * _ROUNDING * b * (1.0 - max(-a, 0.0))) * at_a",
-    ): "with the margin of a^2 / 2 it still covers how far two roundings of b move log(1 - Phi(a)), whose slope is below 1",
+    ): "with the margin of a^2 / 2 it still covers two roundings of b in log(1 - Phi(a)), whose slope is below 1",
     (
         "gaussian",
         "return log_gap + margin < log_delta - 4 * _ROUNDING * (1.0 - log_delta)",
