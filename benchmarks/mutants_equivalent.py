@@ -86,6 +86,22 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "witness",
         "handle = os.open(folder, (os.O_RDONLY | os.O_DIRECTORY) & os.O_CLOEXEC)",
     ): "a folder is opened for reading all the same",
+    ("witness", "_NEWEST_BYTES = 2 ** 15"): "how many of the newest lines are read: still more than there are writers",
+    (
+        "rng",
+        "return self._generator.integers(1, 2 ** 64, size=count, dtype=np.uint64)",
+    ): "a word of 0 has a chance of 2^-64, and seeded sources are for simulations alone",
+    ("selection", "MOST_BITS = 2 ** 15"): "numbers that agree in either many bits come from a source that is broken",
+    (
+        "selection",
+        "behind = np.clip((scores / 2 - reference * 2) * (2 * slope), -1e+300, 1e+300)",
+    ): "moves all that are compared by the same number",
+    (
+        "subset_points",
+        "tails = _tails(weights, limit, digits) if limit > 0 else [[Decimal(1)]] * (len(weights) + 1)",
+    ): "where no unit may be in, the tails are one number for all that fits",
+    ("subset_race", "return region.n_points < 5 / POINTS"): SPEED,
+    ("top_k", "if values.size <= SMALL and k < SMALL_SETS:"): "which of two exact races draws",
     ("row_pass", "BLOCK_ROWS = 2 * 16"): BLOCKS,
     ("unit_keys", "HASHED_KEYS = 2 * 14"): BLOCKS,
     ("row_pass", "if n_parts == 0:"): "a short cut: rows of nobody are left out here or when they are added",
