@@ -16,7 +16,6 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("gaussian", "high += 0"): GUARD,
     ("gaussian", "high += 2"): GUARD,
     ("gaussian", "if epsilon < -1:"): NO_CALLER,
-    ("gaussian", "found, less = (whole - others, Fraction(1, 2 ** 49))"): SEARCH,
     ("gaussian", "error = (_MILLS_ERROR + 5 * _ROUNDING * b * (1.0 + max(-a, 0.0))) * at_a"): WIDER,
     ("gaussian", "error = (_MILLS_ERROR + 4 * _ROUNDING * b * (1.0 + max(-a, 1.0))) * at_a"): WIDER,
     ("gaussian", "if delta <= 0 or rho >= 10 ** 6:"): "there the search comes to a cost that counts as none, too",
@@ -37,19 +36,11 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "zcdp",
         "best, shrink = (_best_rho(float(steps * STEP), -log_of(min(delta_value, MOST_DELTA))), 2.0 ** (-45))",
     ): SEARCH,
-    ("zcdp", "less *= 4.0"): SEARCH,
+    ("zcdp", "shrink *= 4.0"): SEARCH,
     ("zcdp", "for _ in range(61):"): SEARCH,
     ("zcdp", "for _ in range(59):"): SEARCH,
     ("zcdp", "low, high = (1e-06, math.expm1(min(log_inverse_delta, 600.0)))"): SEARCH,
     ("gaussian", "low, high = (first - 1, first + math.ceil(Fraction(reach) / STEP) + 2)"): SEARCH,
-    (
-        "design",
-        "factor = np.minimum((1.0 - 2e-12) * norm * GRID / np.sqrt(np.maximum(squares, 1)), 1.0)",
-    ): "toward zero by a further 1e-12 of a step",
-    (
-        "design",
-        "factor[squares < int((norm * GRID) ** 2 * (1.0 - 1e-12))] = 1.0",
-    ): "at this length the factor is cut to 1 anyhow",
     (
         "design",
         "_one_hot(level_codes(values, column), cells[:, at:at + width + 1])",
