@@ -16,7 +16,6 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("gaussian", "high += 0"): GUARD,
     ("gaussian", "high += 2"): GUARD,
     ("gaussian", "if epsilon < -1:"): NO_CALLER,
-    ("gaussian", "found, less = (whole - others, Fraction(1, 2 ** 49))"): SEARCH,
     ("gaussian", "error = (_MILLS_ERROR + 5 * _ROUNDING * b * (1.0 + max(-a, 0.0))) * at_a"): WIDER,
     ("gaussian", "error = (_MILLS_ERROR + 4 * _ROUNDING * b * (1.0 + max(-a, 1.0))) * at_a"): WIDER,
     ("gaussian", "if delta <= 0 or rho >= 10 ** 6:"): "there the search comes to a cost that counts as none, too",
@@ -27,7 +26,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     (
         "gaussian",
         "error = (_MILLS_ERROR + 4 * _ROUNDING * b * (1.0 - max(-a, 0.0))) * at_a",
-    ): "with the margin of a^2 / 2 it still covers how far two roundings of b move log(1 - Phi(a)), whose slope is below 1",
+    ): "with the margin of a^2 / 2 it still covers two roundings of b in log(1 - Phi(a)), whose slope is below 1",
     (
         "gaussian",
         "return log_gap + margin < log_delta - 4 * _ROUNDING * (1.0 - log_delta)",
@@ -37,19 +36,11 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "zcdp",
         "best, shrink = (_best_rho(float(steps * STEP), -log_of(min(delta_value, MOST_DELTA))), 2.0 ** (-45))",
     ): SEARCH,
-    ("zcdp", "less *= 4.0"): SEARCH,
+    ("zcdp", "shrink *= 4.0"): SEARCH,
     ("zcdp", "for _ in range(61):"): SEARCH,
     ("zcdp", "for _ in range(59):"): SEARCH,
     ("zcdp", "low, high = (1e-06, math.expm1(min(log_inverse_delta, 600.0)))"): SEARCH,
     ("gaussian", "low, high = (first - 1, first + math.ceil(Fraction(reach) / STEP) + 2)"): SEARCH,
-    (
-        "design",
-        "factor = np.minimum((1.0 - 2e-12) * norm * GRID / np.sqrt(np.maximum(squares, 1)), 1.0)",
-    ): "toward zero by a further 1e-12 of a step",
-    (
-        "design",
-        "factor[squares < int((norm * GRID) ** 2 * (1.0 - 1e-12))] = 1.0",
-    ): "at this length the factor is cut to 1 anyhow",
     (
         "design",
         "_one_hot(level_codes(values, column), cells[:, at:at + width + 1])",
@@ -86,6 +77,22 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "witness",
         "handle = os.open(folder, (os.O_RDONLY | os.O_DIRECTORY) & os.O_CLOEXEC)",
     ): "a folder is opened for reading all the same",
+    ("witness", "_NEWEST_BYTES = 2 ** 15"): "how many of the newest lines are read: still more than there are writers",
+    (
+        "rng",
+        "return self._generator.integers(1, 2 ** 64, size=count, dtype=np.uint64)",
+    ): "a word of 0 has a chance of 2^-64, and seeded sources are for simulations alone",
+    ("selection", "MOST_BITS = 2 ** 15"): "numbers that agree in either many bits come from a source that is broken",
+    (
+        "selection",
+        "behind = np.clip((scores / 2 - reference * 2) * (2 * slope), -1e+300, 1e+300)",
+    ): "moves all that are compared by the same number",
+    (
+        "subset_points",
+        "tails = _tails(weights, limit, digits) if limit > 0 else [[Decimal(1)]] * (len(weights) + 1)",
+    ): "where no unit may be in, the tails are one number for all that fits",
+    ("subset_race", "return region.n_points < 5 / POINTS"): SPEED,
+    ("top_k", "if values.size <= SMALL and k < SMALL_SETS:"): "which of two exact races draws",
     ("row_pass", "BLOCK_ROWS = 2 * 16"): BLOCKS,
     ("unit_keys", "HASHED_KEYS = 2 * 14"): BLOCKS,
     ("row_pass", "if n_parts == 0:"): "a short cut: rows of nobody are left out here or when they are added",

@@ -40,12 +40,14 @@ def predict(
       discreet predict fit.json --at age=40,site=north --at age=60,site=north
     """
     answers = _answers(fit)
-    told = [answers.predict(_values(text), confidence) for text in at]
+    predicted = [answers.predict(_values(text), confidence) for text in at]
     if json_:
-        as_json("discreet/predictions@1", **_origin(answers), predictions=[asdict(one) for one in told])
+        as_json(
+            "discreet/predictions@1", **_origin(answers), predictions=[asdict(prediction) for prediction in predicted]
+        )
         return
-    rows = [(_at(one.values), *_texts(one.mean)) for one in told]
-    level = f"{number(100 * told[0].confidence)}% interval" if told else ""
+    rows = [(_at(prediction.values), *_texts(prediction.mean)) for prediction in predicted]
+    level = f"{number(100 * predicted[0].confidence)}% interval" if predicted else ""
     _table((f"mean of {answers.release.request.get('target', '')} at", "estimate", level), rows)
     _cautions(answers)
 
@@ -100,15 +102,18 @@ def effects(
       discreet effects fit.json --at age=40
     """
     answers = _answers(fit)
-    told = answers.marginal_effects(_values(at or ""), confidence)
+    effects_found = answers.marginal_effects(_values(at or ""), confidence)
     if json_:
-        as_json("discreet/effects@1", **_origin(answers), effects=[asdict(one) for one in told])
+        as_json("discreet/effects@1", **_origin(answers), effects=[*map(asdict, effects_found)])
         return
-    rows = [(f"{one.column}: {_value(one.start)} to {_value(one.end)}", *_texts(one.change)) for one in told]
-    level = f"{number(100 * told[0].confidence)}% interval" if told else ""
+    rows = [
+        (f"{effect.column}: {_value(effect.start)} to {_value(effect.end)}", *_texts(effect.change))
+        for effect in effects_found
+    ]
+    level = f"{number(100 * effects_found[0].confidence)}% interval" if effects_found else ""
     _table((f"change of the mean of {answers.release.request.get('target', '')}", "estimate", level), rows)
-    if told:
-        others = {name: value for one in reversed(told) for name, value in one.values.items()}
+    if effects_found:
+        others = {name: value for effect in reversed(effects_found) for name, value in effect.values.items()}
         result(f"the others at {_at(others)}")
     _cautions(answers)
 
@@ -123,8 +128,8 @@ def _values(text: str) -> dict[str, str]:
     lacking = [name for name, sign, _ in pairs if not sign]
     if lacking:
         raise InvalidParameterError(f"--at needs NAME=VALUE, but {lacking[0][:60]!r} has no '='. Write it so.")
-    found = [name for name, _, _ in pairs]
-    twice = [name for name in found if found.count(name) > 1]
+    columns = [name for name, _, _ in pairs]
+    twice = [name for name in columns if columns.count(name) > 1]
     if twice:
         raise InvalidParameterError(
             f"--at takes each column once, but {twice[0][:60]!r} has two values. Leave one out."
@@ -166,10 +171,10 @@ def _texts(interval: "Interval") -> tuple[str, str]:
     """Estimate and interval with digits as the interval is long."""
     from discreet.report.words import alike
 
-    told = [end for end in (interval.low, interval.high) if end is not None]
-    reach = max((abs(end - interval.estimate) for end in told), default=0.0) or abs(interval.estimate) / 100
-    estimate, *ends = alike([interval.estimate, *told], reach)
-    if not told:
+    limits = [end for end in (interval.low, interval.high) if end is not None]
+    reach = max((abs(end - interval.estimate) for end in limits), default=0.0) or abs(interval.estimate) / 100
+    estimate, *ends = alike([interval.estimate, *limits], reach)
+    if not limits:
         return estimate, NOTHING
     side = "above" if interval.high is None else "below"
     return estimate, " to ".join(ends) if len(ends) == 2 else f"{side} {ends[0]}"

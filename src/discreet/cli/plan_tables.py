@@ -129,13 +129,13 @@ def _one_comparison(expectation: "workflow.Expectation", rows: Rows, epsilon: fl
 def needed(goal: tuple[str, float], expectation: "workflow.Expectation", rows: Rows, title: str) -> list[str]:
     """Return the epsilon that each method needs, least first."""
     measure, least = goal
-    names = [one["scenario"] for one in expectation.supposed["scenarios"]]
+    names = [scenario["scenario"] for scenario in expectation.supposed["scenarios"]]
     if len(names) > 1:
         return _needed_of_all(names, goal, expectation, rows, title)
     rows_by_name = {row["rival"]: row for row in rows}
     table = [[f"For {measure} >= {number(least)}", "epsilon", measure, *(["error"] if measure == "right" else [])]]
     for name in sorted(
-        (one.name for one in expectation.choices), key=lambda name: rows_by_name.get(name, {}).get("epsilon", 1e9)
+        (choice.name for choice in expectation.choices), key=lambda name: rows_by_name.get(name, {}).get("epsilon", 1e9)
     ):
         row = rows_by_name.get(name)
         error = [] if measure != "right" else [f"{row['error']:.2f}" if row else "-"]
@@ -148,14 +148,14 @@ def needed(goal: tuple[str, float], expectation: "workflow.Expectation", rows: R
 def _needed_of_all(
     names: list[str], goal: tuple[str, float], expectation: "workflow.Expectation", rows: Rows, title: str
 ) -> list[str]:
-    rows_by_name: dict[str, dict[str, float]] = {one.name: {} for one in expectation.choices}
+    rows_by_name: dict[str, dict[str, float]] = {choice.name: {} for choice in expectation.choices}
     for row in rows:
         rows_by_name[row["rival"]][row["scenario"]] = row["epsilon"]
     most = {name: max(own.values()) if len(own) == len(names) else 1e9 for name, own in rows_by_name.items()}
     shown = names if len(names) <= MOST_SHOWN else []
     table = [[f"Epsilon for {goal[0]} >= {number(goal[1])}", *shown, "in all"]]
     for name in sorted(rows_by_name, key=lambda name: (most[name], -len(rows_by_name[name]))):
-        own = [f"{rows_by_name[name][one]:.2g}" if one in rows_by_name[name] else "-" for one in shown]
+        own = [f"{rows_by_name[name][measure]:.2g}" if measure in rows_by_name[name] else "-" for measure in shown]
         table.append([name, *own, f"{most[name]:.2g}" if most[name] < 1e9 else "not reached"])
     return aligned(table, title)
 

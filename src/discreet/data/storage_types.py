@@ -128,18 +128,20 @@ def compared(metadata: Metadata, header: Sequence[tuple[str, str]], types: Mappi
     ('VARCHAR', False)
     """
     times = Counter(name for name, _ in header)
-    known = list(times)
+    header_names = list(times)
     fits = []
     for name, column in metadata.columns.items():
         if name in metadata.derived:
             stands = "is derived, but the table has one of that name. Rename it, or declare it without `derived`."
             problem = stands if name in times else None
         else:
-            problem = _absent(name, times, known) or _of_type(column, types.get(name))
+            problem = _absent(name, times, header_names) or _of_type(column, types.get(name))
         fits.append(_fit(name, column.type, types.get(name), problem))
     if metadata.unit_id is not None:
         fits.append(
-            _fit(metadata.unit_id, "unit_id", types.get(metadata.unit_id), _absent(metadata.unit_id, times, known))
+            _fit(
+                metadata.unit_id, "unit_id", types.get(metadata.unit_id), _absent(metadata.unit_id, times, header_names)
+            )
         )
     if metadata.features is not None and metadata.layout is None:
         fits.append(_of_features(metadata, metadata.features, times, types))
@@ -154,10 +156,10 @@ def _of_type(column: NumericColumn | CategoryColumn, storage: str | None) -> str
     return None if storage is None else misfit(column, storage)
 
 
-def _absent(name: str, times: Mapping[str, int], known: Sequence[str]) -> str | None:
+def _absent(name: str, times: Mapping[str, int], header_names: Sequence[str]) -> str | None:
     if times.get(name) == 1:
         return None
-    problem = "is there more than once" if name in times else f"is not in it{nearly(name, known)}"
+    problem = "is there more than once" if name in times else f"is not in it{nearly(name, header_names)}"
     return f"must be in the table once, but {problem}. Correct the metadata or the table."
 
 
@@ -165,17 +167,21 @@ def _of_features(
     metadata: Metadata, features: Features, times: Mapping[str, int], types: Mapping[str, str]
 ) -> ColumnFit:
     """Compare all features at once: the first that does not fit is named."""
-    known = list(times)
-    names = [name for name in known if metadata.column(name) is features] if features.names is None else features.names
+    header_names = list(times)
+    names = (
+        [name for name in header_names if metadata.column(name) is features]
+        if features.names is None
+        else features.names
+    )
     kinds = sorted({shown_type(types[name]) for name in names if name in types})
     problem = None
     if features.count not in (None, len(names)) or not names:
-        wanted = "at least one" if features.count is None else features.count
-        problem = f"must be {wanted} of the table's columns, but {len(names)} are named so. Correct match or count."
+        least = "at least one" if features.count is None else features.count
+        problem = f"must be {least} of the table's columns, but {len(names)} are named so. Correct match or count."
     for name in names if problem is None else ():
-        found = _absent(name, times, known) or _of_type(features, types.get(name))
-        if found is not None:
-            problem = f"must all fit, but column {shown(name)} {found}"
+        misfit = _absent(name, times, header_names) or _of_type(features, types.get(name))
+        if misfit is not None:
+            problem = f"must all fit, but column {shown(name)} {misfit}"
             break
     return ColumnFit(None, features.type, ", ".join(kinds) or None, problem)
 
@@ -205,5 +211,5 @@ def _scale(storage: str) -> int | None:
     """Return how many digits stand after the point, where the type tells."""
     if base_of(storage) in _INTEGERS:
         return 0
-    told = _SCALE.fullmatch(storage)
-    return int(told.group(1)) if told else None
+    scale = _SCALE.fullmatch(storage)
+    return int(scale.group(1)) if scale else None

@@ -45,10 +45,11 @@ def accuracy_chart(ratings: Sequence[Rated]) -> str:
     drawing = panel(430, 280, (epsilons[0], epsilons[-1]), (0, 1), log_x=True)
     drawing.x_axis([(epsilon, plain(epsilon)) for epsilon in epsilons], "Epsilon (nats)")
     drawing.y_axis(shares(SHARES), "Best columns found")
-    curves = [
-        (style, sorted((one.epsilon, one.overlap, 2 * one.error) for one in ratings if one.mechanism == name))
-        for name, style in zip(names, STYLES, strict=False)
-    ]
+    points_of = {
+        name: sorted((each.epsilon, each.overlap, 2 * each.error) for each in ratings if each.mechanism == name)
+        for name in names
+    }
+    curves = [(style, points_of[name]) for name, style in zip(names, STYLES, strict=False)]
     for (color, _), points in curves:
         drawing.band([(x, max(y - half, 0.0), min(y + half, 1.0)) for x, y, half in points], color, 0.1)
     for (color, dash), points in curves:

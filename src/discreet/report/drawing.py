@@ -138,7 +138,7 @@ class Panel:
     def x_axis(self, ticks: Sequence[Tick], title: str, grid: bool = True, has_labels: bool = True) -> None:
         """Draw the axis below, with as many of its labels as have room; the title may have several lines."""
         deepest = 0
-        shown = _apart([(self.x(value), label) for value, label in ticks]) if has_labels else []
+        shown = _legible([(self.x(value), label) for value, label in ticks]) if has_labels else []
         for at in (self.x(value) for value, _ in ticks):
             self.marks += [_stroke(at, 0, at, self.height, RULE)] if grid else []
             self.marks.append(_stroke(at, self.height, at, self.height + _TICK, MUTED))
@@ -228,20 +228,20 @@ def element(
     rows: Sequence[Sequence[Panel]], description: str, keys: Sequence[Key] = (), columns: int = 3, below: str = ""
 ) -> str:
     """Return panels in rows, told to those who do not see them, with one legend above all and a title below."""
-    lefts = [max(one.left for one in column) for column in zip(*rows, strict=True)]
+    lefts = [max(cell.left for cell in column) for column in zip(*rows, strict=True)]
     x, marks = float(_PADDING), []
     y = _PADDING + (math.ceil(len(keys) / columns) * _KEY_HEIGHT + _GAP if keys else 0.0)
     marks += _legend(keys, x + lefts[0], _PADDING, columns)
     width = 0.0
     for line in rows:
-        y += max(one.top for one in line)
+        y += max(cell.top for cell in line)
         x = float(_PADDING)
-        for one, left in zip(line, lefts, strict=True):
+        for cell, left in zip(line, lefts, strict=True):
             x += left
-            marks.append(f'<g transform="translate({x:.1f},{y:.1f})">{"".join(one.marks)}</g>')
-            x += one.width + max(one.right, 8)
+            marks.append(f'<g transform="translate({x:.1f},{y:.1f})">{"".join(cell.marks)}</g>')
+            x += cell.width + max(cell.right, 8)
         width = max(width, x + _PADDING)
-        y += max(one.height + one.bottom for one in line) + _GAP
+        y += max(cell.height + cell.bottom for cell in line) + _GAP
     if below:
         marks.append(_text(width / 2, y + 5, below, INK, "middle"))
         y += _LINE_HEIGHT
@@ -250,9 +250,9 @@ def element(
     return f"{head}{''.join(marks)}</svg>"
 
 
-def svg(one: Panel, description: str) -> str:
+def svg(drawing: Panel, description: str) -> str:
     """Return one panel as an element of a page, told to those who do not see it."""
-    return element([[one]], description)
+    return element([[drawing]], description)
 
 
 def _legend(keys: Sequence[Key], x: float, y: float, columns: int) -> list[str]:
@@ -271,7 +271,7 @@ def _legend(keys: Sequence[Key], x: float, y: float, columns: int) -> list[str]:
     return marks
 
 
-def _apart(labels: Sequence[Tick]) -> list[Tick]:
+def _legible(labels: Sequence[Tick]) -> list[Tick]:
     """The labels that do not run into the one before them."""
     shown: list[Tick] = []
     end = -math.inf

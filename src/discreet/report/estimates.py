@@ -113,11 +113,11 @@ def fit(release: Release) -> Fit | None:
     tell = _line if record.has_intervals else partial(_bare_line, release)
     lines = tuple(tell(coefficient, record) for coefficient in record.coefficients)
     response = request_facts.declared(release, request_facts.target(release))
-    told = words(release, record)
+    reading = words(release, record)
     return Fit(
         family=record.family,
-        words=told,
-        title=f"{'The' if record.family in LOCATIONS else 'A'} {told}",
+        words=reading,
+        title=f"{'The' if record.family in LOCATIONS else 'A'} {reading}",
         is_location=record.family in LOCATIONS,
         is_own=record.family == "own",
         has_public=bool(lines) and all(line.public for line in lines),
@@ -143,11 +143,11 @@ def fit(release: Release) -> Fit | None:
 
 
 def _whole(record: JointRecord) -> Whole:
-    told = record.distance is not None and record.zero_inside is not None
+    is_told = record.distance is not None and record.zero_inside is not None
     return Whole(
         name=", ".join(record.columns),
         n_levels=str(record.degrees_of_freedom),
-        verdict=VERDICTS[record.zero_inside if told else None],
+        verdict=VERDICTS[record.zero_inside if is_told else None],
         distance=number(record.distance, 3) if record.distance is not None else "",
         limit=number(record.limit, 3) if record.limit is not None else "",
     )
@@ -163,12 +163,12 @@ def clipped(record: ClippedRecord, count_bound: int | None = None) -> str:
             "Poisson ones; where they vary more, slopes are smaller by about the share that was cut off."
         )
     rows = f"Between {low} and {high}" if record.counted else f"At most {high}"
-    told = (
+    sentence = (
         f"{rows} rows (with a chance of 95%) have a target beyond the bounds, where it was clipped. Where errors do "
         "not depend on the columns, slopes are smaller by about the share of clipped rows."
     )
     more = f" For that the far ends of the intervals were divided by {number(1.0 - record.stretch, 3)}."
-    return told + (more if record.stretch > 0 else "")
+    return sentence + (more if record.stretch > 0 else "")
 
 
 def words(release: Release, record: FitRecord) -> str:
@@ -260,11 +260,11 @@ def _line(record: CoefficientRecord, fitted: FitRecord) -> Coefficient:
     )
 
 
-def _interval(record: CoefficientRecord, told: Sequence[str]) -> str:
+def _interval(record: CoefficientRecord, ends: Sequence[str]) -> str:
     """An interval in words, from the texts of the ends that it has."""
     if record.uninformative:
         return NOTHING
-    return " to ".join(told) if len(told) == 2 else f"{'above' if record.high is None else 'below'} {told[0]}"
+    return " to ".join(ends) if len(ends) == 2 else f"{'above' if record.high is None else 'below'} {ends[0]}"
 
 
 def _one_sided(fitted: FitRecord) -> Iterator[tuple[str, str]]:

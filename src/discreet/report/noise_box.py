@@ -130,13 +130,13 @@ def amounts(release: Release) -> list[float]:
     Of groups of units, each has all of epsilon.
     In nats; zeros when the parts do not add up.
     """
-    groups, found, steps = groups_of(release.event), list[float](), list(release.steps)
+    groups, amounts, steps = groups_of(release.event), list[float](), list(release.steps)
     for n_parts in groups:
         group = list[StepRecord]()
         while steps and sum(len(parts_of(step.event)) for step in group) < n_parts:
             group.append(steps.pop(0))
-        found += _amounts(release, group)
-    return found + _amounts(release, steps)
+        amounts += _amounts(release, group)
+    return amounts + _amounts(release, steps)
 
 
 def _amounts(release: Release, steps: list[StepRecord]) -> list[float]:

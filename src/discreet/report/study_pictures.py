@@ -38,12 +38,12 @@ def draw(picture: Picture, rows: Sequence[Row], columns: Sequence[str]) -> str:
         for place, down in enumerate(downs)
     ]
     for line, down in zip(grid, downs, strict=True):
-        for one, across in zip(line, acrosses, strict=True):
-            one.title(_title(picture, across, down, len(acrosses) > MOST_WIDE))
+        for cell, across in zip(line, acrosses, strict=True):
+            cell.title(_title(picture, across, down, len(acrosses) > MOST_WIDE))
     keys = _keys(picture, names)
     below = picture.y_title if picture.kind == "dots" else picture.x_title
     return element(
-        grid, _told(picture, shown, names), keys, max(LEGEND_ROW, len(keys) * (picture.kind == "heat")), below
+        grid, _spoken(picture, shown, names), keys, max(LEGEND_ROW, len(keys) * (picture.kind == "heat")), below
     )
 
 
@@ -57,9 +57,9 @@ def _bounded(picture: Picture, rows: Sequence[Row]) -> Picture:
     return replace(picture, low=low, high=high if high > low else low + 1.0)
 
 
-def _agrees(row: Row, wanted: Any) -> bool:
+def _agrees(row: Row, settings: Any) -> bool:
     """Whether a row has these settings, as far as it has such settings at all."""
-    return all(row.settings.get(name, value) == value for name, value in wanted.items())
+    return all(row.settings.get(name, value) == value for name, value in settings.items())
 
 
 def _values(rows: Sequence[Row], setting: str | None) -> list[Any]:
@@ -189,10 +189,12 @@ def _shade(value: float, low: float, high: float) -> str:
     """Between three colors: that of the low end, of zero, and of the high end."""
     (start, end), part = (_SHADES[1:], value / high) if value >= 0 else (_SHADES[1::-1], value / low)
     part = min(max(part, 0.0), 1.0)
-    return "#" + "".join(f"{round(one + part * (two - one)):02x}" for one, two in zip(start, end, strict=True))
+    return "#" + "".join(
+        f"{round(first + part * (second - first)):02x}" for first, second in zip(start, end, strict=True)
+    )
 
 
-def _told(picture: Picture, rows: Sequence[Row], names: list[str]) -> str:
+def _spoken(picture: Picture, rows: Sequence[Row], names: list[str]) -> str:
     """Mean of each way, for those who do not see the picture; the table has the rest."""
     means = []
     for name in names:

@@ -19,25 +19,25 @@ MOST_EPSILON, MOST_CANDIDATES = 1000.0, 100_000
 """Up to so many a request is prepared again and again."""
 
 
-def chance_before(asked: DryRun) -> ChanceRecord | None:
+def chance_before(dry_run: DryRun) -> ChanceRecord | None:
     """Return what chance would give at this epsilon, number of rows and candidates; None where nothing is selected."""
-    method, parameters = _step(asked.method.name, asked.prepared.parameters)
+    method, parameters = _step(dry_run.method.name, dry_run.prepared.parameters)
     if method not in CHOOSING:
         return None
     from discreet.simulation import no_effect  # as above
 
     if method == "moments":
-        return _before_moments(asked)
-    noise = asked.prepared.expected_noise(no_effect.TARGET_VARIANCE / 2.0)  # what a column that stands out leaves
-    bound = getattr(getattr(asked.prepared, "design", None), "bound", None) or _bound(parameters, ())
-    n_rows = asked.metadata.n_rows
-    choice = no_effect.Selection(noise, parameters, _n_candidates(asked), _n_rows(n_rows, (), asked), bound)
+        return _before_moments(dry_run)
+    noise = dry_run.prepared.expected_noise(no_effect.TARGET_VARIANCE / 2.0)  # what a column that stands out leaves
+    bound = getattr(getattr(dry_run.prepared, "design", None), "bound", None) or _bound(parameters, ())
+    n_rows = dry_run.metadata.n_rows
+    choice = no_effect.Selection(noise, parameters, _n_candidates(dry_run), _n_rows(n_rows, (), dry_run), bound)
     return no_effect.of_selection(choice, None)
 
 
-def chance_after(asked: DryRun, outcome: Outcome) -> ChanceRecord | None:
+def chance_after(dry_run: DryRun, outcome: Outcome) -> ChanceRecord | None:
     """Return what chance gives in the place of an outcome, from it and from public facts."""
-    method, parameters = _step(asked.method.name, asked.prepared.parameters)
+    method, parameters = _step(dry_run.method.name, dry_run.prepared.parameters)
     if method not in CHOOSING:
         return None
     # The rows were paid for: no error here may lose what they gave.
@@ -54,8 +54,8 @@ def chance_after(asked: DryRun, outcome: Outcome) -> ChanceRecord | None:
         choice = no_effect.Selection(
             noise,
             parameters,
-            _n_candidates(asked),
-            _n_rows(asked.metadata.n_rows, outcome.steps, asked),
+            _n_candidates(dry_run),
+            _n_rows(dry_run.metadata.n_rows, outcome.steps, dry_run),
             _bound(parameters, outcome.steps),
         )
         return no_effect.of_selection(choice, outcome.selected)
@@ -71,19 +71,19 @@ def chance_of_derived(parent: Release, selected: Sequence[str]) -> ChanceRecord 
     return of_moments(parent.moments, selected, parent.noise.noise)
 
 
-def epsilon_needed(asked: DryRun) -> float | None:
+def epsilon_needed(dry_run: DryRun) -> float | None:
     """Return an epsilon at which a column could stand out, rounded up to two digits; None where none is found."""
-    epsilon = float(asked.prepared.parameters["epsilon"])
-    if len(asked.prepared.candidates) > MOST_CANDIDATES:
+    epsilon = float(dry_run.prepared.parameters["epsilon"])
+    if len(dry_run.prepared.candidates) > MOST_CANDIDATES:
         return None
     for _ in range(24):
         epsilon *= 1.5
         if epsilon > MOST_EPSILON:
             return None
-        method = asked.method.model_copy(update={"epsilon": epsilon})
+        method = dry_run.method.model_copy(update={"epsilon": epsilon})
         with suppress(DiscreetError, ArithmeticError):
-            prepared = method.prepare(asked.metadata, asked.prepared.target, asked.prepared.candidates)
-            chance = chance_before(DryRun(method, prepared, asked.metadata))
+            prepared = method.prepare(dry_run.metadata, dry_run.prepared.target, dry_run.prepared.candidates)
+            chance = chance_before(DryRun(method, prepared, dry_run.metadata))
             if chance is not None and chance.could_stand_out:
                 step = 10.0 ** (floor(log10(epsilon)) - 1)
                 return float(f"{ceil(epsilon / step) * step:.2g}")
@@ -96,21 +96,21 @@ def _step(method: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str,
     return (str(inner["method"]), inner) if inner else (method, parameters)
 
 
-def _n_candidates(asked: DryRun) -> int:
+def _n_candidates(dry_run: DryRun) -> int:
     """Of the last choice: after a screening those that it leaves."""
-    screen = asked.prepared.parameters.get("screen") if asked.method.name == "run" else None
-    selects = asked.prepared.parameters.get("select") if asked.method.name == "run" else None
-    return int(screen["n_features_to_select"]) if screen and selects else len(asked.prepared.candidates)
+    screen = dry_run.prepared.parameters.get("screen") if dry_run.method.name == "run" else None
+    selects = dry_run.prepared.parameters.get("select") if dry_run.method.name == "run" else None
+    return int(screen["n_features_to_select"]) if screen and selects else len(dry_run.prepared.candidates)
 
 
-def _n_rows(declared: int | None, steps: Sequence[StepRecord], asked: DryRun) -> float | None:
+def _n_rows(declared: int | None, steps: Sequence[StepRecord], dry_run: DryRun) -> float | None:
     """Of the rows that choose: public, guessed, or released by an earlier step."""
-    parameters = asked.prepared.parameters
+    parameters = dry_run.prepared.parameters
     halves = 2.0 if parameters.get("selective_inference") == "split" else 1.0
     if declared is not None:
         return declared / halves
     noisy = [step.value for step in steps if step.name == "n_rows" and step.value is not None]
-    guess = _step(asked.method.name, parameters)[1].get("n0")  # of a plan's step, already that of a half
+    guess = _step(dry_run.method.name, parameters)[1].get("n0")  # of a plan's step, already that of a half
     return noisy[-1] if noisy else guess
 
 
@@ -121,18 +121,18 @@ def _bound(parameters: Mapping[str, Any], steps: Sequence[StepRecord]) -> float 
     return released[-1] if released else stated if isinstance(stated, float) else None
 
 
-def _before_moments(asked: DryRun) -> ChanceRecord | None:
-    if asked.method.name != "moments":
+def _before_moments(dry_run: DryRun) -> ChanceRecord | None:
+    if dry_run.method.name != "moments":
         return None
     from discreet.simulation import no_effect  # as above
 
     needed = None
     with suppress(DiscreetError, ArithmeticError, ValueError):
         needed = no_effect.moments_correlation(
-            asked.method, asked.metadata, asked.prepared.target, asked.prepared.candidates
+            dry_run.method, dry_run.metadata, dry_run.prepared.target, dry_run.prepared.candidates
         )
     return ChanceRecord(
         correlation_needed=needed,
         could_stand_out=None if needed is None else needed <= no_effect.MOST_CORRELATION,
-        n_rows=_n_rows(asked.metadata.n_rows, (), asked),
+        n_rows=_n_rows(dry_run.metadata.n_rows, (), dry_run),
     )

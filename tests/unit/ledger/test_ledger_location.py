@@ -13,6 +13,7 @@ import pytest
 
 from discreet.errors import BudgetError
 from discreet.ledger import Ledger
+from discreet.ledger.reader import Reader
 from discreet.ledger.store import MIGRATIONS
 
 
@@ -206,3 +207,25 @@ def test_the_migrations_can_be_imported():
     """Tools that import every module do not run a migration."""
     script = Path(MIGRATIONS.folder, "env.py")
     exec(compile(script.read_text(), str(script), "exec"), {"__name__": "env"})  # noqa: S102
+
+
+def _open_files(path):
+    """Handles of this process on files whose names begin as the ledger's does."""
+    handles = Path("/proc/self/fd").iterdir()
+    targets = (os.readlink(handle) for handle in handles if handle.is_symlink() and handle.exists())
+    return [target for target in targets if target.startswith(str(path))]
+
+
+def test_nothing_stays_open(path, tmp_path):
+    """Neither after a block, of the ledger or of its reader, nor where the witness was refused."""
+    with Ledger(path, pooled=True) as ledger:
+        ledger.grant("toy", 1)
+        assert _open_files(path)
+    assert _open_files(path) == []
+    with Reader(path, pooled=True) as reader:
+        assert reader.accounts()
+        assert _open_files(path)
+    assert _open_files(path) == []
+    with pytest.raises(BudgetError, match="witness"):
+        Ledger(path, pooled=True, witness=tmp_path / "another" / "witness.jsonl")
+    assert _open_files(path) == []

@@ -235,6 +235,7 @@ def _footer(file: pa.NativeFile) -> pa.BufferReader:
     """Read the end of a file, which names its columns, and not the rows before it, as the library would."""
     size = file.size()
     end = file.read_at(TAIL, max(size - TAIL, 0))
+    # A file ends with its footer, the footer's length in four bytes, and the letters PAR1.
     length = int.from_bytes(end[:4], "little") + TAIL
     return pa.BufferReader(file.read_at(length, size - length) if TAIL < length <= size else end)
 
@@ -270,6 +271,7 @@ def _uuid_text(cells: pa.Array) -> pa.Array:
     digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
     text = np.full((len(filled), 36), ord("-"), dtype=np.uint8)
     places = [place for place in range(36) if place not in (8, 13, 18, 23)]
+    # Two digits a byte, in groups of 8, 4, 4, 4 and 12 letters; the dashes stand already.
     text[:, places[0::2]], text[:, places[1::2]] = digits[half >> 4], digits[half & 15]
     uuids = pa.array(text.view("S36")[:, 0], pa.binary()).cast(pa.string())
     return pc.if_else(cells.is_valid(), uuids, None)
@@ -278,6 +280,7 @@ def _uuid_text(cells: pa.Array) -> pa.Array:
 def _kind_of_all(types: Sequence[pa.DataType]) -> str:
     """Return a column's storage type in the words of all engines; where files differ, text, or the unreadable type."""
     kinds = dict.fromkeys(_kind(arrow_type) for arrow_type in types)
+    # A type that no engine reads is named rather than hidden behind text, so that a request for the column is refused.
     strange = [kind for kind in kinds if kind not in (*_NUMBERS.values(), "VARCHAR", "NULL")]
     return (strange or (list(kinds) if len(kinds) == 1 else ["VARCHAR"]))[0]
 

@@ -77,6 +77,8 @@ def rows_of_units(row_pass: RowPass, batches: Iterator[pa.RecordBatch]) -> Itera
             keys, cells = owned_rows(batch.slice(start, size), row_pass.design)
             if not pa.types.is_integer(keys.type):
                 keys = keys.cast(pa.large_binary()).cast(pa.binary())  # text would be compared as the session says
+            # A row's integers as one binary cell, without a copy: all cells are equally long, so that their ends are
+            # multiples.
             ends = np.arange(len(cells) + 1, dtype=np.int32) * np.int32(width)
             data = [None, pa.py_buffer(ends), pa.py_buffer(np.ascontiguousarray(cells))]
             rows = pa.Array.from_buffers(pa.binary(), len(cells), data)
@@ -123,6 +125,7 @@ def added(_: object, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
     totals, n_rows = joined(batches)
     for place, total in totals.items():
         yield _piece(place, total.value(), n_rows)
+        # The number of rows stands in one piece alone, for it is added up over all.
         n_rows = 0
 
 
@@ -173,6 +176,8 @@ def _whole_units(n_columns: int, batches: Batches) -> Iterator[UnitRows]:
             continue
         _check_order(keys, last)
         if size >= HELD_BYTES:
+            # Rows come in the order of their keys, so a unit may go on into this batch: what is held is given out at
+            # the first row of another one.
             end = pc.index(pc.not_equal(keys, last), True).as_py()
             if end >= 0:
                 rows.add(keys.slice(0, end), cells[:end])
