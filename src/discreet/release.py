@@ -312,6 +312,13 @@ class WhitenedRecord(_Record):
     scores_variance: Variance = 0.0
 
 
+class LevelRecord(_Record):
+    """A private median of the target, beside moments of few rows: estimates use it, intervals do not."""
+
+    median: NoisySum = Field(description="of the scaled target, in whole steps")
+    error: float = Field(ge=0, le=1, description="what it is thought to be off by, in units of y_bound")
+
+
 class MomentsRecord(_Record):
     """Noisy sums of products of the scaled columns: any regression on them is free from here on."""
 
@@ -344,6 +351,7 @@ class MomentsRecord(_Record):
         exclude_if=lambda value: not value,
         description="places of the levels that others are compared with; in older releases the most frequent ones",
     )
+    level: LevelRecord | None = Field(default=None, exclude_if=_absent)
     offset: str | None = Field(default=None, exclude_if=_absent, description="column that was taken from the target")
     weights: str | None = Field(
         default=None, exclude_if=_absent, description="column of the rows' weights; n_rows is their sum"

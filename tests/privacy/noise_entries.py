@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import math
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 import discreet.mechanisms
 import discreet.methods
@@ -229,3 +231,11 @@ def lattice_of(old: Call, new: Call) -> Fraction:
 def price_of(event: Any) -> Fraction:
     """What a part is charged: epsilon, or rho."""
     return Fraction(event.rho if isinstance(event, GaussianEvent) else event.epsilon)
+
+
+def cost_within(event: Any, loss: Fraction) -> Fraction:
+    """What a choice costs in the unit of the noise that it is charged with: of bounded range, as rho or as epsilon."""
+    if not isinstance(event, GaussianEvent):
+        return loss
+    chance = 1.0 / (1.0 + math.exp(-float(loss) / 2.0))
+    return Fraction((2.0 * float(ndtri(chance))) ** 2 / 2.0)

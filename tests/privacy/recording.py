@@ -29,7 +29,7 @@ from discreet.methods.following_step import FollowingStep
 from discreet.methods.screening import two_stage
 from discreet.release import STATED
 from discreet.workflow.priced_request import PricedRequest, price
-from tests.privacy.noise_entries import ENTRIES, IGNORED, Call, Minimum, lattice_of, places, price_of
+from tests.privacy.noise_entries import ENTRIES, IGNORED, Call, Minimum, cost_within, lattice_of, places, price_of
 
 
 @dataclass(frozen=True)
@@ -300,6 +300,10 @@ def spent(one: Recording, other: Recording, event: Event) -> list[Spent]:
         wanted = entry.events(old.public)
         cost, lattice = entry.cost(old, new), lattice_of(old, new)
         name = f"{old.mechanism} of {old.where}"
+        if old.where == "level" and groups and groups[-1][1].endswith("of noise_budget"):
+            events, name, before, before_lattice = groups.pop()
+            groups.append((events, name, before + cost_within(events[-1], cost), before_lattice))
+            continue
         together = old.where in ("noise_budget", "generalized_linear") and groups and groups[-1][1] == name
         if together:
             events, _, before, before_lattice = groups.pop()

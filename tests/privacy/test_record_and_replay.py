@@ -17,6 +17,7 @@ from discreet.mechanisms import quantile
 from discreet.mechanisms.rng import Source
 from discreet.methods import registry
 from discreet.methods.base.method import Method
+from discreet.methods.moments import level
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.public_records import histogram, measures, public_subset
 from discreet.methods.regression import objective_perturbation
@@ -212,6 +213,7 @@ OF_SCORES = (calibration.Sensitivity, "of", staticmethod(half_fields(calibration
 OF_SQUARES = (sum_of_squares, "squares_scale", half(sum_of_squares.squares_scale))
 OF_PROFILE = (pcpl._Profile, "gamma", half(pcpl._Profile.gamma))
 OF_RANKS = (quantile, "rank_sensitivity", half(quantile.rank_sensitivity))
+OF_LEVEL = (level, "rank_sensitivity", half(quantile.rank_sensitivity))
 OF_SUMS = (NoisySums, "estimates", half_estimates)
 OF_COUNT = (ClippedTarget, "count", staticmethod(lambda cells: 2 * cells.astype(np.int64).sum(axis=0)))
 OF_TOP_K = (Screening, "top_k", half_top_k)
@@ -229,6 +231,7 @@ RANGE = (plain(a=-1, d=0.5, y=2), plain(a=0.5, d=-1, y=2))
 AGAINST = ([plain(a=0.05, y=2)] * 1000, plain(a=-1, y=2), plain(a=1, y=2))
 FILLED = [*PINNED, *[plain(a=0, d=0, y=2)] * 100]
 CLASSES = [HIGH, X_TURNED] * 50
+CENTRAL = [plain(y=0)] * 20
 AT_THE_NORM = (plain(a=0.5, c="none", y=2), plain(a=0.5, c="none", y=-2))
 
 MEANT = [
@@ -239,9 +242,11 @@ MEANT = [
     meant(ALL_BOUGHT, A, *AGAINST, "discrete_laplace of sum_of_squares", 0.9, OF_SQUARES),
     *(meant(BY_NAME["pcls: private bounds"], r, [plain(a=0, y=0)] * 40, HIGH, LOW, "noisy_min of quantile", 0.9,
             OF_RANKS) for r in RELATIONS),
-    meant(BY_NAME["linear: pure"], R, [], HIGH, X_TURNED, "discrete_laplace of noise_budget", 0.7, OF_SUMS),
-    meant(BY_NAME["linear: pure"], A, [], HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_SUMS),
-    meant(BY_NAME["linear: gaussian"], R, [], HIGH, X_TURNED, "discrete_gaussian of noise_budget", 0.95, OF_SUMS),
+    meant(BY_NAME["linear: pure"], R, [], HIGH, X_TURNED, "discrete_laplace of noise_budget", 0.55, OF_SUMS),
+    meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_LEVEL),
+    meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_SUMS),
+    meant(BY_NAME["linear: gaussian"], R, CENTRAL, HIGH, Y_TURNED, "discrete_gaussian of noise_budget", 0.75, OF_LEVEL),
+    meant(BY_NAME["linear: gaussian"], R, [], HIGH, X_TURNED, "discrete_gaussian of noise_budget", 0.75, OF_SUMS),
     meant(BY_NAME["moments: row norm, units"], R, [], *AT_THE_NORM, "discrete_gaussian of noise_budget", 0.9, OF_SUMS),
     *(meant(BY_NAME["linear: clipped rows, units"], r, [], HIGH, plain(y=0), "discrete_laplace of tuning", 0.99,
             OF_COUNT) for r in RELATIONS),

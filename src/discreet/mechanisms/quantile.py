@@ -96,11 +96,24 @@ def noisy_quantile(
     """
     q = _quantile(quantile)
     gamma = rank_sensitivity(q, neighboring, rows_per_unit) * DENOMINATOR
-    return noisy_min(_distances(np.asarray(counts, dtype=np.int64), q), gamma, epsilon, rng, noise)
+    return noisy_min(rank_distances(np.asarray(counts, dtype=np.int64), q), gamma, epsilon, rng, noise)
 
 
-def _distances(counts: Integers, q: Fraction) -> npt.NDArray[np.float64]:
-    """Return how far the quantile's rank lies outside each point's ranks, those below it to those up to it; exact."""
+def rank_distances(counts: Integers, q: Fraction) -> npt.NDArray[np.float64]:
+    """Return how far the quantile's rank lies outside each point's ranks, those below it to those up to it.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (n_points,)
+        How many rows lie at each point.
+    q : Fraction
+        A multiple of 1 / `DENOMINATOR`.
+
+    Returns
+    -------
+    ndarray of float, shape (n_points,)
+        In rows, times `DENOMINATOR`; exact.
+    """
     # (1 - q) #{below} - q #{at or above} stands for #{below} - q n: n is private under add-or-remove.
     share = int(q * DENOMINATOR)
     up_to = np.cumsum(counts)

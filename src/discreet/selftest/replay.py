@@ -12,11 +12,12 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, ndtri
 
 from discreet.accounting.events import (
     ComposedEvent,
@@ -51,7 +52,9 @@ class Call:
     outcome : Any
         What came out.
     epsilon : float
-        Epsilon of a selection; 0 for sums.
+        Epsilon of a selection; 0 for sums, and for a choice that is charged with them.
+    is_choice : bool
+        Whether it is a choice that is charged with the sums before it.
     """
 
     kind: str
@@ -59,10 +62,15 @@ class Call:
     values: list[Any]
     outcome: Any
     epsilon: float = 0.0
+    is_choice: bool = False
 
     def cost(self, other: "Call") -> float:
         """Return the privacy loss of this call between two tables: epsilon, or rho of Gaussian noise."""
         moved = np.array([float(b - a) for a, b in zip(self.values, other.values, strict=True)])
+        if self.is_choice:
+            loss = float(np.ptp(moved)) / self.scale
+            # Of bounded range: as hard to tell apart as normal laws that far apart (`accounting/bounded_range.py`).
+            return (2.0 * float(ndtri(expit(loss / 2.0)))) ** 2 / 2.0 if self.kind == "gaussian" else loss
         if self.kind == "selection":  # a pair seldom moves scores by all that the epsilon is for
             return float(np.ptp(moved)) / self.scale  # log-ratio <= range of the moves * epsilon / sensitivity
         if self.kind == "laplace":
@@ -102,6 +110,11 @@ def _gaussian(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
 def _choice(run: _Run, blocks: Iterable[Any], range_sensitivity: Any, epsilon: Any, **_: Any) -> int:
     scores = np.concatenate(list(blocks))
     scale = float(range_sensitivity) / float(epsilon)
+    if sys._getframe(3).f_globals["__name__"].endswith(".level"):
+        kind = run.calls[-1].kind
+        chosen = run.reach(kind, scale, scores.tolist(), lambda: int(np.argmin(scores)))
+        run.calls[-1] = replace(run.calls[-1], is_choice=True)
+        return int(chosen)
     return int(run.reach("selection", scale, scores.tolist(), lambda: int(np.argmin(scores)), float(epsilon)))
 
 

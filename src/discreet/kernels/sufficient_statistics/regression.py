@@ -52,6 +52,9 @@ class NoisyMatrix(NamedTuple):
 LEAST_INFLATION, MOST_INFLATION = 0.5, 3.0
 """Of the squared scores beside what equal variances make them, in the mean; the latter times the rows of a unit."""
 
+LEVEL_ERROR = 0.01
+"""Least standard error of a level, in half ranges of the target: a median is not a mean."""
+
 LEAST_EIGENVALUE = 0.3
 """Of the squared scores in any direction, beside what equal variances and their mean inflation make them."""
 
@@ -90,15 +93,30 @@ def noisy_model(
     constant: int | None = None,
     dummies: Bools | None = None,
     rows_per_unit: int = 1,
+    level: tuple[float, float] | None = None,
 ) -> "NoisyModel":
-    """Return what the moments tell of a model; the parameters are those of `coefficients`."""
+    """Return what the moments tell of a model; the parameters are those of `coefficients`.
+
+    `level`: what the target is about in the middle of the rows, and the error of that. The estimates then leave it to the noisy moments to say
+    how the columns change it; the intervals do not use it.
+    """
     part, at, groups = _part(moments, columns, constant, dummies)
     p = len(columns)
     limits = np.maximum(np.broadcast_to(np.asarray(box, dtype=np.float64), (p,)), 1e-9)
     shrunken = shrunken_coefficients(part, at, groups)
     sigma2 = _error_variance(part, shrunken, _privacy(part, shrunken))
     sampling = sigma2 * shrunken.gram * rows_per_unit
-    return NoisyModel(part, shrunken, sampling, sigma2, limits, np.eye(p), np.zeros(p), limits)
+    estimate = shrunken.coef if level is None or at is None else _leveled(part, at, groups, level)
+    return NoisyModel(part, shrunken, sampling, sigma2, limits, np.eye(p), np.zeros(p), limits, estimate)
+
+
+def _leveled(part: NoisyGram, constant: int, groups: Bools | None, level: tuple[float, float]) -> Floats:
+    """Return the shrunken coefficients where the target's sum is known from elsewhere."""
+    xty, variance = part.xty.copy(), part.xty_variance.copy()
+    about, error = level
+    xty[constant] = about * part.n_rows
+    variance[constant] = (error**2 + LEVEL_ERROR**2) * part.n_rows**2
+    return shrunken_coefficients(part._replace(xty=xty, xty_variance=variance), constant, groups).coef
 
 
 def pilot(
@@ -194,6 +212,8 @@ class NoisyModel:
         b where g is zero.
     bounds : ndarray of float, shape (p,)
         Largest absolute values of b.
+    estimate : ndarray of float, shape (p,), optional
+        Of g, default that of `shrunken`: where more is known of it than intervals can use.
     """
 
     part: NoisyGram
@@ -204,6 +224,7 @@ class NoisyModel:
     matrix: Floats
     start: Floats
     bounds: Floats
+    estimate: Floats | None = None
     _alone: dict[float, tuple[Floats, Floats]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -222,7 +243,8 @@ class NoisyModel:
         low, high = self._ends(rows, level)
         linear = rows @ self.matrix.T @ self.shrunken.map  # of X'y
         widest = np.abs(rows) @ self.bounds
-        coef = rows @ self.matrix.T @ self.shrunken.coef + rows @ self.start
+        estimate = self.shrunken.coef if self.estimate is None else self.estimate
+        coef = rows @ self.matrix.T @ estimate + rows @ self.start
         return Coefficients(
             coef=np.clip(np.clip(coef, -widest, widest), low, high) + shift,
             covariance_sampling=linear @ self.sampling @ linear.T,

@@ -9,6 +9,12 @@ from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.typing import Bools, Floats
 
 PRIOR_VARIANCES = np.concatenate([[0.0], np.geomspace(1e-5, 1e1, 40)])
+PRIOR_WEIGHTS = np.concatenate([[0.2], 0.8 * np.minimum(1.0, 0.1 / PRIOR_VARIANCES[1:]) / 40.0])
+"""A fifth for no slope at all; squares of slopes above a tenth of a half range are the rarer the larger they are."""
+
+LEAST_WEIGHT = 0.01
+"""Of a prior variance beside the likeliest one: those below are left out."""
+
 CONSTANT_PRIOR_VARIANCE = 0.1  # the mean of a response in [-1, 1] is seldom near an end
 
 
@@ -38,7 +44,8 @@ def shrunken_coefficients(
 ) -> Shrunken:
     """Return coefficients shrunk by as much as the noise asks for; least squares where the moments have no noise.
 
-    Their prior variance is the likeliest one, unless it is given.
+    Unless their prior variance is given, the estimate is the mean over the likely ones: the likeliest alone takes noise
+    for slopes now and then.
 
     Cost: one p by p eigenvalue problem for each of 41 prior variances. Source: Efron and Morris 1973 (the size of the
     shrinkage from the data); Bernstein and Sheldon 2019 (noisy moments). Shapes: dummies (n_categories, p).
@@ -50,15 +57,17 @@ def shrunken_coefficients(
     # With G the cleaned Gram matrix, coefficients b ~ N(0, T), T = diag(tau^2), and X'y = G b + sampling + noise, the
     # estimate is T G (G T G + N)^-1 X'y. N is the variance of the noise in X'y and of what cleaning left in G b; the
     # sampling part, which least squares bears without shrinkage, is not in it.
-    best = prior_variance if prior_variance is not None else _prior_variance(moments, clean, constant)
-    prior, noise = _prior(moments, clean, best, constant)
-    inner = (clean.gram * prior) @ clean.gram + noise
-    linear = (prior[:, None] * clean.gram) @ np.linalg.pinv(inner, rcond=1e-15, hermitian=True)
+    weights = {prior_variance: 1.0} if prior_variance is not None else _weights(moments, clean, constant)
+    linear = np.zeros_like(clean.gram)
+    for tau2, weight in weights.items():
+        prior, noise = _prior(moments, clean, tau2, constant)
+        inner = (clean.gram * prior) @ clean.gram + noise
+        linear += weight * (prior[:, None] * clean.gram) @ np.linalg.pinv(inner, rcond=1e-15, hermitian=True)
     return Shrunken(linear @ moments.xty, linear, clean.gram)
 
 
-def _prior_variance(moments: NoisyGram, clean: CleanGram, constant: int | None) -> float:
-    """Return the prior variance under which X'y ~ N(0, G T G + N + sampling) is likeliest."""
+def _weights(moments: NoisyGram, clean: CleanGram, constant: int | None) -> dict[float, float]:
+    """Return the posterior weights of the prior variances, X'y ~ N(0, G T G + N + sampling), but those near zero."""
     mean_square = float(np.clip(moments.yty / clean.n_rows, 0.0, 1.0))
     size, p = float(np.trace(clean.gram)) / clean.n_rows, len(clean.gram)
     totals = np.empty((len(PRIOR_VARIANCES), p, p))
@@ -69,8 +78,11 @@ def _prior_variance(moments: NoisyGram, clean: CleanGram, constant: int | None) 
         totals[at] = (clean.gram * prior) @ clean.gram + noise + error * clean.gram
     values, vectors = np.linalg.eigh(totals)
     values = np.maximum(values, np.maximum(1e-14 * values[:, -1:], 1e-300))
-    likelihoods = -np.sum(np.log(values) + (moments.xty @ vectors) ** 2 / values, axis=1)
-    return float(PRIOR_VARIANCES[np.argmax(likelihoods)])
+    likelihoods = -0.5 * np.sum(np.log(values) + (moments.xty @ vectors) ** 2 / values, axis=1)
+    posterior = PRIOR_WEIGHTS * np.exp(likelihoods - likelihoods.max())
+    posterior = np.where(posterior < LEAST_WEIGHT * posterior.max(), 0.0, posterior)
+    posterior /= posterior.sum()
+    return {float(tau2): float(weight) for tau2, weight in zip(PRIOR_VARIANCES, posterior, strict=True) if weight}
 
 
 def _prior(moments: NoisyGram, clean: CleanGram, tau2: float, constant: int | None) -> tuple[Floats, Floats]:

@@ -259,9 +259,16 @@ class MomentAnswers:
                     constant=self._constant,
                     dummies=self._dummies,
                     rows_per_unit=self.record.rows_per_unit,
+                    level=self._level_of_target,
                 )
             self._kept = key, model
         return self._kept[1]
+
+    @property
+    def _level_of_target(self) -> tuple[float, float] | None:
+        """What the scaled target is about, and the error of that."""
+        level = self.record.level
+        return None if level is None else (level.median / self.record.grid, level.error)
 
     @property
     def _adjustment(self) -> dict[str, str | None]:

@@ -15,6 +15,7 @@ from discreet.errors import InvalidParameterError
 from discreet.kernels.sufficient_statistics.whitening import whitening
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
+from discreet.methods.moments.level import SHARE_OF_MEDIAN, SHARE_OF_SUM, level_share, sum_of_target, with_level
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.noisy_moments import MomentsMethod, PreparedMoments, check_scale
 from discreet.methods.moments.noisy_sums import NoisySums, pooled
@@ -81,7 +82,31 @@ class LinearModel(LinearParameters, MomentsMethod):
         n_rows = None if sums.count_is_noisy else tuning.metadata.n_rows
         two = PreparedLinear(self, sums, tuning, budget)
         is_useful = bool(sums.columns) and (n_rows is None or two.is_enough(n_rows))
-        return two if is_useful else PreparedMoments(self, sums, tuning, budget)
+        if is_useful:
+            return two
+        return PreparedLeveled(self, sums, tuning, budget)
+
+
+class PreparedLeveled(PreparedMoments):
+    """A linear regression of few rows: the moments in one pass, and the target's level once more by itself."""
+
+    def _of_first_pass(self, budget: NoiseBudget) -> NoiseBudget:
+        """What the moments may spend; the level has the rest."""
+        self.level_share = level_share(self.sums, budget, self.tuning.metadata.n_rows or 1)
+        return budget.part(1 - self.level_share)
+
+    def _with_later_passes(
+        self, record: MomentsRecord, tuned: Tuned, sums: NoisySums, table: Table, rng: Source
+    ) -> MomentsRecord:
+        """Return the record with the level. Claim: ``noisy_moments.privacy.md``."""
+        if not self.level_share:
+            return record
+        return with_level(record, sums, tuned.moments, table, self.whole, self.level_share, rng)
+
+    def _check_scales(self) -> None:
+        """Refuse noise of either pass that does not fit in 64 bits."""
+        super()._check_scales()
+        check_scale(sum_of_target(self.sums).scale(self.whole.part(SHARE_OF_SUM)))
 
 
 class PreparedLinear(PreparedMoments):
@@ -114,14 +139,17 @@ class PreparedLinear(PreparedMoments):
     def _with_later_passes(
         self, record: MomentsRecord, tuned: Tuned, sums: NoisySums, table: Table, rng: Source
     ) -> MomentsRecord:
-        """Return the record with a second pass: of whitened columns, or the same moments again.
+        """Return the record with a second pass: of whitened columns, or the same moments again and the level.
 
         Where the number of rows is private, the noisy one decides. Claim: ``noisy_moments.privacy.md``.
         """
         if self.is_enough(record.n_rows):
             return self._whitened(record, sums, table, rng)
-        again = sums.draw(tuned.moments, self.estimates, self.second_budget, rng)
-        return pooled((record, again), (float(PILOT), float(1 - PILOT)))
+        of_level = level_share(sums, self.whole, record.n_rows)
+        rest = 1 - PILOT - of_level
+        again = sums.draw(tuned.moments, self.estimates, self.whole.part(rest), rng)
+        both = pooled((record, again), (float(PILOT / (PILOT + rest)), float(rest / (PILOT + rest))))
+        return with_level(both, sums, tuned.moments, table, self.whole, of_level, rng) if of_level else both
 
     def _whitened(self, record: MomentsRecord, sums: NoisySums, table: Table, rng: Source) -> MomentsRecord:
         """Return the record with a second pass, whose row map follows from the record alone."""
@@ -146,3 +174,6 @@ class PreparedLinear(PreparedMoments):
         super()._check_scales()
         second = WhitenedSums(self.sums.design, self.sums.columns, self.method.robust).estimates(self.whole.rho is None)
         check_scale(max(estimate.scale(self.second_budget) for estimate in second))
+        least = self.whole.part(1 - PILOT - SHARE_OF_MEDIAN)
+        check_scale(max(estimate.scale(least) for estimate in self.estimates))
+        check_scale(sum_of_target(self.sums).scale(self.whole.part(SHARE_OF_SUM)))
