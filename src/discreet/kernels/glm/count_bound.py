@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri, pdtr, pdtrc
+from scipy.stats import nbinom
 
 from discreet.kernels.glm.families import Family
 from discreet.kernels.moments.moments import GRID
@@ -22,20 +22,20 @@ SHARE = 0.05
 UNIT = 2**29
 """What one row adds to its bin: 2^33 rows fit in 64 bits."""
 
-TYPICAL_SLOPE = 0.3
-"""Of a strong column, per its standard deviation."""
+BENT = 0.5
+"""Error of a slope for all of the sum cut off, where counts are not Poisson."""
 
 TYPICAL_SD = 0.4
 """Of a column, in half ranges."""
 
-MOST_CUT = 0.05
-"""No more of the sum of counts is cut off, but for the noise."""
-
 SEEN = 4.0
-"""A bin with fewer rows than so many standard deviations of the noise counts as none."""
+"""A bin with fewer rows than so many standard deviations of the noise does not count by itself."""
 
-DECAY = 0.25
-"""Beyond the last bin that is seen each one holds at most this part of the one before, or what the noise may hide."""
+LEAST_MEAN, N_MEANS = 1e-3, 60
+"""Of the laws that counts may have."""
+
+SIZES = (0.5, 1, 2, 4)
+"""Of negative binomial laws: the variance is the mean plus its square over the size."""
 
 
 def bounds_of(largest: float) -> tuple[int, ...]:
@@ -118,23 +118,39 @@ def chosen_bound(request: HistogramRequest, sums: Floats, noise: float) -> Count
     `noise` is the standard deviation of the noise on a score whose residuals are at most 1.
     """
     ends, sd, rows = request.row_map.ends, request.sd / UNIT, np.asarray(sums, dtype=np.float64) / UNIT
+    likely = _likely(ends, rows, sd)
     starts = np.array([0, *(end + 1 for end in ends[:-1])], dtype=np.float64)
-    is_seen = rows > SEEN * sd
-    total, n_rows = float(starts[is_seen] @ rows[is_seen]), max(float(rows.sum()), 1.0)
-    if total <= 0.0:
-        return CountBound(ends[-1], 0.0, 0.0)
-    likely = _likely(rows, is_seen, sd)
+    total, n_rows = max(float(starts @ likely), 1e-9), max(float(likely.sum()), 1.0)
     best = min(ends[1:], key=lambda bound: _error(bound, _cut(ends, likely, bound) / total, total, n_rows, noise))
     is_above = np.array(ends, dtype=np.float64) > best
     above, error = float(rows[is_above].sum()), float(ndtri(0.975)) * sd * float(is_above.sum()) ** 0.5
     return CountBound(best, max(above - error, 0.0), max(above + error, 0.0))
 
 
-def _likely(rows: Floats, is_seen: npt.NDArray[np.bool_], sd: float) -> Floats:
-    """Return how many rows each bin likely holds, rather more: those beyond the last one that is seen decay."""
-    last = int(np.flatnonzero(is_seen)[-1])
-    beyond = rows[last] * DECAY ** np.arange(1.0, len(rows) - last)
-    return np.concatenate([np.where(is_seen, rows, sd)[: last + 1], np.minimum(beyond, sd)])
+def _likely(ends: Sequence[int], rows: Floats, sd: float) -> Floats:
+    """Return how many rows each bin likely holds: what is seen of it, and of the others what the law of counts expects.
+
+    Negative binomial laws on a grid, each with its likeliest number of rows, are weighted by how likely they are.
+    """
+    laws = _laws(ends)
+    # Sampling counts a little more than it does, as no law is quite right.
+    variance = sd**2 + 2.0 * np.maximum(rows, 0.0)
+    n_rows = np.maximum((laws @ (rows / variance)) / (laws**2 @ (1.0 / variance)), 1.0)
+    distance = ((rows - n_rows[:, None] * laws) ** 2 / variance).sum(axis=1)
+    weights = np.exp(-0.5 * (distance - distance.min()))
+    expected: Floats = (weights / weights.sum() * n_rows) @ laws
+    return np.where(rows > SEEN * sd, rows, expected)
+
+
+def _laws(ends: Sequence[int]) -> Floats:
+    """Return the chances of the bins under laws of many means and spreads. Shapes: returns (number of laws, bins)."""
+    means = np.geomspace(LEAST_MEAN, max(ends[-1], 1), N_MEANS)
+    below = [pdtr(np.array(ends)[None], means[:, None])]
+    below += [nbinom.cdf(np.array(ends)[None], size, size / (size + means[:, None])) for size in SIZES]
+    laws = np.diff(np.concatenate(below), axis=1, prepend=0.0)
+    laws[:, -1] += 1.0 - laws.sum(axis=1)
+    result: Floats = laws
+    return result
 
 
 def _cut(ends: Sequence[int], rows: Floats, bound: int) -> float:
@@ -142,13 +158,13 @@ def _cut(ends: Sequence[int], rows: Floats, bound: int) -> float:
     return float(np.maximum(np.array(ends, dtype=np.float64) - bound, 0.0) @ rows)
 
 
-def _error(bound: int, share: float, total: float, n_rows: float, noise: float) -> tuple[bool, float]:
-    """Order bounds: those that cut off too much last, then by the squared error of a slope per standard deviation."""
+def _error(bound: int, share: float, total: float, n_rows: float, noise: float) -> float:
+    """Return the squared error of a slope per standard deviation, where a share of the sum of counts is cut off."""
     mean = total / n_rows
     slope = mean * float(pdtr(bound - 1, mean))  # of E min(N, c) by the log of the mean
     variance = _variance(bound, mean) * n_rows + (noise * bound / TYPICAL_SD) ** 2
     signal = (n_rows * slope) ** 2
-    return share > MOST_CUT, variance / signal + (TYPICAL_SLOPE * share) ** 2 if signal > 0.0 else math.inf
+    return variance / signal + (BENT * share) ** 2 if signal > 0.0 else math.inf
 
 
 def _variance(bound: int, mean: float) -> float:

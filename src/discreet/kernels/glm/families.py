@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit, pdtr, pdtrc
+from scipy.special import expit, logit, nbdtr, nbdtrc, pdtr, pdtrc
 
 from discreet.kernels.moments.moments import CHUNK_ROWS, GRID
 from discreet.typing import Cells, Floats, Integers
@@ -24,6 +24,9 @@ STEPS = 2**12
 
 WEIGHT_ONE = 2**15
 """A table's largest weight: a power of two, so that scaling by it is exact."""
+
+DISPERSED_SIZE = 2
+"""Of the negative binomial law that clipped counts may have in place of a Poisson law: variance mean + mean^2 / 2."""
 
 LARGEST_PREDICTOR = 30.0
 """The tables end here; a linear predictor beyond it is clipped."""
@@ -53,6 +56,8 @@ class Family:
         What a cell of GRID is, where that is above `high`: responses in between are clipped to `high`.
     is_smooth : bool
         The mean is that of clipped counts, smooth up to `high`.
+    dispersed_mean : callable, optional
+        The mean that clipped counts have where they are more spread than Poisson ones.
     """
 
     name: str
@@ -65,6 +70,7 @@ class Family:
     counts: bool = False
     cells_end: float | None = None
     is_smooth: bool = False
+    dispersed_mean: Callable[[Floats], Floats] | None = None
 
     def responses(self) -> Floats:
         """Return the response of each cell, from -GRID to GRID."""
@@ -128,7 +134,15 @@ def clipped_poisson(largest: float, cells_end: float | None = None) -> Family:
         slope: Floats = np.where(rate < 1e12, rate * pdtr(cap - 1.0, np.minimum(rate, 1e12)), 0.0)
         return slope
 
-    return Family("poisson", mean, weight, np.log, 0.0, cap, cap, counts=True, cells_end=cells_end, is_smooth=True)
+    def dispersed(eta: Floats) -> Floats:
+        rate, size = np.exp(np.minimum(eta, 60.0)), DISPERSED_SIZE
+        chance = size / (size + rate)
+        # k p(k; size) is the mean times p(k - 1; size + 1).
+        below: Floats = rate * nbdtr(int(cap) - 1, size + 1, chance)
+        result: Floats = below + cap * nbdtrc(int(cap), size, chance)
+        return result
+
+    return Family("poisson", mean, weight, np.log, 0.0, cap, cap, True, cells_end, True, dispersed)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from discreet.kernels.glm.families import (
     score_map,
     squared_norm,
 )
-from discreet.kernels.glm.pooled_score import Pool, Sums
+from discreet.kernels.glm.pooled_score import MISMATCH, Pool, Sums
 from discreet.kernels.glm.sandwich import SPREAD, Reliability, SpreadRequest, Units, spread_pass, spread_sds
 from discreet.kernels.glm.score import FAR, ScoreModel, minimize
 from discreet.kernels.glm.score_fit import Fit, ScoreFit, symmetric
@@ -36,9 +36,6 @@ from discreet.typing import Floats
 
 BOX = 50.0
 """Largest absolute coefficient per half range; an interval that reaches it has no end there."""
-
-START_SD = 2.5
-"""Prior standard deviation of a slope per half range for the start alone: Gelman et al. 2008's, Gaussian here."""
 
 REACH = 29.0
 """No score is taken where a row's linear predictor could be further than this from the constant."""
@@ -61,8 +58,11 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 TYPICAL = 5.0
 """Squared norm of the coefficients that the first pass is tuned for."""
 
-START, SEARCH = 0.2, 0.1
+START, SEARCH = 0.3, 0.085
 """Shares of mu^2: of the first pass, and of each one that looks for a better point."""
+
+BLIND = 0.5
+"""Where the first pass's noise moves linear predictors further than this, no pass looks for a better point."""
 
 MOST_SEARCHES = 6
 
@@ -191,10 +191,13 @@ class Request:
         units = self.row_map.residual_unit / GRID**2, self.row_map.weight_unit / GRID**2
         return (self.sd_gradient * units[0]) ** 2, (self.sd_diagonal * units[1]) ** 2
 
-    def loss(self, weight: float) -> float:
-        """Return the noise's variance on the gradient plus `weight` times that on the diagonal, in natural units."""
+    def loss(self, weight: float, most: float) -> float:
+        """Return the noise's variance on the gradient plus `weight` times that on the diagonal, in natural units.
+
+        A diagonal of which more is known beforehand, a variance of `most`, is not much worse for more noise.
+        """
         gradient, diagonal = self.variances
-        return gradient + weight * diagonal
+        return gradient + weight * diagonal / (1.0 + diagonal / most)
 
 
 def attainable_sd(problem: Problem) -> float:
@@ -239,8 +242,8 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     request = _least_noise(problem, linear_map(family, problem.n_first), START, typical, problem.first_norm)
     first = _natural_sums(problem, request, (yield request), problem.knows_count)
     pool = Pool(family, first, offset=problem.offset)
-    model, is_settled = pool.model(), False
-    theta = _estimate(model, np.full(problem.n_coefficients, START_SD**-2.0), problem.box)
+    model = pool.model()
+    theta, is_settled = _shrunken(problem, model), _hides_a_search(model)
     while left > 0.0:
         theta = _within_reach(problem, theta)
         is_last = is_settled or len(pool.scores) == MOST_SEARCHES
@@ -283,9 +286,14 @@ def _per_entry(p: int) -> float:
 
 
 def _least_noise(
-    problem: Problem, row_map: RowMap, share: float, weight: float, squared_norm: float | None = None
+    problem: Problem,
+    row_map: RowMap,
+    share: float,
+    weight: float,
+    squared_norm: float | None = None,
+    most: float = math.inf,
 ) -> Request:
-    """Return the request of least noise, where a matrix's variance counts `weight` times; of rows of a norm."""
+    """Return the request of least loss (`Request.loss`); of rows of a norm."""
     mu = problem.mu * share**0.5  # mu^2 adds up under composition
     norm = problem.squared_norm if squared_norm is None else squared_norm
     ratios = RATIOS * (norm**0.5 * row_map.weight_unit / row_map.residual_unit)
@@ -296,7 +304,7 @@ def _least_noise(
         for g, d in zip(gradient, diagonal, strict=True)
         if max(g, d) <= problem.largest_sd
     )
-    return min(every, key=lambda request: request.loss(weight))
+    return min(every, key=lambda request: request.loss(weight, most))
 
 
 def _best_request(
@@ -310,11 +318,16 @@ def _best_request(
     # Twice, so that the slope is known well too.
     weight = 2.0 * float(np.trace(np.linalg.inv(curvature))) * _per_entry(p)
     linear = pool.linear_variance(theta)
+    # What the curve is wrong by is all that a noisy slope can tell.
+    most = (MISMATCH * float(np.trace(pool.curve.sums(theta[None])[1][0])) / p) ** 2 + 1e-300
     maps = {k: score_map(problem.family, theta, bounds, k, pool.line, offset) for k in SHARES}
     # Passes pool and the first one's noise is in all of them: what counts is the noise of all their shares together.
-    loss = {k: _least_noise(problem, maps[k], 1.0 - START, weight).loss(weight) + k**2 * linear for k in SHARES}
+    loss = {
+        k: _least_noise(problem, maps[k], 1.0 - START, weight, most=most).loss(weight, most) + k**2 * linear
+        for k in SHARES
+    }
     linear_share = min(SHARES, key=loss.__getitem__)
-    return _least_noise(problem, maps[linear_share], share, weight), linear_share
+    return _least_noise(problem, maps[linear_share], share, weight, most=most), linear_share
 
 
 def _natural_sums(problem: Problem, request: Request, sums: Floats, count_is_public: bool = False) -> Sums:
@@ -334,6 +347,12 @@ def _within_reach(problem: Problem, theta: Floats) -> Floats:
     slopes *= min(1.0, (REACH - (problem.offset or 0.0)) / max(high, -low, 1e-300))
     slopes[0] = theta[0]
     return slopes
+
+
+def _hides_a_search(model: ScoreModel) -> bool:
+    """Tell from the first pass whether noise hides where a better point is: then the last pass comes at once."""
+    noise = max(float(np.trace(model.privacy(model.point))), 0.0)
+    return noise**0.5 > BLIND * model.weight
 
 
 # ---- estimates

@@ -30,6 +30,9 @@ LARGEST_MISMATCH = 10.0
 BEND = 1.0 / 3.0
 """How wrong the curve is about a score's bend, beside how wrong it is about its slope."""
 
+TYPICAL_SQUARE, PRODUCT_SD, MEAN_SD = 0.35, 0.2, 0.4
+"""Mean square of a column in half ranges; how much it, mean products of two columns, and means vary among columns."""
+
 RESPONSE_SD = 1.25
 """Prior standard deviation of a linear model's slope, in half ranges of the response."""
 
@@ -93,7 +96,7 @@ class Pool:
     def curve(self) -> Curve:
         """What the first pass says of the columns."""
         n, center = self._n_rows, self._center
-        spread = positive(self.first.gram) / n - np.outer(center, center)
+        spread = self._gram / n - np.outer(center, center)
         spread[0, :] = spread[:, 0] = 0.0
         return Curve(self.family, n, center, positive(spread), np.array([] if self.offset is None else [self.offset]))
 
@@ -101,7 +104,7 @@ class Pool:
     def line(self) -> Line:
         """The line for the mean that the first pass suggests."""
         family, n, p = self.family, self._n_rows, len(self._center)
-        gram, scale = positive(self.first.gram), np.full(p, RESPONSE_SD * family.half)
+        gram, scale = self._gram, np.full(p, RESPONSE_SD * family.half)
         scale[0] = family.half / 2.0
         # Least squares weighted by what is known: the response's variance and the noise of both sums.
         noise = NoiseTerm(self.first.variances, 1.0, np.zeros(p)).covariance(scale) + self.first.variance * np.eye(p)
@@ -117,7 +120,16 @@ class Pool:
 
     @cached_property
     def _center(self) -> Floats:
-        return np.append(1.0, np.clip(positive(self.first.gram)[0, 1:] / self._n_rows, -1.0, 1.0))
+        return np.append(1.0, np.clip(self._gram[0, 1:] / self._n_rows, -1.0, 1.0))
+
+    @cached_property
+    def _gram(self) -> Floats:
+        """X'X, its entries drawn to what columns typically have by as much as the noise asks: for the curve alone."""
+        n, p = self._n_rows, len(self.first.gram)
+        typical, sd = np.diag(np.full(p, n * TYPICAL_SQUARE)), np.full((p, p), n * PRODUCT_SD)
+        typical[0, 0], sd[0, :], sd[:, 0] = n, n * MEAN_SD, n * MEAN_SD
+        share = sd**2 / (sd**2 + self.first.variances)
+        return positive(typical + share * (self.first.gram - typical))
 
     @cached_property
     def _constant(self) -> Floats:
@@ -157,10 +169,17 @@ class Pool:
         information = positive(slopes[0])
         noise = NoiseTerm(first.variances, float(family.weight(point[:1])[0]), np.zeros(p))
         constant = first.gradient + family.middle * first.gram[0] - sums[0]
-        rest = np.zeros((p, p))
-        return ScoreModel(
-            constant, point, rest, self.curve, information, information, first.variance * np.eye(p), noise
-        )
+        rest, sampling = np.zeros((p, p)), information + self._of_dispersion(point)
+        on_all = first.variance * np.eye(p)
+        return ScoreModel(constant, point, rest, self.curve, information, sampling, on_all, noise)
+
+    def _of_dispersion(self, theta: Floats) -> Floats:
+        """The score's variance by not knowing how spread counts are that are clipped: as if at random, all rows alike."""
+        if self.family.dispersed_mean is None:
+            return np.zeros((len(theta), len(theta)))
+        dispersed = replace(self.curve, family=replace(self.family, mean=self.family.dispersed_mean))
+        moved = self.curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
+        return np.outer(moved, moved)
 
     def _level(self, mean: float) -> float:
         """The constant's coefficient, alone in the model, at which the mean response is `mean`."""
@@ -202,7 +221,7 @@ class Pool:
             rest=rests[-1],
             curve=self.curve,
             information=information,
-            sampling=information,
+            sampling=information + self._of_dispersion(last.theta),
             noise=noise,
             rest_error=NoiseTerm(errors[-1], 1.0, on_last, basis),
             mismatch=BEND * mismatch,

@@ -136,7 +136,7 @@ class ScoreModel:
 
     def change(self, step: Floats) -> float:
         """Return the root mean square change of linear predictors by a step, rows weighted as in the information."""
-        return float(np.sqrt(max(float(step @ self.information @ step), 0.0) / self._weight))
+        return float(np.sqrt(max(float(step @ self.information @ step), 0.0) / self.weight))
 
     def distance(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return Q = u'V^-1 u, its gradient, and H V^-1 H, which stands for half its Hessian.
@@ -155,14 +155,14 @@ class ScoreModel:
         return np.einsum("mi,mi->m", at.score, z), gradient, np.swapaxes(at.slope, 1, 2) @ solved[:, :, 1:]
 
     @property
-    def _weight(self) -> float:
+    def weight(self) -> float:
         """Of all rows together, for columns of size 1."""
         return max(float(np.trace(self.information)) / len(self.point), 1e-300)
 
     def _away(self, theta: Floats) -> tuple[Floats, Floats]:
         """d(theta) and its derivative."""
         d = theta - self.point
-        along = d @ self.information / (self._weight * FAR**2)
+        along = d @ self.information / (self.weight * FAR**2)
         short = 1.0 / np.sqrt(1.0 + np.maximum(np.einsum("mi,mi->m", d, along), 0.0))
         turned = (short**3)[:, None, None] * d[:, :, None] * along[:, None, :]
         return d * short[:, None], short[:, None, None] * np.eye(d.shape[1]) - turned
