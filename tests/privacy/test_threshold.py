@@ -86,10 +86,7 @@ def costs(scores):
     n = len(scores)
     chosen = [[bool(code >> j & 1) for j in range(n)] for code in range(2**n)]
     return np.array(
-        [
-            max([abs(v) for v, inside in zip(scores, row, strict=True) if inside != (v > 0)], default=0)
-            for row in chosen
-        ]
+        [max([abs(v) for v, inside in zip(scores, row, strict=True) if inside != (v > 0)], default=0) for row in chosen]
     )
 
 

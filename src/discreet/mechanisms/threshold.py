@@ -102,8 +102,8 @@ def above_threshold(
 class _Classes:
     """Subsets by the place of the farthest feature on the wrong side: 0 for none, j for the j-th nearest to t.
 
-    In a class all features nearer than the j-th are free, those farther on their own side. So its subsets have one cost,
-    and count (1 + b)^(j - 1) b^m_j times together, m_j the absent features among the j-th and those farther.
+    In a class all features nearer than the j-th are free, those farther on their own side: so its subsets have one
+    cost, and count (1 + b)^(j - 1) b^m_j times together, m_j the absent features among the j-th and those farther.
     """
 
     natural: npt.NDArray[np.bool_]

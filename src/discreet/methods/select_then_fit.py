@@ -442,7 +442,7 @@ def _most_columns(screen: Preparation) -> Sequence[str]:
         return screen.candidates[: int(k)]
     if len(screen.candidates) > MOST_COLUMNS:
         raise InvalidParameterError(
-            f"A step that follows n_features_to_select=auto must be ready for all of at most {MOST_COLUMNS} candidates, "
-            f"but there are {len(screen.candidates)}. Give a number instead."
+            f"A step after n_features_to_select=auto must be ready for all candidates, of which there may be "
+            f"{MOST_COLUMNS}, but there are {len(screen.candidates)}. Give a number instead."
         )
     return screen.candidates

@@ -92,7 +92,7 @@ class IndependenceParameters(ScreeningParameters):
             description="Number of columns that are selected, less than that of the candidates. auto chooses it in the "
             "same draw: all columns whose score lies above a public threshold.",
         ),
-    ] = 5
+    ] = 5  # type: ignore[assignment]
     max_false: Annotated[
         Annotated[float, Between(1e-6, 0.5)] | None,
         Field(

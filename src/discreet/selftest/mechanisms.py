@@ -139,7 +139,7 @@ def _threshold(_: str, epsilon: float, effort: int) -> list[Evidence]:
             return not above_threshold([round(gap * steps)], 0, epsilon, steps, source, noise=noise).size
 
         facts = about(case=f"{noise} noise, its scale")
-        evidence.append(by_decisions(decide, noise, 2.0 / epsilon, rounding=1e-5, **facts))
+        evidence.append(by_decisions(decide, noise, 2.0 / epsilon, is_ranked=True, rounding=1e-5, **facts))
         scores = np.rint(np.array([40.0, 30.0, -10.0, -20.0]) / epsilon).astype(np.int64)
         law = partial(laws.subset_law, threshold=0, epsilon=epsilon, sensitivity=10.0, absent_weight=2, noise=noise)
         call = partial(_subset, scores, epsilon, noise)

@@ -6,12 +6,12 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from tests.effort import either
 
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.threshold import above_threshold
 from discreet.selftest.laws import subset_law
-from tests.effort import either
 
 SAMPLE_SIZE = either(4000, 40_000)
 P_THRESHOLD = 1e-6
@@ -32,9 +32,7 @@ SCORES = {
 def test_draws_follow_the_law_of_all_subsets(name, weight, noise):
     """Chi-square against brute force over all subsets; the law of another weight is rejected."""
     rng, law = Source.seeded(7), (6, 1.5, 2.0)
-    drawn = Counter(
-        tuple(above_threshold(SCORES[name], *law, rng, weight, noise).tolist()) for _ in range(SAMPLE_SIZE)
-    )
+    drawn = Counter(tuple(above_threshold(SCORES[name], *law, rng, weight, noise).tolist()) for _ in range(SAMPLE_SIZE))
     assert p_value(drawn, subset_law(SCORES[name], *law, weight, noise)) > P_THRESHOLD
     assert p_value(drawn, subset_law(SCORES[name], *law, weight + 1, noise)) < P_THRESHOLD
 
@@ -88,7 +86,10 @@ def test_wrong_parameters_are_refused(wrong):
 def test_the_order_of_the_features_does_not_matter():
     """Subsets of permuted scores have permuted chances."""
     scores, order = np.array([3, 9, 5, 6]), [2, 0, 3, 1]
-    one, other = subset_law(scores, 6, 1.0, 2.0, 2, "exponential"), subset_law(scores[order], 6, 1.0, 2.0, 2, "exponential")
+    one, other = (
+        subset_law(scores, 6, 1.0, 2.0, 2, "exponential"),
+        subset_law(scores[order], 6, 1.0, 2.0, 2, "exponential"),
+    )
     for size in range(5):
         for subset in itertools.combinations(range(4), size):
             assert other[subset] == pytest.approx(one[tuple(sorted(order[j] for j in subset))])

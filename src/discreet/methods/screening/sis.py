@@ -104,9 +104,7 @@ class IndependenceScreening(IndependenceParameters, Screening):
         elif self.y_center != "private":
             check_number_of_rows(self.number_of_rows(metadata))
         coding = target_coding(metadata, target, self.level, self.codes)
-        design = replace(
-            ScoreDesign.plan(metadata, target, features, **coding), saturation=self.part_of_bounds
-        )
+        design = replace(ScoreDesign.plan(metadata, target, features, **coding), saturation=self.part_of_bounds)
         if isinstance(self.y_center, float) or self.y_bound is not None:
             center = self.y_center if isinstance(self.y_center, float) else None
             ScoreDesign.plan(
