@@ -63,6 +63,12 @@ class NoiseRecord(_Record):
         exclude_if=lambda value: value is None,
         description="what each column adds to a model's score, same unit",
     )
+    threshold: float | None = Field(
+        default=None,
+        ge=0,
+        exclude_if=lambda value: value is None,
+        description="public: columns whose score is above it are to be selected, same unit",
+    )
 
 
 class PublicColumn(_Record):

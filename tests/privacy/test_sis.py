@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.kernels.moments.moments import GRID
+from discreet.mechanisms.rng import Source
 from discreet.methods.screening.own_score import STEPS, OwnScore
 from discreet.methods.screening.sis import Center, IndependenceScreening
+from discreet.methods.screening.threshold_choice import AboveThreshold
+from discreet.selftest.laws import subset_law
 from tests.privacy.screenings import metadata_of, reached, table_of
 
 EPSILON = 1.0
@@ -55,6 +58,44 @@ def test_replacement_under_the_noise_of_addition_is_flagged(monkeypatch, mechani
     assert np.abs(laws[0] - laws[1]).max() > 1.6 * EPSILON
 
 
+AUTO = {"n_features_to_select": "auto", "y_center": "middle", "n0": 17}
+
+
+def threshold_laws(monkeypatch, method, relation, factor=1):
+    """The exact law of the choice among all subsets of six columns, on both tables of the worst pair."""
+    laws = []
+    for rows in pair(relation, columns=6):
+        reached_scores = []
+
+        def draw(self, scores, threshold, rng, reached_scores=reached_scores):
+            reached_scores.append((np.array(scores), threshold, self))
+            return []
+
+        with monkeypatch.context() as patch:
+            patch.setattr(AboveThreshold, "draw", draw)
+            table = table_of(rows, relation)
+            method.prepare(table.metadata, "y").run(table, Source.seeded(0))
+        ((scores, threshold, choice),) = reached_scores
+        asked = (float(choice.epsilon), choice.sensitivity * factor, choice.absent_weight, choice.noise)
+        laws.append(np.log(list(subset_law(scores, threshold, *asked).values())))
+    return laws
+
+
+@pytest.mark.parametrize("more", [{}, {"saturation": 1.0}, {"noise": "gumbel"}])
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_worst_pair_of_a_threshold_loses_at_most_epsilon(monkeypatch, relation, more):
+    """P9: one row moves two columns against the others, and no subset's chance by more than epsilon."""
+    one, other = threshold_laws(monkeypatch, IndependenceScreening(epsilon=EPSILON, **AUTO, **more), relation)
+    loss = np.abs(one - other).max()
+    assert 0.2 * EPSILON < loss <= EPSILON + 1e-8
+
+
+def test_half_the_sensitivity_at_a_threshold_is_flagged(monkeypatch):
+    """Control: a tenth of the sensitivity, for a pair that loses a good part of epsilon."""
+    one, other = threshold_laws(monkeypatch, IndependenceScreening(epsilon=EPSILON, **AUTO), "replace_one", 0.1)
+    assert np.abs(one - other).max() > 1.6 * EPSILON
+
+
 def test_units_of_several_rows_are_cut_and_covered(monkeypatch):
     """A unit with five rows under rows_per_unit 3 moves each score by at most 3, and reaches it."""
     base, units = [[0.5, 0.5, 0.5, 1.0]] * 6, list(range(6))
@@ -73,11 +114,11 @@ ROW = st.lists(CELL, min_size=4, max_size=4)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(ROW, min_size=1, max_size=8), ROW, ROW, st.integers(0, 7))
-def test_no_score_moves_by_more_than_the_sensitivity(rows, old, new, place):
+@given(st.lists(ROW, min_size=1, max_size=8), ROW, ROW, st.integers(0, 7), st.sampled_from([1.0, 0.2, 1e-6]))
+def test_no_score_moves_by_more_than_the_sensitivity(rows, old, new, place, saturation):
     """Any neighbors, odd cells included: each absolute score within c or 2 c."""
     monkeypatch = pytest.MonkeyPatch()
-    method = IndependenceScreening(epsilon=1.0, n_features_to_select=1, y_center="middle")
+    method = IndependenceScreening(epsilon=1.0, n_features_to_select=1, y_center="middle", saturation=saturation)
     at = place % (len(rows) + 1)
     for relation, tables in (
         ("replace_one", ([*rows[:at], old, *rows[at:]], [*rows[:at], new, *rows[at:]])),
@@ -135,11 +176,9 @@ def test_observed_normalization_is_flagged(monkeypatch):
 @pytest.mark.parametrize("mechanism", ["canonical_lipschitz", "one_shot", "peeling"])
 def test_order_of_tied_scores_does_not_matter(mechanism):
     """P10 in small: with equal scores every column is as likely, wherever it stands."""
-    from discreet.mechanisms.rng import Source
-
     table = table_of([[1.0, 1.0, 1.0, 1.0]] * 5)
     method = IndependenceScreening(epsilon=1.0, n_features_to_select=1, mechanism=mechanism, y_center="middle")
     prepared, rng = method.prepare(table.metadata, "y"), Source.seeded(5)
-    drawn = [prepared.top_k.draw(np.full(3, 5 * GRID**2), rng)[0] for _ in range(3000)]
+    drawn = [prepared.choice.draw(np.full(3, 5 * GRID**2), rng)[0] for _ in range(3000)]
     counts = np.bincount(drawn, minlength=3)
     assert np.abs(counts - 1000).max() < 200  # 7.7 standard deviations

@@ -48,7 +48,9 @@ def show_dry_run(record: Mapping[str, Any], json_: bool, expected: "Sequence[Twi
         lines.append("  by half      half of the units select, the others are fitted, each half at all of epsilon")
     elif parameters.get("selective_inference") == "none":
         lines.append("  all rows     select and are fitted: nothing guarantees the level of the intervals")
-    if record["method"] == "sis":
+    if noise.threshold is not None:
+        lines.append(f"  threshold    a score of {count(math.ceil(noise.threshold))}; a row adds 1 at most")
+    if record["method"] == "sis" and noise.mechanism != "threshold":
         lines.append(f"  stands out   {_standing_out(noise, parameters['n_features_to_select'])}")
     lines += _chance(record.get("chance"))
     lines.append(f"  numerics     {noise.numerics}")

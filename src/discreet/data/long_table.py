@@ -120,7 +120,7 @@ class LongTable(Table):
     def products(self, design: ScoreDesign, progress: Progress | None = None) -> Integers:
         as_text = self._as_text()
         people, response = self._people(design, as_text)
-        scales = Scales.of([self._features])
+        scales = Scales.of([self._features]).saturated(design.saturation)
         zero = int(scales.cells(np.zeros(1))[0])
         places = _finder(design.features, self.metadata)
         n_values = self.values.about_rows() or None

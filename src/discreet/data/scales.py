@@ -1,7 +1,7 @@
 """Many numeric columns at once: cells of one storage type in one array, and on the grid in one stroke."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,10 @@ class Scales:
         numbers = (self.lower, self.upper, self.middle, self.half, self.missing)
         lower, upper, middle, half, missing = (field[place] for field in numbers)
         return Scales(lower, upper, middle, half, missing, self.strict[place])
+
+    def saturated(self, saturation: float) -> "Scales":
+        """Return scales whose ends lie nearer to the middles: at this part of each half range."""
+        return self if saturation == 1.0 else replace(self, half=self.half * saturation)
 
     def cells(self, values: Floats) -> Floats:
         """Return integers on the grid, as floats in [-32767, 32767], as the row map of a regression does.

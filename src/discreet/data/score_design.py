@@ -1,7 +1,7 @@
 """From cells to scores: the row map of a request that rates many features one by one against one target."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,6 +37,11 @@ class ScoreDesign:
         Of a target that is a category: its rows count 1, all others -1.
     codes : tuple of (str, float), optional
         Of a target that is a category: the number of each level. A row of no level counts as the center.
+    saturation : float
+        The part of each feature's half range, from the middle of its bounds, at which a cell counts as at its end. In
+        (0, 1].
+    shift : float
+        What is taken off the scaled target, in [-1, 1]; the rest is divided by 1 + abs(shift).
 
     Notes
     -----
@@ -55,6 +60,8 @@ class ScoreDesign:
     bound: float
     level: str | None = None
     codes: tuple[tuple[str, float], ...] | None = None
+    saturation: float = 1.0
+    shift: float = 0.0
 
     @classmethod
     def plan(
@@ -129,9 +136,9 @@ class ScoreDesign:
     @cached_property
     def scales(self) -> Scales:
         """How the features' cells become integers."""
-        if are_alike(self.metadata, self.features) and self.metadata.features is not None:
-            return Scales.of([self.metadata.features])
-        return Scales.of([_numeric(self.metadata, name) for name in self.features])
+        alike = self.metadata.features if are_alike(self.metadata, self.features) else None
+        columns = [alike] if alike is not None else [_numeric(self.metadata, name) for name in self.features]
+        return Scales.of(columns).saturated(self.saturation)
 
     def group(self, start: int, stop: int) -> "ScoreDesign":
         """Return the design of some of the features.
@@ -146,8 +153,7 @@ class ScoreDesign:
         ScoreDesign
             The same otherwise.
         """
-        fields = (self.metadata, self.target, self.features[start:stop], self.center, self.bound)
-        part = ScoreDesign(*fields, self.level, self.codes)
+        part = replace(self, features=self.features[start:stop])
         part.__dict__["scales"] = self.scales.part(start, stop)  # looked up once, not for each group
         return part
 
@@ -169,11 +175,17 @@ class ScoreDesign:
             middle, half = np.array([self.center]), np.array([self.bound])
             own = Scales.of([response])
             scales = Scales(own.lower, own.upper, middle, half, own.missing, own.strict)
-            return scales.cells(numbers(values)[:, None])[:, 0].astype(np.int16)
+            return self._shifted(scales.cells(numbers(values)[:, None])[:, 0])
         number = self._numbers(response)
         scaled = np.clip((number - self.center) / self.bound, -1.0, 1.0)
-        cells = np.rint(np.where(np.isnan(scaled), 0.0, scaled) * GRID).astype(np.int16)
+        cells = self._shifted(np.rint(np.where(np.isnan(scaled), 0.0, scaled) * GRID))
         return np.asarray(cells[level_codes(values, response)], dtype=np.int16)
+
+    def _shifted(self, cells: Floats) -> Cells:
+        """Take off the shift. A cell of [-1, 1] stays in it: |u - s| / (1 + |s|) is at most 1."""
+        if self.shift:
+            cells = np.rint((cells - self.shift * GRID) / (1.0 + abs(self.shift)))
+        return cells.astype(np.int16)
 
     def _numbers(self, response: CategoryColumn) -> Floats:
         """Return the number of each level; the last one, at place -1, is that of no level."""

@@ -76,26 +76,33 @@ class Contest:
         return (1 - self.gamma) * (self.ranked(head + 1) - least) - self.gamma * (self.ranked(tail) - least)
 
     def noise(self, log_energy: Real) -> Real:
-        """Return the noise whose energy this is: -log(1 - exp(-energy)), or -log(energy).
+        """Return the noise of the smallest energy of a block, which is the largest of the block."""
+        return noise_of(log_energy, self.gumbel)
 
-        Parameters
-        ----------
-        log_energy : Real
-            The smallest of a block.
 
-        Returns
-        -------
-        Real
-            The largest of the block.
-        """
+def noise_of(log_energy: Real, gumbel: bool) -> Real:
+    """Return the noise whose energy this is: -log(energy), or -log(1 - exp(-energy)).
 
-        def enclose(digits: int) -> Interval:
-            return image(_gumbel if self.gumbel else _exponential, log_energy, digits)
+    Parameters
+    ----------
+    log_energy : Real
+        Of an exponential number of rate one, or of the smallest of many.
+    gumbel : bool
+        Else the noise is exponential.
 
-        x = log_energy.value
-        # For energies below e^-40, -log(1 - exp(-e)) is -log(e) to a float; above e^6.6 it is 0.
-        value = -x if self.gumbel or x < -40.0 else 0.0 if x > 6.6 else -math.log(-math.expm1(-math.exp(x)))
-        return Real(value, 1.01 * log_energy.error + ROUNDING * (1.0 + abs(value)), enclose)
+    Returns
+    -------
+    Real
+        The noise, or the largest of many.
+    """
+
+    def enclose(digits: int) -> Interval:
+        return image(_gumbel if gumbel else _exponential, log_energy, digits)
+
+    x = log_energy.value
+    # For energies below e^-40, -log(1 - exp(-e)) is -log(e) to a float; above e^6.6 it is 0.
+    value = -x if gumbel or x < -40.0 else 0.0 if x > 6.6 else -math.log(-math.expm1(-math.exp(x)))
+    return Real(value, 1.01 * log_energy.error + ROUNDING * (1.0 + abs(value)), enclose)
 
 
 @dataclass(frozen=True)

@@ -271,7 +271,7 @@ class _Quantile:
     on_decimals: Callable[[Decimal, Context], Decimal]
 
 
-def _minus_log_ends(words: Words) -> tuple[Floats, Floats]:
+def minus_log_ends(words: Words) -> tuple[Floats, Floats]:
     """Return -log of both ends of [word, word + 1) / 2^64, the smaller first, accurate near 0 and near 1."""
     above = (~words).astype(np.float64)  # 2^64 - 1 - word, exact before the cast
     near_one = words >= np.uint64(2**63)
@@ -282,7 +282,7 @@ def _minus_log_ends(words: Words) -> tuple[Floats, Floats]:
 
 
 def _gumbel_floats(words: Words) -> tuple[Floats, Floats]:
-    smaller, larger = _minus_log_ends(words)  # Gumbel noise is -log(-log U)
+    smaller, larger = minus_log_ends(words)  # Gumbel noise is -log(-log U)
     return -np.log(larger), -np.log(smaller)
 
 
@@ -315,7 +315,7 @@ def _laplace_decimal(number: Decimal, context: Context) -> Decimal:
 
 
 _QUANTILES: dict[str, _Quantile] = {
-    "exponential": _Quantile(_minus_log_ends, _exponential_decimal),
+    "exponential": _Quantile(minus_log_ends, _exponential_decimal),
     "gumbel": _Quantile(_gumbel_floats, _gumbel_decimal),
     "laplace": _Quantile(_laplace_floats, _laplace_decimal),
 }

@@ -23,6 +23,9 @@ from discreet.methods.selection_by_half import PreparedHalves
 from discreet.parameters.steps import StepsParameters
 from discreet.release import NoiseRecord
 
+MOST_COLUMNS = 128
+"""That a step which follows a screening of no fixed number is prepared for."""
+
 NAMING = ("forced", "groups", "models", "design_moments")
 """Parameters that name columns: a screening may drop those columns."""
 
@@ -79,7 +82,7 @@ class SelectThenFit(StepsParameters, Method):
         steps.check_columns(screen.candidates)
         # All candidates of a screening are numeric and are scaled alike, so that any k of them need the same noise,
         # and none of them is refused once the rows are open: each was checked above.
-        largest = screen.candidates[: int(screen.parameters["n_features_to_select"])]
+        largest = _most_columns(screen)
         parameters = {**steps.stated, "screen": _step_parameters(self.screen, screen)}
 
         def then(columns: Sequence[str]) -> Preparation:
@@ -100,7 +103,7 @@ class SelectThenFit(StepsParameters, Method):
         screen = steps.screening(candidates)
         steps.candidates(screen.candidates)
         steps.check_columns(screen.candidates)
-        largest = screen.candidates[: int(screen.parameters["n_features_to_select"])]
+        largest = _most_columns(screen)
         selection = None if self.select is None else FollowingStep.of(steps.choice, largest)
         return steps.halves(screen, "screening", selection, {"screen": _step_parameters(self.screen, screen)})
 
@@ -267,7 +270,7 @@ class _Steps:
         chooses = first if selection is None else selection.widest
         largest = chooses.candidates
         if label == "screening" and selection is None:
-            largest = largest[: int(first.parameters["n_features_to_select"])]
+            largest = _most_columns(first)
         fitter = self._fitter()
         size = fitter.size(self.metadata_of_fit, self.target, largest)
         budget = NoiseBudget.of(self.last, self.delta, *size)
@@ -430,3 +433,16 @@ class PreparedSteps(Preparation):
             moments=done.moments,
             by_size=done.by_size or chosen.by_size,
         )
+
+
+def _most_columns(screen: Preparation) -> Sequence[str]:
+    """Return as many columns as a screening can leave: what follows is charged for them."""
+    k = screen.parameters["n_features_to_select"]
+    if k != "auto":
+        return screen.candidates[: int(k)]
+    if len(screen.candidates) > MOST_COLUMNS:
+        raise InvalidParameterError(
+            f"A step after n_features_to_select=auto must be ready for all candidates, of which there may be "
+            f"{MOST_COLUMNS}, but there are {len(screen.candidates)}. Give a number instead."
+        )
+    return screen.candidates

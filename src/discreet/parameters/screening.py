@@ -85,6 +85,29 @@ class ScreeningParameters(Parameters):
 class IndependenceParameters(ScreeningParameters):
     """Of screening by products with the target."""
 
+    n_features_to_select: Annotated[
+        Annotated[int, Field(ge=1)] | Literal["auto"],
+        Field(
+            title="selected",
+            description="Number of columns that are selected, less than that of the candidates. auto chooses it in the "
+            "same draw: all columns whose score lies above a public threshold.",
+        ),
+    ] = 5  # type: ignore[assignment]
+    max_false: Annotated[
+        Annotated[float, Between(1e-6, 0.5)] | None,
+        Field(
+            description="Chance of at least one false column where no column goes with the target, which sets the "
+            "threshold of n_features_to_select=auto. Default 0.05."
+        ),
+    ] = None
+    saturation: Annotated[
+        Annotated[float, Between(1e-6, 1.0)] | None,
+        Field(
+            description="Part of each half range, from the middle of the bounds, at which a cell or the target counts "
+            "as at its end. Smaller suits wide bounds; 1e-6 leaves signs. Default 1, but 0.2 for "
+            "n_features_to_select=auto."
+        ),
+    ] = None
     y_center: Annotated[
         PublicCenter | Literal["private", "middle"],
         Field(

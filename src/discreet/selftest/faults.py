@@ -56,7 +56,7 @@ BOUNDS = (
     ),
     Fault(
         "rows per unit ignored: screening",
-        "methods.screening.sis:PreparedScreening._top_k",
+        "methods.screening.sis:PreparedScreening._choice",
         "n_rows_changed * metadata.rows_per_unit",
         "n_rows_changed",
         "screening",
@@ -124,7 +124,7 @@ PRINTED = (
     ),
     Fault(
         "a replaced row charged as an added one: correlations",
-        "methods.screening.sis:PreparedScreening._top_k",
+        "methods.screening.sis:PreparedScreening._choice",
         "n_rows_changed = 2 if",
         "n_rows_changed = 1 if",
         "screening",
@@ -194,7 +194,7 @@ HALVED = (
 MECHANISMS = (
     _short("selections", "mechanisms.selection:noisy_min_of_blocks", "slope = exact_epsilon(epsilon)",
            "slope = 11 * exact_epsilon(epsilon) / 10", "selection"),
-    _short("permute-and-flip", "mechanisms.selection:_minus_log_ends", "return smaller, larger",
+    _short("permute-and-flip", "mechanisms.selection:minus_log_ends", "return smaller, larger",
            "return smaller / 1.1, larger / 1.1", "selection"),
     _short("exponential mechanism", "mechanisms.selection:_gumbel_floats", "return -np.log(larger), -np.log(smaller)",
            "return -np.log(larger) / 1.1, -np.log(smaller) / 1.1", "selection"),
@@ -209,6 +209,7 @@ MECHANISMS = (
            "11 * exact_epsilon(epsilon) / (20 *", "top_k"),
     _short("canonical Lipschitz, compiled", "mechanisms.top_k:_compiled_race", "float(contest.slope)",
            "1.1 * float(contest.slope)", "top_k"),
+    _short("threshold", "mechanisms.threshold:above_threshold", "(2 * size)", "(20 * size / 11)", "threshold"),
     _short("Laplace sums", "mechanisms.additive:discrete_laplace", "_rounded_up(scale)", "_rounded_up(scale) / 1.1",
            "additive"),
     _short("Gaussian sums", "mechanisms.additive:discrete_gaussian", "_rounded_up(scale)", "_rounded_up(scale) / 1.1",
@@ -236,7 +237,7 @@ METHODS = (
            "law = ((choice.gamma + choice.inflation) * 10 / 11,", "profile"),
     _short("PCPL, its sum of squares", "methods.subset_selection.sum_of_squares:squares_scale", "/ (epsilon * step)",
            "/ (epsilon * step) * 10 / 11", "profile"),
-    _short("DPSIS", "methods.screening.sis:PreparedScreening._top_k", "rows_per_unit * GRID**2",
+    _short("DPSIS", "methods.screening.sis:PreparedScreening._choice", "rows_per_unit * GRID**2",
            "rows_per_unit * GRID**2 * Fraction(10, 11)", "screening"),
     _short("DPSIS, its target's mean", "methods.screening.sis:Center.estimate",
            "scale = self.sensitivity / self.epsilon", "scale = self.sensitivity / self.epsilon * 10 / 11", "screening"),

@@ -71,6 +71,20 @@ def lipschitz_law(scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: fl
     return dict(zip(loss_of_set, chances.tolist(), strict=True))
 
 
+def subset_law(
+    scores: npt.ArrayLike, threshold: int, epsilon: float, sensitivity: float, absent_weight: int, noise: str
+) -> Sets:
+    """Return each subset's chance under the choice above a threshold, by brute force over all subsets."""
+    values = np.asarray(scores)
+    distances, above = np.abs(values - threshold) / sensitivity, values > threshold
+    subsets = [s for size in range(values.size + 1) for s in itertools.combinations(range(values.size), size)]
+    wrong = [np.isin(np.arange(values.size), s) != above for s in subsets]
+    utilities = [-epsilon / 2 * distances[at].max(initial=0.0) for at in wrong]
+    times = [absent_weight ** (values.size - len(s)) for s in subsets]
+    chances = race_law(utilities, times, noise) * np.array(times)
+    return dict(zip(subsets, chances.tolist(), strict=True))
+
+
 def one_shot_law(
     scores: npt.ArrayLike, k: int, epsilon: float, sensitivity: float, noise: str, scale: float | None = None
 ) -> Sets:

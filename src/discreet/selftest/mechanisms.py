@@ -18,6 +18,7 @@ from discreet.mechanisms.quantile import noisy_quantile
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.mechanisms.spherical import spherical_laplace
+from discreet.mechanisms.threshold import above_threshold
 from discreet.mechanisms.top_k import canonical_lipschitz, one_shot, peeling
 from discreet.selftest import laws
 from discreet.selftest.decisions import by_decisions
@@ -30,7 +31,7 @@ from discreet.selftest.evidence import (
     misfit_of_counts,
 )
 from discreet.selftest.tape import Tape
-from discreet.typing import Floats
+from discreet.typing import Floats, Integers
 
 CALLS = 1500
 """Of a mechanism, for one law."""
@@ -126,6 +127,30 @@ def _top_k(_: str, epsilon: float, effort: int) -> list[Evidence]:
                 )
             )
     return [*evidence, ties(epsilon, effort)]
+
+
+def _threshold(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """`above_threshold`: where one feature turns, and draws among the subsets of four that move against each other."""
+    evidence, steps = [], 2**30
+    about = partial(_about, "mechanisms.threshold.above_threshold", claim="threshold", epsilon=epsilon)
+    for noise in ("exponential", "gumbel"):
+
+        def decide(gap: float, source: Source, noise: Any = noise) -> bool:
+            return not above_threshold([round(gap * steps)], 0, epsilon, steps, source, noise=noise).size
+
+        facts = about(case=f"{noise} noise, its scale")
+        evidence.append(by_decisions(decide, noise, 2.0 / epsilon, is_ranked=True, rounding=1e-5, **facts))
+        scores = np.rint(np.array([40.0, 30.0, -10.0, -20.0]) / epsilon).astype(np.int64)
+        law = partial(laws.subset_law, threshold=0, epsilon=epsilon, sensitivity=10.0, absent_weight=2, noise=noise)
+        call = partial(_subset, scores, epsilon, noise)
+        facts = about(case=f"{noise} noise, 4 features, one moves against the others")
+        pair = (law(scores), law(scores + np.array([10, -10, -10, 10])))
+        evidence.append(drawn(call, pair, CALLS * effort, **facts))
+    return evidence
+
+
+def _subset(scores: Integers, epsilon: float, noise: Any) -> tuple[int, ...]:
+    return tuple(above_threshold(scores, 0, epsilon, 10, Source(), 2, noise).tolist())
 
 
 def ties(epsilon: float, effort: int) -> Evidence:
@@ -276,7 +301,7 @@ def _about(subject: str, case: str, claim: str, epsilon: float, relation: str = 
     }
 
 
-OF_CALLERS = (_selection, _scaled_selection, _top_k, _additive, _spherical)
+OF_CALLERS = (_selection, _scaled_selection, _top_k, _threshold, _additive, _spherical)
 """Checks of mechanisms, to which the relation is their caller's: at an epsilon, with so many times the draws."""
 OF_RELATIONS = (_quantile,)
 """Made under both relations."""

@@ -227,6 +227,8 @@ def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
         {"mechanism": "canonical_lipschitz", "y_center": "middle"},
         {"mechanism": "peeling", "y_center": "middle"},
         {"mechanism": "peeling", "delta": DELTA, "y_center": "middle"},
+        {"n_features_to_select": "auto", "n0": 20},
+        {"n_features_to_select": "auto", "y_center": "middle", "n0": 20},
     )
     cases = [Case("DPSIS", f"P9: {_words(kind)}", "sis", "sis", P9, first | kind) for kind in kinds]
     most = 2.0 if relation == "replace_one" else 1.0

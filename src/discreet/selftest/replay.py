@@ -28,7 +28,7 @@ from discreet.accounting.events import (
     ParallelEvent,
     SelectionEvent,
 )
-from discreet.mechanisms import additive, selection, top_k
+from discreet.mechanisms import additive, selection, threshold, top_k
 from discreet.methods.base.method import Method
 from discreet.selftest.evidence import ROUNDING
 from discreet.selftest.tape import Tape
@@ -125,12 +125,20 @@ def _top_k(run: _Run, scores: Any, k: int, epsilon: Any, sensitivity: Any, **_: 
     return run.reach("selection", scale, values.tolist(), lambda: best, float(epsilon)).copy()
 
 
+def _above_threshold(run: _Run, scores: Any, threshold: int, epsilon: Any, sensitivity: Any, **_: Any) -> Any:
+    """Record a choice over all subsets: each cost moves as its farthest score does, up or down."""
+    values = np.asarray(scores)
+    above, scale = np.flatnonzero(values > threshold), 2.0 * float(sensitivity) / float(epsilon)
+    return run.reach("selection", scale, values.tolist(), lambda: above, float(epsilon)).copy()
+
+
 _RECORDED: dict[Callable[..., Any], Callable[..., Any]] = {
     additive.discrete_laplace: _laplace,
     additive.discrete_gaussian: _gaussian,
     selection.noisy_min_of_blocks: _choice,
     top_k.canonical_lipschitz: _top_k,
     top_k.one_shot: _top_k,
+    threshold.above_threshold: _above_threshold,
 }
 """Whatever else draws is made of these: quantiles, listed subsets and unlike sensitivities of selections, and peeling
 of one-shot noise, round by round."""

@@ -16,6 +16,7 @@ from discreet.kernels.sufficient_statistics.selection import FALSE_ENTRY
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
 from discreet.methods.moments.moment_answers import MomentAnswers
+from discreet.methods.screening.threshold_choice import EXPECTED
 from discreet.release import ChanceRecord, MomentsRecord, NoiseRecord
 from discreet.simulation.draws import normals, uniforms
 from discreet.simulation.scenario import Scenario
@@ -37,7 +38,7 @@ TARGET_VARIANCE, COLUMN_VARIANCE = 1.0 / 9.0, 1.0 / 3.0
 """Supposed, of half a range squared, as in `scenario.py`: a target within three of its sd, columns spread evenly."""
 
 DRAWS, MOST_ENTRIES, MOST_CELLS, LEAST_TAIL = 4000, 2_000_000, 400_000, 1e-290
-SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling")
+SCREENINGS = ("canonical_lipschitz", "one_shot", "peeling", "threshold")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Selection:
 
     @property
     def is_screening(self) -> bool:
-        """Whether the number of columns is fixed, so that it tells nothing."""
+        """Whether columns are scored one by one."""
         return self.noise.mechanism in SCREENINGS
 
     @property
@@ -186,7 +187,15 @@ def correlation_needed(choice: Selection) -> float | None:
 
 
 def _of_screening(choice: Selection) -> float | None:
-    d, k, n_rows = choice.n_candidates, int(choice.parameters["n_features_to_select"]), float(choice.n_rows or 1)
+    n_rows = float(choice.n_rows or 1)
+    if choice.noise.threshold is not None:
+        # Dropped, a column adds log b to a subset's weight; a product of two signs of normal variables has the mean
+        # 2 / pi asin(correlation), which is about that of saturated cells.
+        lead = choice.noise.scale * math.log(max(choice.n_candidates / EXPECTED, 1.0) / (1.0 - SHARE))
+        needed = choice.noise.threshold + lead + float(ndtri(SHARE)) * math.sqrt(n_rows)
+        share = needed / n_rows
+        return math.sin(math.pi / 2.0 * share) if share <= 1.0 else share
+    d, k = choice.n_candidates, int(choice.parameters["n_features_to_select"])
     lead = choice.noise.scale * lead_needed(choice.noise, d, k, choice.parameters.get("gamma"))
     # A target of two values has no bound among the parameters, or codes: half of the rows are supposed to have each.
     has_two = choice.parameters.get("codes") or choice.parameters.get("level") or "y_bound" not in choice.parameters
@@ -327,6 +336,8 @@ def of_selection(choice: Selection, selected: Sequence[str] | None) -> ChanceRec
     chance: float | None = None
     if law is not None:
         chance = float(min(law[choice.n_units(selected) if selected is not None else 1 :].sum(), 1.0))
+    if choice.noise.threshold is not None:
+        chance = float(choice.parameters["max_false"]) if selected is None or len(selected) else 1.0
     is_noise = chance > LEVEL if chance is not None else None if could is None else not could
     return ChanceRecord(
         chance_by_noise=chance,

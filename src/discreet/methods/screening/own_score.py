@@ -87,14 +87,14 @@ class PreparedOwnScore(Preparation):
         expected = method.expected_score
         largest = None if expected is None else expected / method.sensitivity
         scaled = method.model_copy(update={"expected_score": largest})
-        self.top_k = scaled.top_k(len(design.features), exact_epsilon(method.epsilon), STEPS + 2, STEPS, None)
-        record = self.top_k.noise_record(STEPS, "declared sensitivities", f"1, {DECLARED}", CLAIM)
+        self.choice = scaled.top_k(len(design.features), exact_epsilon(method.epsilon), STEPS + 2, STEPS, None)
+        record = self.choice.noise_record(STEPS, "declared sensitivities", f"1, {DECLARED}", CLAIM)
         self.noise = record.model_copy(update={"numerics": "exact draw; scores are rounded to whole steps"})
-        self.event = self.top_k.event
-        self.delta = exact_delta(method.delta) if self.top_k.is_concentrated else Fraction(0)
+        self.event = self.choice.event
+        self.delta = exact_delta(method.delta) if self.choice.is_concentrated else Fraction(0)
         self.parameters: dict[str, Any] = {
             **method.release_parameters(),
-            **self.top_k.parameters,
+            **self.choice.parameters,
             "score_func": getattr(method.score_func, "__name__", type(method.score_func).__name__)[:100],
         }
         self.public = public_candidates(design.metadata, design.target, design.features)
@@ -134,7 +134,7 @@ class PreparedOwnScore(Preparation):
         if scores.size != len(self.design.features):
             raise ArithmeticError("the score must return one number a column")
         steps = _steps(scores)
-        chosen = self.top_k.draw(steps, rng)
+        chosen = self.choice.draw(steps, rng)
         return Outcome(tuple(self.design.features[place] for place in chosen), self.noise)
 
 

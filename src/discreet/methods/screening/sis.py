@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from discreet.accounting.events import LaplaceEvent, event_record
 from discreet.accounting.guarantee import exact, exact_delta, exact_epsilon
@@ -21,10 +22,12 @@ from discreet.methods.base.method import Outcome, Preparation, Progress
 from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.screener import Screening, target_coding
+from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
 from discreet.methods.screening.top_k_choice import TopK
 from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
+from discreet.typing import Integers
 
 CLAIM = "methods/screening/sis.privacy.md"
 
@@ -39,6 +42,10 @@ the choice asks for scores of about 4 log C(d, k) / epsilon_k. What both cost to
 for m = 1/2 and from a hundred to a million columns, and within 3% of the least at .1.
 """
 
+SATURATION = 0.2
+"""Of columns and target where their number is chosen as well: wide bounds then cost little, and ends of skewed columns
+count for no more than others."""
+
 
 class IndependenceScreening(IndependenceParameters, Screening):
     """The k columns with the largest sums of products with the target, one column at a time.
@@ -49,6 +56,23 @@ class IndependenceScreening(IndependenceParameters, Screening):
     """
 
     name: ClassVar[str] = "sis"
+
+    @model_validator(mode="after")
+    def _threshold_has_what_is_asked(self) -> Self:
+        if self.n_features_to_select != "auto":
+            if self.max_false is not None:
+                raise ValueError("max_false must come with n_features_to_select=auto: a fixed number has no threshold.")
+        elif self.mechanism != "auto" or self.gamma is not None or self.expected_score is not None or self.delta:
+            raise ValueError(
+                "mechanism, gamma, expected_score and delta must be left out with n_features_to_select=auto: one draw "
+                "over all subsets makes the choice, at delta 0."
+            )
+        return self
+
+    @property
+    def part_of_bounds(self) -> float:
+        """At which part of each half range a cell counts as at its end."""
+        return self.saturation or (SATURATION if self.n_features_to_select == "auto" else 1.0)
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScreening":
         """Check the request and calibrate its noise, from public facts alone.
@@ -75,9 +99,12 @@ class IndependenceScreening(IndependenceParameters, Screening):
             When a column lacks bounds, or a candidate is a category.
         """
         features = features_of(metadata, target, candidates)
-        self.check_size(len(features))
+        if self.n_features_to_select != "auto":
+            self.check_size(len(features))
+        elif self.y_center != "private":
+            check_number_of_rows(self.number_of_rows(metadata))
         coding = target_coding(metadata, target, self.level, self.codes)
-        design = ScoreDesign.plan(metadata, target, features, **coding)
+        design = replace(ScoreDesign.plan(metadata, target, features, **coding), saturation=self.part_of_bounds)
         if isinstance(self.y_center, float) or self.y_bound is not None:
             center = self.y_center if isinstance(self.y_center, float) else None
             ScoreDesign.plan(
@@ -121,7 +148,7 @@ class Center:
         moved = 2 if metadata.n_units is not None else 1  # a replaced row may count to the other sum, 2 + 2
         return moved * 2 * GRID * metadata.rows_per_unit
 
-    def part(self) -> Part:
+    def part(self, name: str = "y_center") -> Part:
         """Return the part with its privacy cost.
 
         Returns
@@ -145,14 +172,21 @@ class Center:
             numerics="exact draw on whole steps",
             claim=CLAIM,
         )
-        return Part("y_center", LaplaceEvent(self.epsilon), box)
+        return Part(name, LaplaceEvent(self.epsilon), box)
 
     def _of_two_sums(self, rows: int) -> str:
         factor = "2 x " if self.design.metadata.n_units is not None else ""
         return f"{factor}{rows}, rows of one unit, both together"
 
-    def estimate(self, table: Table, rng: Source) -> float:
-        """Return the target's noisy mean, in its unit or that of its codes.
+    @property
+    def variance(self) -> float:
+        """Variance of the noise of the target's sum, in rows of the scaled target."""
+        # Half the difference of two sums in steps of 2 GRID has the variance of one of them in steps of GRID, halved.
+        scale = float(self.sensitivity / self.epsilon) / GRID
+        return 2.0 * scale**2 if self._knows_count else scale**2
+
+    def estimate(self, table: Table, rng: Source) -> tuple[float, float]:
+        """Return the target's noisy mean on its scaled range, and the number of rows, noisy where it is private.
 
         Parameters
         ----------
@@ -163,8 +197,8 @@ class Center:
 
         Returns
         -------
-        float
-            Within the target's bounds.
+        tuple of float
+            The mean in [-1, 1]; at least one row.
 
         Notes
         -----
@@ -178,7 +212,7 @@ class Center:
             high, low = discrete_laplace([GRID * count + total, GRID * count - total], scale, rng)
             noisy, rows = high - low, max(high + low, 1)
         mean = min(max(Fraction(noisy, rows), Fraction(-1)), Fraction(1))
-        return self.design.center + float(mean) * self.design.bound
+        return float(mean), max(rows / (GRID if self._knows_count else 2 * GRID), 1.0)
 
 
 class PreparedScreening(Preparation):
@@ -199,37 +233,66 @@ class PreparedScreening(Preparation):
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
         epsilon = exact_epsilon(method.epsilon)
         self.center: Center | None = None
+        self.shift: Center | None = None
         if method.y_center == "private":
             share = exact((method.shares or {}).get("y_center", CENTER_SHARE), "shares['y_center']")
-            self.center = Center(whole, epsilon * share)
-            epsilon -= self.center.epsilon
-        self.top_k = self._top_k(epsilon)
-        self.noise = self.top_k.noise_record(GRID**2, UNIT, self._formula(), CLAIM)
-        part = None if self.center is None else self.center.part()
-        self.event = self.top_k.event if part is None else events_of(part.event, self.top_k.event)
-        self.steps = () if part is None else (part.record(), self._screening())
-        self.delta = exact_delta(method.delta) if self.top_k.is_concentrated else Fraction(0)
+            # What is clipped nearer than at the bounds has another mean: it is estimated as well.
+            parts = 2 if self._clips_near else 1
+            self.center = Center(whole, epsilon * share / parts)
+            self.shift = replace(self.center, design=self._around(whole.center)) if self._clips_near else None
+            epsilon -= parts * self.center.epsilon
+        self.choice = self._choice(epsilon)
+        self.noise = self._noise_record()
+        parts_before = [part for part in (self.center, self.shift) if part is not None]
+        records = [part.part(name) for part, name in zip(parts_before, ("y_center", "y_shift"), strict=False)]
+        self.event = events_of(*(part.event for part in records), self.choice.event)
+        self.steps = (*(part.record() for part in records), self._screening(self.noise)) if records else ()
+        self.delta = exact_delta(method.delta) if self.choice.is_concentrated else Fraction(0)
         self.parameters = self._parameters()
         self.public = public_candidates(whole.metadata, whole.target, whole.features)
         self.not_protected = not_protected(whole.metadata)
 
-    def _top_k(self, epsilon: Fraction) -> TopK:
+    @property
+    def _clips_near(self) -> bool:
+        return self.method.part_of_bounds < 1.0 and not self._has_two_values
+
+    def _choice(self, epsilon: Fraction) -> TopK | AboveThreshold:
         metadata = self.whole.metadata
         n_rows_changed = 2 if metadata.neighboring is NeighboringRelation.REPLACE_ONE else 1
         sensitivity = n_rows_changed * metadata.rows_per_unit * GRID**2
+        if self.method.n_features_to_select == "auto":
+            max_false = self.method.max_false or MAX_FALSE
+            law = self.method.noise or "exponential"
+            return AboveThreshold(len(self.whole.features), epsilon, sensitivity, GRID**2, max_false, law)
         n_rows = self.method.number_of_rows(metadata)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
+
+    def _noise_record(self, released_rows: float | None = None) -> NoiseRecord:
+        """The noise box, with the threshold where the number of rows is public, guessed or released."""
+        record = self.choice.noise_record(GRID**2, UNIT, self._formula(), CLAIM)
+        n_rows = released_rows or self.method.number_of_rows(self.whole.metadata)
+        if isinstance(self.choice, TopK) or n_rows is None:
+            return record
+        return record.model_copy(update={"threshold": self._threshold(n_rows) / GRID**2})
+
+    def _threshold(self, n_rows: float) -> int:
+        if isinstance(self.choice, TopK):
+            raise TypeError("a fixed number of columns has no threshold")
+        last = self.shift or self.center
+        return self.choice.threshold(n_rows, 0.0 if last is None else last.variance)
 
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
         change = "one row changes" if rows == 1 else f"{rows} rows of one unit change"
-        return f"{self.top_k.sensitivity // GRID**2}, the most that {change} a score by"
+        return f"{self.choice.sensitivity // GRID**2}, the most that {change} a score by"
 
-    def _screening(self) -> StepRecord:
-        return StepRecord(name="screening", event=event_record(self.top_k.event), noise=self.noise)
+    def _screening(self, noise: NoiseRecord) -> StepRecord:
+        return StepRecord(name="screening", event=event_record(self.choice.event), noise=noise)
 
     def _parameters(self) -> dict[str, Any]:
-        parameters = {**self.method.release_parameters(), **self.top_k.parameters}
+        parameters = {**self.method.release_parameters(), **self.choice.parameters}
+        if self.method.part_of_bounds < 1.0:
+            parameters["saturation"] = self.method.part_of_bounds
         if self.whole.codes is not None:
             parameters["codes"] = dict(self.whole.codes)
         if self.center is None:
@@ -252,7 +315,8 @@ class PreparedScreening(Preparation):
 
     def _around(self, center: float) -> ScoreDesign:
         """The row map around a center: a target of two values keeps both, another is clipped at its bound."""
-        bound = self.method.y_bound or self.whole.bound
+        near = 1.0 if self._has_two_values else self.method.part_of_bounds
+        bound = self.method.y_bound or near * self.whole.bound
         if self.method.y_bound is None and self._has_two_values:
             bound += abs(center - self.whole.center)
         return replace(self.whole, center=center, bound=bound)
@@ -278,11 +342,22 @@ class PreparedScreening(Preparation):
         -----
         Claim: ``sis.privacy.md``. Cost: one pass over the target and one over the columns; 8 bytes a column.
         """
-        center, steps = self._public_center, self.steps
+        design, noise, steps = self._around(self._public_center), self.noise, self.steps
         if self.center is not None:
-            center = self.center.estimate(table, rng)
-            steps = (self.center.part().record(center), self._screening())
-        design = self._around(center)
-        scores = table.products(design, columns_progress(progress, len(design.features)))
-        chosen = self.top_k.draw(np.abs(scores), rng)
-        return Outcome(tuple(design.features[place] for place in chosen), self.noise, steps)
+            mean, n_rows = self.center.estimate(table, rng)
+            design = self._around(self.whole.center + mean * self.whole.bound)
+            estimates = [self.center.part().record(design.center)]
+            if self.shift is not None:
+                shift, n_rows = replace(self.shift, design=design).estimate(table, rng)
+                design = replace(design, shift=shift)
+                estimates.append(self.shift.part("y_shift").record(shift))
+            noise = self._noise_record(n_rows)
+            steps = (*estimates, self._screening(noise))
+        scores = np.abs(table.products(design, columns_progress(progress, len(design.features))))
+        chosen = self._chosen(scores, noise, rng)
+        return Outcome(tuple(design.features[place] for place in chosen), noise, steps)
+
+    def _chosen(self, scores: Integers, noise: NoiseRecord, rng: Source) -> list[int]:
+        if isinstance(self.choice, TopK):
+            return self.choice.draw(scores, rng)
+        return self.choice.draw(scores, round((noise.threshold or 0.0) * GRID**2), rng)

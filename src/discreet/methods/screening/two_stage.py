@@ -103,17 +103,17 @@ class PreparedVotes(Preparation):
         self.columns, self.target, self.candidates = columns_read(design), design.target, design.features
         rows, epsilon = metadata.rows_per_unit, exact_epsilon(method.epsilon)
         # Under either relation: a row that changes, comes or goes, does so in its own block alone.
-        self.top_k = method.top_k(len(design.features), epsilon, rows, 1, n_blocks)
+        self.choice = method.top_k(len(design.features), epsilon, rows, 1, n_blocks)
         formula = f"{rows}, the most blocks that {'one row is' if rows == 1 else f'{rows} rows of one unit are'} in"
-        self.noise = self.top_k.noise_record(1, "votes", formula, CLAIM)
-        self.event = self.top_k.event
-        self.delta = exact_delta(method.delta) if self.top_k.is_concentrated else Fraction(0)
+        self.noise = self.choice.noise_record(1, "votes", formula, CLAIM)
+        self.event = self.choice.event
+        self.delta = exact_delta(method.delta) if self.choice.is_concentrated else Fraction(0)
         self.parameters = self._parameters()
         self.public = public_candidates(metadata, design.target, design.features)
         self.not_protected = not_protected(metadata)
 
     def _parameters(self) -> dict[str, Any]:
-        parameters = {**self.method.release_parameters(), **self.top_k.parameters, "n_blocks": self.n_blocks}
+        parameters = {**self.method.release_parameters(), **self.choice.parameters, "n_blocks": self.n_blocks}
         return parameters | ({} if self.design.codes is None else {"codes": dict(self.design.codes)})
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
@@ -141,7 +141,7 @@ class PreparedVotes(Preparation):
         cells = all_rows(table, self.design)
         blocks = (rng.words(len(cells)) % np.uint64(self.n_blocks)).astype(np.int64)
         votes = self._votes(cells, blocks, progress)
-        chosen = self.top_k.draw(votes, rng)
+        chosen = self.choice.draw(votes, rng)
         return Outcome(tuple(self.design.features[place] for place in chosen), self.noise)
 
     def _votes(self, cells: Cells, blocks: Votes, progress: Progress | None) -> Votes:

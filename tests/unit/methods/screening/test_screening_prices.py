@@ -69,8 +69,8 @@ def test_no_screening_costs_more_than_was_asked(name, choice, budget):
     found = guarantee_of(prepared.event, public().neighboring, prepared.delta)
     assert found.epsilon <= exact(epsilon, "epsilon")
     assert found.delta <= exact(delta, "delta")
-    if prepared.top_k.mechanism == "one_shot":
-        assert prepared.top_k.noise == "exponential"
+    if prepared.choice.mechanism == "one_shot":
+        assert prepared.choice.noise == "exponential"
 
 
 @pytest.mark.parametrize("epsilon", [0.7, 5.0, 7.0, 10.0])

@@ -1,0 +1,176 @@
+"""The choice of all columns above a threshold, whose number is part of the choice: its noise, and where it lies."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp, ndtri
+
+from discreet.accounting.events import Event, SelectionEvent
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.mechanisms.threshold import above_threshold
+from discreet.methods.screening.top_k_choice import MOST_SETS
+from discreet.parameters.screening import TopKNoise
+from discreet.release import NoiseRecord
+from discreet.typing import Bools, Floats
+
+MAX_FALSE = 0.05
+"""Chance of a false column by default."""
+
+EXPECTED = 3.0
+"""Noise alone would choose about so many columns: absent ones count so often more."""
+
+MOST_DRAWN = 20_000
+"""Columns up to which the threshold comes from drawn tables; beyond, from a bound."""
+
+N_DRAWN, MOST_NUMBERS, SEED = 4000, 4_000_000, 20
+"""Tables without an effect that are drawn, from a seed: the threshold is a public number, the same every time."""
+
+TYPICAL_MEAN = 0.25
+"""A column's mean on its scaled range, up to which the noise of the target's center is counted in the threshold."""
+
+
+@dataclass(frozen=True)
+class AboveThreshold:
+    """The choice of the columns whose scores lie above a public threshold.
+
+    Parameters
+    ----------
+    n_features : int
+        d.
+    epsilon : Fraction
+        In nats.
+    sensitivity : int
+        The most that one unit changes each score by, in steps.
+    step : int
+        Steps in one row.
+    max_false : float
+        Chance of a false column where no column goes with the target.
+    noise : {"exponential", "gumbel"}
+        Its law.
+    """
+
+    n_features: int
+    epsilon: Fraction
+    sensitivity: int
+    step: int
+    max_false: float
+    noise: TopKNoise = "exponential"
+
+    @property
+    def event(self) -> Event:
+        """What is done to the data: one draw over all subsets."""
+        return SelectionEvent(self.epsilon, self.noise)
+
+    @property
+    def is_concentrated(self) -> bool:
+        """One draw costs epsilon whatever delta is."""
+        return False
+
+    @property
+    def absent_weight(self) -> int:
+        """How often a subset counts for each column that it leaves out."""
+        return max(1, round(self.n_features / EXPECTED))
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the noise, in steps."""
+        return 2 * self.sensitivity / self.epsilon
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What was decided, for a release."""
+        return {"mechanism": "threshold", "noise": self.noise, "max_false": self.max_false}
+
+    def threshold(self, n_rows: float, center_variance: float) -> int:
+        """Return the threshold in steps, from public facts and what was released before.
+
+        `center_variance` is that of a score by the noise of the target's center, of a column of mean one, in rows.
+        """
+        variance = max(n_rows, 1.0) + TYPICAL_MEAN**2 * center_variance
+        rows = threshold_of(
+            self.n_features, float(self.scale) / self.step, math.sqrt(variance), self.absent_weight, self.max_false
+        )
+        return math.ceil(min(rows, 2.0**31) * self.step)
+
+    def draw(self, scores: npt.NDArray[np.int64], threshold: int, rng: Source) -> list[int]:
+        """Return the places of the chosen columns, in increasing order. Claim: ``mechanisms/threshold.privacy.md``."""
+        law = (threshold, self.epsilon, self.sensitivity, rng, self.absent_weight, self.noise)
+        return [int(place) for place in above_threshold(scores, *law)]
+
+    def noise_record(self, step: int, unit: str, formula: str, claim: str) -> NoiseRecord:
+        """Return the noise box; its sensitivity is the range of the changes of two subsets' costs."""
+        return NoiseRecord(
+            mechanism="threshold",
+            noise=self.noise,
+            n_candidates=min(2**self.n_features, MOST_SETS) if self.n_features < 14_000 else MOST_SETS,
+            sensitivity=2 * self.sensitivity / step,
+            scale=float(self.scale) / step,
+            unit=unit,
+            formula=f"2 x {formula}",
+            numerics="exact draw; scores are whole numbers",
+            claim=claim,
+        )
+
+
+@lru_cache(maxsize=256)
+def threshold_of(d: int, scale: float, sd: float, absent_weight: int, max_false: float) -> float:
+    """Return the threshold at which a table without an effect gives a column with the chance `max_false`.
+
+    Scores are supposed to be independent and normal with standard deviation `sd`, the most that products in [-1, 1]
+    have; the noise to be that of the exponential mechanism, which permute-and-flip keeps below.
+    """
+    # Half of the chance for a score above s, half for a move of a score below: (1 + 1/b)^d - 1 subsets, each with the
+    # chance exp(-(t - s) / scale) of that without a column.
+    beyond = sd * float(-ndtri(max_false / (4.0 * d)))
+    bound = beyond + scale * (math.log(2.0 / max_false) + _log_expm1(d * math.log1p(1.0 / absent_weight)))
+    if d > MOST_DRAWN:
+        return bound
+    rng = Source.seeded(SEED)
+    words = rng.words(max(min(N_DRAWN, MOST_NUMBERS // d), 200) * d).reshape(-1, d)
+    sizes = np.sort(np.abs(ndtri((words + 0.5) * 2.0**-64)), axis=1)[:, ::-1] * sd
+    low, high = 0.0, bound
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        wrong = float(false_chances(sizes, middle, scale, absent_weight).mean())
+        low, high = (middle, high) if wrong > max_false else (low, middle)
+    return high
+
+
+def false_chances(sizes: Floats, threshold: float, scale: float, absent_weight: int) -> Floats:
+    """Return the chance that the exponential mechanism chooses any column, of each row of scores.
+
+    Shapes: sizes (n, d), returns (n,). Classes are those of `discreet.mechanisms.threshold`.
+    """
+    n, d = sizes.shape
+    distances = np.abs(sizes - threshold)
+    order = np.argsort(distances, axis=1)
+    distances = np.take_along_axis(distances, order, axis=1)
+    is_above: Bools = np.take_along_axis(sizes > threshold, order, axis=1)
+    beyond = np.concatenate([np.cumsum(~is_above[:, ::-1], axis=1)[:, ::-1], np.zeros((n, 1))], axis=1)
+    absent = math.log(absent_weight)
+    moved = np.arange(d) * math.log1p(absent_weight) + (beyond[:, 1:] + is_above) * absent - distances / scale
+    weights = np.concatenate([beyond[:, :1] * absent, moved], axis=1)
+    none = d * absent - np.where(is_above, distances, 0.0).max(axis=1) / scale
+    chances: Floats = -np.expm1(np.minimum(none - logsumexp(weights, axis=1), 0.0))
+    return chances
+
+
+def _log_expm1(x: float) -> float:
+    """Return log(e^x - 1)."""
+    return x + math.log(-math.expm1(-x))
+
+
+def check_number_of_rows(n_rows: float | None) -> float:
+    """Refuse a request whose threshold cannot be set."""
+    if n_rows is None:
+        raise InvalidParameterError(
+            "n_features_to_select=auto needs a number of rows for its threshold, which metadata does not declare. Give "
+            "a public guess as n0, or y_center=private, which releases a noisy one."
+        )
+    return float(n_rows)

@@ -1,0 +1,108 @@
+"""The threshold of a screening that chooses how many: what it promises, and how columns saturate."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.methods.screening.sis import IndependenceScreening
+from discreet.methods.screening.threshold_choice import false_chances, threshold_of
+from discreet.selftest.laws import subset_law
+
+N_ROWS = 1000
+
+
+def metadata(d, relation="replace_one", half=1.0):
+    """Columns in [-1, 1], a target within `half` of 0."""
+    columns = {f"x{j}": {"type": "real", "lower": -1, "upper": 1, "source": "test"} for j in range(d)}
+    columns["y"] = {"type": "real", "lower": -half, "upper": half, "source": "test"}
+    public = {"n_rows": N_ROWS} if relation == "replace_one" else {}
+    return dc.Metadata.from_value(
+        {"dataset": "test", "unit": "person", "neighboring": relation, "columns": columns, **public}
+    )
+
+
+def drawn(rng, d, effect=0.0):
+    """Columns of which the first goes with the target."""
+    x = rng.uniform(-1, 1, (N_ROWS, d))
+    y = effect * x[:, 0] + rng.normal(size=N_ROWS)
+    return pa.table({**{f"x{j}": x[:, j] for j in range(d)}, "y": y})
+
+
+def test_chance_of_a_false_column_is_that_of_all_subsets():
+    """Through classes as by brute force over all subsets."""
+    sizes = np.array([[30, 12, 4, 22], [0, 0, 0, 0], [50, 50, 1, 2]])
+    got = false_chances(sizes.astype(float), 25.0, 4.0, 2)
+    asked = [1.0 - subset_law(row, 25, 1.0, 2.0, 2, "gumbel")[()] for row in sizes]
+    assert got == pytest.approx(asked)
+
+
+@pytest.mark.parametrize("d", [1, 6, 60])
+@pytest.mark.parametrize("max_false", [0.01, 0.05, 0.3])
+def test_threshold_keeps_its_promise_on_other_draws(d, max_false):
+    """Fresh tables without an effect, scores normal: within four standard errors."""
+    t = threshold_of(d, 4.0, 30.0, max(1, round(d / 3)), max_false)
+    rng = np.random.default_rng(d)  # noqa: TID251 - simulated data, not noise
+    wrong = false_chances(np.abs(rng.normal(size=(4000, d))) * 30.0, t, 4.0, max(1, round(d / 3)))
+    assert abs(wrong.mean() - max_false) < 4 * 2**0.5 * (max_false / 4000) ** 0.5
+
+
+def test_threshold_of_many_columns_is_a_bound_and_grows_slowly():
+    """Beyond what is drawn it holds as well; a thousand times the columns cost a small factor."""
+    few, many = (threshold_of(d, 4.0, 30.0, round(d / 3), 0.05) for d in (20_000, 20_000_000))
+    assert few < many < 2.5 * few
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+@pytest.mark.parametrize("center", ["private", "middle"])
+def test_tables_without_an_effect_give_no_column(relation, center):
+    """Of 300 tables, with wide bounds and skewed columns of mean .2; with one effect it is found."""
+    public = metadata(5, relation, half=7.0)
+    asked = {"epsilon": 1.0, "n_features_to_select": "auto", "y_center": center, "n0": N_ROWS}
+    prepared = IndependenceScreening(**asked).prepare(public, "y")
+    rng = np.random.default_rng(3)  # noqa: TID251 - simulated data, not noise
+    chosen = [
+        prepared.run(dc.open_table(drawn(rng, 5, effect), public), Source.seeded(place)).selected
+        for effect in (0.0, 1.5)
+        for place in range(150)
+    ]
+    assert sum(bool(names) for names in chosen[:150]) <= 7 + 8  # 7.5 expected, three standard errors beyond
+    assert sum(names == ("x0",) for names in chosen[150:]) > 120
+
+
+def test_the_release_tells_the_threshold():
+    """Public before the rows are opened where their number is; else with the number that was released."""
+    for relation in ("replace_one", "add_or_remove_one"):
+        public = metadata(3, relation)
+        prepared = IndependenceScreening(n_features_to_select="auto").prepare(public, "y")
+        rng = np.random.default_rng(1)  # noqa: TID251 - simulated data, not noise
+        outcome = prepared.run(dc.open_table(drawn(rng, 3), public), Source.seeded(2))
+        assert (prepared.noise.threshold is None) == (relation == "add_or_remove_one")
+        assert outcome.noise.threshold > 60
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"n_features_to_select": 2, "max_false": 0.1}, "max_false"),
+        ({"n_features_to_select": "auto", "mechanism": "one_shot"}, "mechanism"),
+        ({"n_features_to_select": "auto", "delta": 1e-6}, "delta"),
+        ({"n_features_to_select": "many"}, "n_features_to_select"),
+        ({"n_features_to_select": "auto", "saturation": 0.0}, "saturation"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(wrong, said):
+    """Before the metadata is looked at."""
+    with pytest.raises((InvalidParameterError, ValueError), match=said):
+        IndependenceScreening.of(**wrong)
+
+
+def test_a_threshold_needs_a_number_of_rows():
+    """A public one, a guess, or one that is released."""
+    with pytest.raises(InvalidParameterError, match="n0"):
+        IndependenceScreening.of(n_features_to_select="auto", y_center="middle").prepare(
+            metadata(3, "add_or_remove_one"), "y"
+        )
