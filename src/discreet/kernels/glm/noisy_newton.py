@@ -352,7 +352,7 @@ def _within_reach(problem: Problem, theta: Floats) -> Floats:
 def _hides_a_search(model: ScoreModel) -> bool:
     """Tell from the first pass whether noise hides where a better point is: then the last pass comes at once."""
     noise = max(float(np.trace(model.privacy(model.point))), 0.0)
-    return noise**0.5 > BLIND * model.weight
+    return bool(noise**0.5 > BLIND * model.weight)
 
 
 # ---- estimates
