@@ -28,7 +28,8 @@ RIGHT = NAMES[:3]
 BOUND = 7.0
 THRESHOLD = {"n_features_to_select": "auto", "y_center": "middle"}
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "threshold": ("sis", THRESHOLD),
+    "threshold by default": ("sis", {"n_features_to_select": "auto"}),
+    "threshold, center known": ("sis", THRESHOLD),
     "threshold, signs": ("sis", THRESHOLD | {"saturation": 1e-6}),
     "threshold, signs, .2": ("sis", THRESHOLD | {"saturation": 1e-6, "max_false": 0.2}),
     "sis, k=3": ("sis", {"n_features_to_select": 3, "y_center": "middle"}),

@@ -26,7 +26,16 @@ from benchmarks.mutant_tests import REPOSITORY, Baseline, baseline, copied_tree,
 from benchmarks.mutants_equivalent import EQUIVALENT
 from benchmarks.mutations import Place, places, with_fault
 
-PRIVACY = ("additive", "generalized_exponential", "quantile", "selection", "spherical", "subset_search", "top_k")
+PRIVACY = (
+    "additive",
+    "cube",
+    "generalized_exponential",
+    "quantile",
+    "selection",
+    "spherical",
+    "subset_search",
+    "top_k",
+)
 ROW_MAP = (
     "test_design",
     "test_row_pass",

@@ -18,6 +18,7 @@ DRAWN: dict[str, Callable[[], Evidence]] = {
     "class sizes": lambda: mechanisms.ties(1.0, 1),
     "Laplace sums": lambda: mechanisms.laplace_sums(1.0, 1),
     "Gaussian sums": lambda: mechanisms.gaussian_sums(1.0, 1),
+    "cube": lambda: mechanisms.cube_sums(2, 1.0, 1),
     "spherical": lambda: mechanisms.OF_CALLERS[-1]("-", 1.0, 1)[0],
     "lazy": lambda: searches.disjoint_columns(4.0, 1),
     "zones": lambda: searches.divided(1),

@@ -17,13 +17,21 @@ from scipy.special import ndtri
 
 import discreet.mechanisms
 import discreet.methods
-from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent, ObjectivePerturbationEvent, SelectionEvent
+from discreet.accounting.events import (
+    CubeEvent,
+    Event,
+    GaussianEvent,
+    LaplaceEvent,
+    ObjectivePerturbationEvent,
+    SelectionEvent,
+)
 from discreet.kernels.glm.precise_sums import information, residuals
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.subsets.model_scores import ModelScores
 from discreet.kernels.subsets.subsets import score_blocks
 from discreet.mechanisms import (
     additive,
+    cube,
     generalized_exponential,
     quantile,
     selection,
@@ -100,6 +108,10 @@ def _of_l1(old: Call, new: Call) -> Fraction:
     return Fraction(sum(abs(b - a) for a, b in zip(old.data, new.data, strict=True))) / Fraction(old.public["scale"])
 
 
+def _of_one_number(old: Call, new: Call) -> Fraction:
+    return Fraction(max(abs(b - a) for a, b in zip(old.data, new.data, strict=True))) / Fraction(old.public["scale"])
+
+
 def _of_l2(old: Call, new: Call) -> Fraction:
     square = sum((b - a) ** 2 for a, b in zip(old.data, new.data, strict=True))
     return Fraction(square) / (2 * Fraction(old.public["scale"]) ** 2)
@@ -148,6 +160,7 @@ def _nothing(_old: Call, _new: Call) -> Fraction:
 ENTRIES = {
     "discrete_laplace": Entry(additive, "values", _of_l1, lambda _: (LaplaceEvent,), _whole),
     "discrete_gaussian": Entry(additive, "values", _of_l2, lambda _: (GaussianEvent,), _whole),
+    "cube_noise": Entry(cube, "values", _of_one_number, lambda _: (CubeEvent,), _whole),
     "noisy_min": Entry(selection, "scores", _of_range, _choice, _scores),
     "noisy_min_subset": Entry(subset_search, "problem", _of_range, _choice, _scores_of_subsets),
     "canonical_lipschitz": Entry(top_k, "scores", _of_largest, _choice, _scores),

@@ -43,6 +43,19 @@ class LaplaceEvent(Event):
 
 
 @dataclass(frozen=True)
+class CubeEvent(Event):
+    """One addition of noise to a vector of integers, its weight falling with the largest coordinate.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The most that any number of the vector changes, over the noise's scale, in nats.
+    """
+
+    epsilon: Fraction
+
+
+@dataclass(frozen=True)
 class GaussianEvent(Event):
     """One addition of discrete Gaussian noise to a vector of integers, coordinates independent.
 

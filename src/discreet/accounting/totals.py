@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.accounting.events import (
     ComposedEvent,
+    CubeEvent,
     Event,
     FailureEvent,
     GaussianEvent,
@@ -18,6 +19,8 @@ from discreet.accounting.guarantee import exact_delta, exact_epsilon
 from discreet.errors import InvalidParameterError, UnsupportedEventError
 
 ZERO = Fraction(0)
+
+_PURE = (LaplaceEvent, CubeEvent, ObjectivePerturbationEvent)
 
 _SMALL = Fraction(1, 10**6)
 """Below it epsilon^2/2 and epsilon tanh(epsilon/2) are one number to twelve digits, and no float underflows."""
@@ -151,7 +154,7 @@ def _leaves(event: Event) -> list[Event]:
 
 
 def _pure_cost(event: Event) -> tuple[Fraction, Fraction]:
-    if type(event) is LaplaceEvent or type(event) is ObjectivePerturbationEvent:
+    if isinstance(event, _PURE) and type(event) in _PURE:
         epsilon = exact_epsilon(event.epsilon)
         return epsilon, rho_of_pure(epsilon)
     if type(event) is SelectionEvent:

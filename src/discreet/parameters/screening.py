@@ -104,7 +104,7 @@ class IndependenceParameters(ScreeningParameters):
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(
             description="Part of each half range, from the middle of the bounds, at which a cell or the target counts "
-            "as at its end. Smaller suits wide bounds; 1e-6 leaves signs. Default 1, but 0.2 for "
+            "as at its end. Smaller suits wide bounds; 1e-6 leaves signs. Default 1, but 0.1 for "
             "n_features_to_select=auto."
         ),
     ] = None
@@ -127,7 +127,11 @@ class IndependenceParameters(ScreeningParameters):
     level: Level = None
     codes: Codes = None
     shares: Annotated[
-        Shares, SharesOf(("y_center",)), Field(description=f"{DIVIDED} Share of epsilon of y_center, by default 0.1.")
+        Shares,
+        SharesOf(("y_center",)),
+        Field(
+            description=f"{DIVIDED} Share of epsilon of y_center, by default 0.1, and 0.2 for n_features_to_select=auto."
+        ),
     ] = None
 
 

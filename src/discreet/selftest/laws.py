@@ -143,6 +143,18 @@ def gaussian_law(scale: float, reach: int) -> Floats:
     return law
 
 
+def cube_law(n_numbers: int, scale: float, reach: int) -> Floats:
+    """Return the chance of every vector of integers within reach to be cube noise, as an array of so many dimensions.
+
+    The chance of a radius m is ((2 m + 1)^d - (2 m - 1)^d) exp(-m / scale), divided by the sum.
+    """
+    far = np.arange(int(scale * (8 * n_numbers + 60)) + reach + 2, dtype=np.float64)
+    shells = (2 * far + 1) ** n_numbers - np.maximum(2 * far - 1, 0.0) ** n_numbers
+    grid = np.meshgrid(*[np.arange(-reach, reach + 1)] * n_numbers, indexing="ij")
+    law: Floats = np.exp(-np.max(np.abs(grid), axis=0) / scale) / (shells @ np.exp(-far / scale))
+    return law
+
+
 def laplace_chance(x: Floats) -> Floats:
     """Return the distribution function of Laplace noise of scale one."""
     chances: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)

@@ -13,6 +13,7 @@ from scipy.special import gammainc, ndtr
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.mechanisms import top_k
 from discreet.mechanisms.additive import discrete_gaussian, discrete_laplace
+from discreet.mechanisms.cube import cube_noise
 from discreet.mechanisms.generalized_exponential import noisy_min_scaled
 from discreet.mechanisms.quantile import noisy_quantile
 from discreet.mechanisms.rng import Source
@@ -259,12 +260,44 @@ def gaussian_sums(epsilon: float, effort: int) -> Evidence:
 
 
 def _misfit_of_whole(noise: Any, law: Floats) -> float:
-    """Return the p-value of whole numbers, in cells of about equal chance, few beside the draws."""
-    reach, below = len(law) // 2, np.cumsum(law)
+    """Return the p-value of whole numbers whose law reaches as far below zero as above."""
+    reach = len(law) // 2
+    return _misfit_of_cells(np.clip(noise, -reach, reach) + reach, law)
+
+
+def _misfit_of_cells(places: Any, law: Floats) -> float:
+    """Return the p-value of places in a law, in cells of about equal chance, few beside the draws."""
+    below = np.cumsum(law)
     edges = np.unique(np.searchsorted(below, np.linspace(0.0, 1.0, 41)[1:-1]))
     chances = np.diff(np.concatenate([[0.0], below[edges], [1.0]]))
-    places = np.searchsorted(edges, np.clip(noise, -reach, reach) + reach, side="left")
-    return misfit_of_counts(np.bincount(places, minlength=len(chances)), chances)
+    cells = np.searchsorted(edges, places, side="left")
+    return misfit_of_counts(np.bincount(cells, minlength=len(chances)), chances)
+
+
+def _cube(_: str, epsilon: float, effort: int) -> list[Evidence]:
+    """`cube_noise` on two and on three numbers that all move by one."""
+    return [cube_sums(n_numbers, epsilon, effort) for n_numbers in (2, 3)]
+
+
+def cube_sums(n_numbers: int, epsilon: float, effort: int) -> Evidence:
+    """Draw cube noise: the law of its largest number, and that of its first."""
+    n, scale = NUMBERS // 4 * effort, 1.0 / epsilon
+    noise = np.array([cube_noise([7] * n_numbers, scale, Source()) for _ in range(n)]) - 7
+    reach = int(scale * (6 * n_numbers + 30)) + 2
+    largest, first = np.minimum(np.abs(noise).max(axis=1), reach), np.clip(noise[:, 0], -reach, reach)
+    m, x = np.meshgrid(np.arange(reach + 1), np.arange(-reach, reach + 1), indexing="ij")
+    # Points whose largest number is m and whose first is x: a face of the shell, or the shell of the other numbers.
+    face = (2.0 * m + 1) ** (n_numbers - 1)
+    others = face - np.where(m > 0, np.maximum(2.0 * m - 1, 0.0) ** (n_numbers - 1), 0.0)
+    law = np.where(np.abs(x) == m, face, np.where(np.abs(x) < m, others, 0.0)) * np.exp(-m / scale)
+    law /= law.sum()
+    both = _misfit_of_cells(largest, law.sum(axis=1)), _misfit_of_cells(first + reach, law.sum(axis=0))
+    misfit = min(1.0, 2.0 * min(both))
+    facts = _about("mechanisms.cube.cube_noise", f"{n_numbers} counts move by one", "cube", epsilon)
+    chances = laws.cube_law(n_numbers, scale, 4)
+    moved, still = (slice(1, None),) * n_numbers, (slice(None, -1),) * n_numbers
+    shown = loss_of_laws(chances[moved], chances[still])
+    return Evidence(shown=shown, how="draws", n_draws=n, misfit=misfit, **facts)
 
 
 def _spherical(_: str, epsilon: float, effort: int) -> list[Evidence]:
@@ -301,7 +334,7 @@ def _about(subject: str, case: str, claim: str, epsilon: float, relation: str = 
     }
 
 
-OF_CALLERS = (_selection, _scaled_selection, _top_k, _threshold, _additive, _spherical)
+OF_CALLERS = (_selection, _scaled_selection, _top_k, _threshold, _additive, _cube, _spherical)
 """Checks of mechanisms, to which the relation is their caller's: at an epsilon, with so many times the draws."""
 OF_RELATIONS = (_quantile,)
 """Made under both relations."""

@@ -21,6 +21,7 @@ from scipy.special import expit, ndtri
 
 from discreet.accounting.events import (
     ComposedEvent,
+    CubeEvent,
     Event,
     FailureEvent,
     GaussianEvent,
@@ -28,7 +29,7 @@ from discreet.accounting.events import (
     ParallelEvent,
     SelectionEvent,
 )
-from discreet.mechanisms import additive, selection, threshold, top_k
+from discreet.mechanisms import additive, cube, selection, threshold, top_k
 from discreet.methods.base.method import Method
 from discreet.selftest.evidence import ROUNDING
 from discreet.selftest.tape import Tape
@@ -43,7 +44,7 @@ class Call:
 
     Parameters
     ----------
-    kind : {"laplace", "gaussian", "selection"}
+    kind : {"laplace", "cube", "gaussian", "selection"}
         Which events it is charged as.
     scale : float
         Of its noise, or over epsilon the range of scores that it covers.
@@ -75,6 +76,8 @@ class Call:
             return float(np.ptp(moved)) / self.scale  # log-ratio <= range of the moves * epsilon / sensitivity
         if self.kind == "laplace":
             return float(np.abs(moved).sum()) / self.scale
+        if self.kind == "cube":
+            return float(np.abs(moved).max()) / self.scale
         return float((moved**2).sum()) / (2.0 * self.scale**2)  # rho = |move|^2 / (2 sigma^2), Bun and Steinke 2016
 
 
@@ -101,6 +104,10 @@ def _additive(run: _Run, kind: str, values: Iterable[int], scale: Any) -> list[i
 
 def _laplace(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
     return _additive(run, "laplace", values, scale)
+
+
+def _cube(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
+    return _additive(run, "cube", values, scale)
 
 
 def _gaussian(run: _Run, values: Iterable[int], scale: Any) -> list[int]:
@@ -135,6 +142,7 @@ def _above_threshold(run: _Run, scores: Any, threshold: int, epsilon: Any, sensi
 _RECORDED: dict[Callable[..., Any], Callable[..., Any]] = {
     additive.discrete_laplace: _laplace,
     additive.discrete_gaussian: _gaussian,
+    cube.cube_noise: _cube,
     selection.noisy_min_of_blocks: _choice,
     top_k.canonical_lipschitz: _top_k,
     top_k.one_shot: _top_k,
@@ -191,7 +199,7 @@ class Part:
 
     Parameters
     ----------
-    kind : {"laplace", "gaussian", "selection"}
+    kind : {"laplace", "cube", "gaussian", "selection"}
         What they are.
     cost, charge : float
         Epsilon, or rho of Gaussian noise.
@@ -292,6 +300,8 @@ def _charge(event: Event) -> tuple[str, float]:
         return "gaussian", float(event.rho)
     if isinstance(event, LaplaceEvent):
         return "laplace", float(event.epsilon)
+    if isinstance(event, CubeEvent):
+        return "cube", float(event.epsilon)
     if isinstance(event, SelectionEvent):
         return "selection", float(event.epsilon)
     raise TypeError(f"An event {type(event).__name__} cannot be replayed.")

@@ -98,4 +98,5 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
             for k in SCREENED
             if k < len(candidates)
         ]
+        compared.append(Rival("sis, above a threshold", "sis", {"n_features_to_select": "auto", **guess}))
     return compared

@@ -42,9 +42,13 @@ the choice asks for scores of about 4 log C(d, k) / epsilon_k. What both cost to
 for m = 1/2 and from a hundred to a million columns, and within 3% of the least at .1.
 """
 
-SATURATION = 0.2
+SATURATION = 0.1
 """Of columns and target where their number is chosen as well: wide bounds then cost little, and ends of skewed columns
 count for no more than others."""
+
+CENTER_SHARE_OF_THRESHOLD = 0.2
+"""Of epsilon, for the target's mean and the mean of what is left of it once it saturates: their noise is in the
+threshold."""
 
 
 class IndependenceScreening(IndependenceParameters, Screening):
@@ -235,7 +239,8 @@ class PreparedScreening(Preparation):
         self.center: Center | None = None
         self.shift: Center | None = None
         if method.y_center == "private":
-            share = exact((method.shares or {}).get("y_center", CENTER_SHARE), "shares['y_center']")
+            usual = CENTER_SHARE_OF_THRESHOLD if method.n_features_to_select == "auto" else CENTER_SHARE
+            share = exact((method.shares or {}).get("y_center", usual), "shares['y_center']")
             # What is clipped nearer than at the bounds has another mean: it is estimated as well.
             parts = 2 if self._clips_near else 1
             self.center = Center(whole, epsilon * share / parts)
