@@ -15,8 +15,8 @@ from discreet.mechanisms.quantile import DENOMINATOR, rank_distances, rank_sensi
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.noise_budget import NoiseBudget
 from discreet.methods.moments import level
-from discreet.methods.regression.linear import PreparedLeveled, PreparedLinear
 from discreet.methods.registry import method_of
+from discreet.methods.regression.linear import PreparedLeveled, PreparedLinear
 from tests.privacy.test_noisy_sums import in_box
 
 RELATIONS = ("replace_one", "add_or_remove_one")

@@ -97,8 +97,8 @@ def noisy_model(
 ) -> "NoisyModel":
     """Return what the moments tell of a model; the parameters are those of `coefficients`.
 
-    `level`: what the target is about in the middle of the rows, and the error of that. The estimates then leave it to the noisy moments to say
-    how the columns change it; the intervals do not use it.
+    `level`: what the target is about in the middle of the rows, and the error of that. The estimates then leave it to
+    the noisy moments to say how the columns change it; the intervals do not use it.
     """
     part, at, groups = _part(moments, columns, constant, dummies)
     p = len(columns)

@@ -21,7 +21,7 @@ SHARE_OF_MEDIAN, SHARE_OF_SUM = Fraction(1, 5), Fraction(1, 10)
 """Of the budget: with so few rows that slopes are hardly told, what the target is about is most of a prediction."""
 
 LARGEST_ERROR = 0.02
-"""Of the noise in the target's mean, in half ranges: beyond it the median has less, and its own bias is small beside it."""
+"""Of the noise in the target's mean, in half ranges: beyond it the median's noise and bias are smaller."""
 
 POINTS = 2001
 """Equally spaced, from the target's lower to its upper bound, on which the median is sought."""
