@@ -130,7 +130,7 @@ class IndependenceParameters(ScreeningParameters):
         Shares,
         SharesOf(("y_center",)),
         Field(
-            description=f"{DIVIDED} Share of epsilon of y_center, by default 0.1, and 0.2 for n_features_to_select=auto."
+            description=f"{DIVIDED} Share of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto."
         ),
     ] = None
 
