@@ -129,9 +129,7 @@ class IndependenceParameters(ScreeningParameters):
     shares: Annotated[
         Shares,
         SharesOf(("y_center",)),
-        Field(
-            description=f"{DIVIDED} Share of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto."
-        ),
+        Field(description=f"{DIVIDED} Share of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto."),
     ] = None
 
 

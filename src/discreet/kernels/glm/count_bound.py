@@ -1,7 +1,7 @@
 """Where counts are clipped, from a noisy histogram of them: noise grows with the largest count that may be.
 
-Clipping at c loses information and, where counts are not Poisson, bends slopes by about the share of the sum that is
-cut off; a larger c has more noise. The bound that is taken has the least mean squared error of a typical slope.
+Clipping at c loses information and, where counts are not Poisson, bends slopes by up to half the share of the squares
+that is cut off; a larger c has more noise. The bound that is taken has the least mean squared error of a typical slope.
 """
 
 import math
@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri, pdtr, pdtrc
-from scipy.stats import nbinom
+from scipy.special import betainc, ndtri, pdtr, pdtrc
 
 from discreet.kernels.glm.families import Family
 from discreet.kernels.moments.moments import GRID
@@ -23,7 +22,7 @@ UNIT = 2**29
 """What one row adds to its bin: 2^33 rows fit in 64 bits."""
 
 BENT = 0.5
-"""Error of a slope for all of the sum cut off, where counts are not Poisson."""
+"""Error of a slope where all of the squared counts were cut off, and counts are not Poisson."""
 
 TYPICAL_SD = 0.4
 """Of a column, in half ranges."""
@@ -31,10 +30,10 @@ TYPICAL_SD = 0.4
 SEEN = 4.0
 """A bin with fewer rows than so many standard deviations of the noise does not count by itself."""
 
-LEAST_MEAN, N_MEANS = 1e-3, 60
-"""Of the laws that counts may have."""
+LEAST_MEAN, MEAN_STEP = 1e-3, 1.2
+"""Of the laws that counts may have, and a mean over the next smaller one."""
 
-SIZES = (0.5, 1, 2, 4)
+SIZES = (0.5, 1.0, 2.0, 4.0)
 """Of negative binomial laws: the variance is the mean plus its square over the size."""
 
 
@@ -121,7 +120,7 @@ def chosen_bound(request: HistogramRequest, sums: Floats, noise: float) -> Count
     likely = _likely(ends, rows, sd)
     starts = np.array([0, *(end + 1 for end in ends[:-1])], dtype=np.float64)
     total, n_rows = max(float(starts @ likely), 1e-9), max(float(likely.sum()), 1.0)
-    best = min(ends[1:], key=lambda bound: _error(bound, _cut(ends, likely, bound) / total, total, n_rows, noise))
+    best = min(ends[1:], key=lambda bound: _error(bound, _cut(ends, likely, bound), total, n_rows, noise))
     is_above = np.array(ends, dtype=np.float64) > best
     above, error = float(rows[is_above].sum()), float(ndtri(0.975)) * sd * float(is_above.sum()) ** 0.5
     return CountBound(best, max(above - error, 0.0), max(above + error, 0.0))
@@ -144,22 +143,27 @@ def _likely(ends: Sequence[int], rows: Floats, sd: float) -> Floats:
 
 def _laws(ends: Sequence[int]) -> Floats:
     """Return the chances of the bins under laws of many means and spreads. Shapes: returns (number of laws, bins)."""
-    means = np.geomspace(LEAST_MEAN, max(ends[-1], 1), N_MEANS)
-    below = [pdtr(np.array(ends)[None], means[:, None])]
-    below += [nbinom.cdf(np.array(ends)[None], size, size / (size + means[:, None])) for size in SIZES]
-    laws = np.diff(np.concatenate(below), axis=1, prepend=0.0)
+    n_means = math.ceil(math.log(ends[-1] / LEAST_MEAN) / math.log(MEAN_STEP)) + 1
+    means, counts = np.geomspace(LEAST_MEAN, float(ends[-1]), n_means)[:, None], np.array(ends, dtype=np.float64)
+    below = [pdtr(counts, means)]
+    below += [betainc(size, counts + 1.0, size / (size + means)) for size in SIZES]
+    laws: Floats = np.diff(np.concatenate(below), axis=1, prepend=0.0)
     laws[:, -1] += 1.0 - laws.sum(axis=1)
-    result: Floats = laws
-    return result
+    return laws
 
 
 def _cut(ends: Sequence[int], rows: Floats, bound: int) -> float:
-    """How much of the sum of counts lies above a bound, about at most."""
-    return float(np.maximum(np.array(ends, dtype=np.float64) - bound, 0.0) @ rows)
+    """Which share of the sum of squared counts lies above a bound, about at most.
+
+    Squares, as slopes are told by the rows of large means: those of a rare level may be all that are clipped.
+    """
+    squares = np.array(ends, dtype=np.float64) ** 2
+    cut: float = np.maximum(squares - float(bound) ** 2, 0.0) @ rows / max(float(squares @ rows), 1e-300)
+    return cut
 
 
 def _error(bound: int, share: float, total: float, n_rows: float, noise: float) -> float:
-    """Return the squared error of a slope per standard deviation, where a share of the sum of counts is cut off."""
+    """Return the squared error of a slope per standard deviation, where a share of the squared counts is cut off."""
     mean = total / n_rows
     slope = mean * float(pdtr(bound - 1, mean))  # of E min(N, c) by the log of the mean
     variance = _variance(bound, mean) * n_rows + (noise * bound / TYPICAL_SD) ** 2

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit, nbdtr, nbdtrc, pdtr, pdtrc
+from scipy.special import betainc, expit, logit, pdtr, pdtrc
 
 from discreet.kernels.moments.moments import CHUNK_ROWS, GRID
 from discreet.typing import Cells, Floats, Integers
@@ -25,7 +25,7 @@ STEPS = 2**12
 WEIGHT_ONE = 2**15
 """A table's largest weight: a power of two, so that scaling by it is exact."""
 
-DISPERSED_SIZE = 2
+DISPERSED_SIZE = 2.0
 """Of the negative binomial law that clipped counts may have in place of a Poisson law: variance mean + mean^2 / 2."""
 
 LARGEST_PREDICTOR = 30.0
@@ -137,10 +137,9 @@ def clipped_poisson(largest: float, cells_end: float | None = None) -> Family:
     def dispersed(eta: Floats) -> Floats:
         rate, size = np.exp(np.minimum(eta, 60.0)), DISPERSED_SIZE
         chance = size / (size + rate)
-        # k p(k; size) is the mean times p(k - 1; size + 1).
-        below: Floats = rate * nbdtr(int(cap) - 1, size + 1, chance)
-        result: Floats = below + cap * nbdtrc(int(cap), size, chance)
-        return result
+        # k p(k; size) is the mean times p(k - 1; size + 1), and P(N <= k) a beta integral.
+        expected: Floats = rate * betainc(size + 1.0, cap, chance) + cap * betainc(cap + 1.0, size, 1.0 - chance)
+        return expected
 
     return Family("poisson", mean, weight, np.log, 0.0, cap, cap, True, cells_end, True, dispersed)
 

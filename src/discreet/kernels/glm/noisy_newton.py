@@ -71,6 +71,9 @@ MOST_PASSES = MOST_SEARCHES + 4
 SETTLED = 0.1
 """A step that changes linear predictors less than this is the last."""
 
+LOST = 5.0
+"""Nothing is told where the step after the last pass changes linear predictors more: no score is carried so far."""
+
 LONGEST_STEP = 1.5
 """The most that a step changes linear predictors, in the weighted root mean square."""
 
@@ -255,15 +258,16 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
         step = _shrunken(problem, model) - theta
         is_settled = model.change(step) < SETTLED
         theta = theta + step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
+    is_told = model.change(step) <= LOST
     if not problem.robust:
-        return _fit(problem, model)
+        return _fit(problem, model, is_told=is_told)
     theta = _within_reach(problem, _shrunken(problem, model))
     offset = problem.offset or 0.0
     row_map = score_map(family, theta, predictor_bounds(theta, problem.groups, offset), offset=offset)
     count = problem.n_units or max(model.curve.n_rows / problem.rows_per_unit, 1.0)
     units = Units(count, problem.rows_per_unit, problem.squared_norm**0.5, problem.replace)
     spread = spread_pass(model, theta, row_map, _spread_mu(problem), units)
-    return _fit(problem, *spread.robust(model, (yield spread.request())))
+    return _fit(problem, *spread.robust(model, (yield spread.request())), is_told=is_told)
 
 
 def _with_histogram(problem: Problem) -> tuple[HistogramRequest, Problem]:
@@ -387,13 +391,13 @@ def _shrunken(problem: Problem, model: ScoreModel) -> Floats:
     return coef
 
 
-def _fit(problem: Problem, model: ScoreModel, known: Reliability | None = None) -> Fit:
+def _fit(problem: Problem, model: ScoreModel, known: Reliability | None = None, is_told: bool = True) -> Fit:
     """Return estimates, intervals and the two covariances."""
     model = symmetric(model)
     coef = _estimate(model, problem.precision, problem.box)
     rows = np.eye(len(coef))
     rows[0] = problem.constant or rows[0]
-    score = ScoreFit(model, coef, problem.box, known)
+    score = ScoreFit(model, coef, problem.box, known, is_told=is_told)
     told = np.clip(rows @ _shrunken(problem, model), *score.intervals(rows, problem.level))
     estimate: Floats = np.linalg.solve(rows, told).astype(np.float64)
     return replace(score, told=estimate).fit(rows, problem.level)

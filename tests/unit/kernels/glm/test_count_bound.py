@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import poisson as law
 
-from discreet.kernels.glm.count_bound import MOST_CUT, UNIT, HistogramRequest, _variance, bounds_of, chosen_bound
+from discreet.kernels.glm.count_bound import UNIT, HistogramRequest, _laws, _likely, _variance, bounds_of, chosen_bound
 from discreet.kernels.glm.families import clipped_poisson, poisson
 from discreet.kernels.moments.moments import GRID
+
+MOST_CUT = 0.05
+"""Of the sum of counts, where there are rows enough."""
 
 RNG = np.random.default_rng(1)  # noqa: TID251 - simulated rows, not noise
 
@@ -91,9 +94,34 @@ def test_the_number_of_clipped_rows_is_covered():
     assert sum(each.low <= np.sum(counts > each.bound) <= each.high for each in found) >= 90
 
 
-def test_where_the_noise_hides_all_counts_the_declared_bound_stays():
-    """Nothing can be told of them."""
-    assert chosen(np.zeros(100), 20, 1e-3).bound == 20
+def test_few_rows_get_a_bound_near_their_counts():
+    """Of 300 rows with a mean of 2 and noise of 30 rows a bin, where no bin is seen by itself."""
+    counts = RNG.poisson(2.0, 300)
+    found = [chosen(counts, 28, 0.15, noise=RNG).bound for _ in range(100)]
+    assert np.median(found) <= 6
+    assert np.mean([2 <= bound <= 8 for bound in found]) >= 0.9
+
+
+@pytest.mark.parametrize("largest", [1, 2, 30, 4000, 1e9, 1e100])
+def test_laws_are_chances_of_all_bins(largest):
+    """Whatever is declared."""
+    laws = _laws(bounds_of(largest))
+    assert laws.min() >= -1e-12
+    assert np.allclose(laws.sum(axis=1), 1.0)
+
+
+def test_bins_that_are_not_seen_hold_what_the_law_expects():
+    """Of counts that follow one: the first two bins are seen, the third is expected."""
+    ends = np.array([0, 1, 2, 3, 4, 6, 8])
+    rows = 50_000 * np.diff(law.cdf(ends, 0.05), prepend=0.0)
+    likely = _likely(ends, rows, 30.0)
+    assert likely[:2] == pytest.approx(rows[:2])
+    assert likely[2:].sum() == pytest.approx(rows[2:].sum(), rel=0.5)
+
+
+def test_where_the_noise_hides_all_counts_some_are_kept():
+    """A bound of 1 would tell nothing of large counts; nothing is known of them."""
+    assert 1 < chosen(np.zeros(100), 20, 1e-3).bound <= 20
 
 
 @pytest.mark.parametrize("declared", [1e15, 1e20, 1e100])
