@@ -103,7 +103,7 @@ def asked(design: Design, parameters: dict[str, Any], epsilon: float) -> Any:
     return method_of("moments", epsilon=epsilon, y_bound="private", n0=design.n, **given)
 
 
-def share(design: Design, parameters: dict[str, Any], relation: str, epsilon: float, tables: list[Any]) -> float:
+def share(design: Design, parameters: dict[str, Any], epsilon: float, tables: list[Any]) -> float:
     """The share of tables whose selection is exactly the columns with an effect."""
     right = tuple(f"x{j}" for j, effect in enumerate(design.effects, start=1) if effect)
     prepared = asked(design, parameters, epsilon).prepare(tables[0].metadata, "y")
@@ -129,7 +129,7 @@ def main() -> None:
                 tables = [table(design, given.first + seed, relation) for seed in range(given.tables)]
                 for name, parameters in METHODS.items():
                     if name.startswith(given.method):
-                        found = [share(design, parameters, relation, epsilon, tables) for epsilon in EPSILONS]
+                        found = [share(design, parameters, epsilon, tables) for epsilon in EPSILONS]
                         shown.add_row(design.name, name, *(f"{value:.2f}" for value in found))
         Console(width=100).print(shown)
 

@@ -8,7 +8,8 @@ programs; Atamturk and Gomez 2020, Safe screening rules for l0-regression.
 
 import heapq
 import importlib
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +95,7 @@ def problem_of(gram: Floats, xty: Floats, yty: float, units: Bools, always: Bool
     starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     columns = [column for unit in units for column in np.flatnonzero(unit)]
     change = np.zeros((len(columns), len(columns)))
-    for low, high in zip(starts[:-1], starts[1:], strict=True):
+    for low, high in pairwise(starts):
         at = columns[low:high]
         values, vectors = np.linalg.eigh(gram[np.ix_(at, at)])
         if not values[0] > DEPENDENT * max(values[-1], 0.0):
@@ -120,9 +121,7 @@ def _strengths(gram: Floats, starts: Integers) -> Floats | None:
             return None
         # What a unit alone could give is 1 over the largest eigenvalue of its block; the smallest eigenvalue of the
         # matrix in these units is the share that all can give together.
-        single = 1.0 / np.array(
-            [np.linalg.eigvalsh(inverse[a:b, a:b])[-1] for a, b in zip(starts[:-1], starts[1:], strict=True)]
-        )
+        single = 1.0 / np.array([np.linalg.eigvalsh(inverse[a:b, a:b])[-1] for a, b in pairwise(starts)])
         if not (single > SINGULAR).all():
             break
         scale = 1.0 / np.sqrt(np.repeat(single, widths))
@@ -258,6 +257,6 @@ def _space(problem: Problem) -> tuple[Floats, Floats, npt.NDArray[np.int64], Flo
     return np.zeros(len(problem.xty)), np.zeros(d), np.zeros(d, np.int64), np.zeros(d), np.zeros(d, np.bool_)
 
 
-def _compiled():  # type: ignore[no-untyped-def]
+def _compiled() -> Any:
     """Loading the compiler takes half a second: whoever imports this module does not pay for it."""
     return importlib.import_module("discreet.kernels.subsets.perspective_compiled")

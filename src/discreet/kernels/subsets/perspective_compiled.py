@@ -1,4 +1,4 @@
-"""One node of `perspective`, compiled once and kept on disk: the relaxation by coordinate descent, its bound, its fixes.
+"""One node of `perspective`, compiled once and kept on disk: the relaxation by coordinate descent, and its bound.
 
 A unit's block of the Gram matrix is the identity. With Q = G - D, D = diag(strength) and Q positive semidefinite, any
 vector u bounds every model S from below, as b'Qb >= 2 u'Qb - u'Qu:

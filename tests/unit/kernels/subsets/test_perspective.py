@@ -1,6 +1,6 @@
 """The best model under penalties is that of enumeration; a certificate is below every model, finished or not."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def problem(name, d, widths, seed):
     effects = np.zeros(q) if name == "all noise" else np.where(rng.random(q) < 0.4, rng.standard_normal(q), 0.0)
     y = X @ effects + rng.standard_normal(80)
     starts = np.concatenate([[1], 1 + np.cumsum(widths)])
-    units = np.array([[a <= j < b for j in range(q)] for a, b in zip(starts[:-1], starts[1:], strict=True)])
+    units = np.array([[a <= j < b for j in range(q)] for a, b in pairwise(starts)])
     assert len(units) == d
     return (X.T @ X, X.T @ y, float(y @ y)), units, np.arange(q) == 0
 
