@@ -14,7 +14,7 @@ from discreet.report.hybrids import Hybrid
 from discreet.report.noise_box import Noise, Step
 from discreet.report.price import price
 from discreet.report.promise import Promise, promise
-from discreet.report.sizes import Size, is_choice_proven, sizes
+from discreet.report.sizes import Size, choice_gap, is_choice_proven, sizes
 from discreet.report.table import coefficient_table
 from discreet.report.vocabulary import BY_HALF, MEANINGS, METHODS, PUBLISHED, WORKINGS
 from discreet.report.words import at_least, at_most, count, listed, number, setting, shortened
@@ -107,6 +107,7 @@ class Facts:
     sizes: tuple[Size, ...]
     n_sizes_open: int
     is_choice_proven: bool
+    choice_gap: float
     sums: Sums | None
     columns: tuple[Column, ...]
     n_unlisted: int
@@ -183,6 +184,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         sizes=sizes(release) if kind != "fit" else (),
         n_sizes_open=sum(record.least_criterion is not None for record in release.by_size),
         is_choice_proven=is_choice_proven(release),
+        choice_gap=choice_gap(release),
         sums=_sums(release),
         columns=columns[:n_listed],
         n_unlisted=len(columns) - len(columns[:n_listed]),

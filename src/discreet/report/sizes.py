@@ -69,6 +69,13 @@ def is_choice_proven(release: Release) -> bool:
     return all(record.least_criterion is None or record.least_criterion >= smallest for record in release.by_size)
 
 
+def choice_gap(release: Release) -> float:
+    """Return how much smaller than the selected model's another criterion could be; 0 where it is proven."""
+    smallest = min((record.criterion for record in release.by_size), default=0.0)
+    least = [record.least_criterion for record in release.by_size if record.least_criterion is not None]
+    return max(smallest - min(least, default=smallest), 0.0)
+
+
 def change(before: SizeRecord | None, record: SizeRecord) -> str:
     """Return how the best model of a size differs from that of the size before.
 

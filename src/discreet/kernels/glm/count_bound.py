@@ -158,8 +158,7 @@ def _cut(ends: Sequence[int], rows: Floats, bound: int) -> float:
     Squares, as slopes are told by the rows of large means: those of a rare level may be all that are clipped.
     """
     squares = np.array(ends, dtype=np.float64) ** 2
-    cut: float = np.maximum(squares - float(bound) ** 2, 0.0) @ rows / max(float(squares @ rows), 1e-300)
-    return cut
+    return float(np.maximum(squares - float(bound) ** 2, 0.0) @ rows) / max(float(squares @ rows), 1e-300)
 
 
 def _error(bound: int, share: float, total: float, n_rows: float, noise: float) -> float:

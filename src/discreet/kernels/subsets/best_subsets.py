@@ -81,7 +81,7 @@ def search_subsets(
     Every size has a model: the search starts from those of `stepwise`. A function of the arguments alone.
     Shapes: gram (p, p), xty (p,), units (d, p), always (p,).
     """
-    moments = _project(np.block([[gram, xty[:, None]], [xty[None, :], np.array([[yty]])]]), always)
+    moments = project(np.block([[gram, xty[:, None]], [xty[None, :], np.array([[yty]])]]), always)
     total = max(float(moments[-1, -1]), 0.0)
     columns = [column for unit in units for column in np.flatnonzero(unit)]
     starts = np.concatenate([[0], np.cumsum(units.sum(axis=1))]).astype(np.int64)
@@ -105,7 +105,7 @@ def search_subsets(
     return Search(rss, bits[:, :, : len(units)].view(np.bool_), unlisted, is_proven)
 
 
-def _project(moments: Floats, always: Bools) -> Floats:
+def project(moments: Floats, always: Bools) -> Floats:
     """Return the moments of residuals on the columns of every model; a column without residual becomes zero."""
     size = moments.diagonal().copy()
     residual = moments.copy()

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.kernels.subsets.best_subsets import search_subsets
 from discreet.kernels.subsets.bits import mask_of
+from discreet.kernels.subsets.perspective import best_model, bounds_of_sizes
 from discreet.kernels.sufficient_statistics.cleaning import CleanGram
 from discreet.kernels.sufficient_statistics.gram import NoisyGram
 from discreet.typing import Bools, Floats
@@ -31,8 +32,11 @@ ROUNDING = 1e-12
 MODELS_OF_SIZE = (1, 4, 16, 64, 256)
 """Models listed of each size, more of them until the best one is proven, where units have different penalties."""
 
-MOST_WORK = 5e8
-"""Multiplications after which a search ends, one or two seconds: enough for 40 columns, rarely for 100."""
+MOST_WORK = 1e9
+"""Multiplications after which a search ends, one or two seconds."""
+
+SHARE_OF_SIZES = 0.4
+"""Of the work, for the best models of each size; the rest is for the best of all."""
 
 
 class WeightedMoments(NamedTuple):
@@ -155,29 +159,48 @@ def best_models(
         return BestModels(0, empty, (0,), np.array([empty]), np.array([np.inf]))
     cheapest = np.cumsum(np.sort(penalties))[:size]
     best, chosen = empty, np.zeros(d, dtype=np.bool_)
-    first, criteria, is_proven = np.zeros((size, d), np.bool_), np.zeros(size), np.zeros(size, np.bool_)
-    # With equal penalties one search finds all. Otherwise more and more models of each size are listed, until the last
-    # of a size, with the smallest penalties of that many units, cannot win, or the search has ended.
+    first, criteria, proven = np.zeros((size, d), np.bool_), np.zeros(size), np.zeros(size, np.bool_)
+    scaled, left = (gram / s2, xty / s2, yty / s2), most_work
+    bound = -np.inf
+    # With equal penalties one search finds all, if it ends. Otherwise the best of all is proven by itself; where that
+    # fails, more and more models of each size are listed, until the last of a size, with the smallest penalties of that
+    # many units, cannot win.
     for n_best in MODELS_OF_SIZE:
-        search = search_subsets(gram, xty, yty, units, always, size, n_best, most_work)
+        search = search_subsets(gram, xty, yty, units, always, size, n_best, SHARE_OF_SIZES * most_work)
         values = search.rss / s2 + search.models @ penalties
-        if n_best == 1:
-            first, criteria, is_proven = search.models[:, 0], values[:, 0], search.is_proven
         row, column = np.unravel_index(int(values.argmin()), values.shape)
         if values[row, column] < best:
             best, chosen = float(values[row, column]), search.models[row, column]
-        least = search.least / s2 + cheapest  # of a model that is not listed
-        can_win = least < best * (1.0 - ROUNDING)
-        if np.ptp(penalties) == 0.0 or not can_win.any() or not search.is_proven.all():
+        if n_best == 1:
+            first, criteria, proven = search.models[:, 0].copy(), values[:, 0].copy(), search.is_proven
+            least = search.least / s2
+            if np.ptp(penalties) == 0.0 and proven.all():
+                bound = best
+                break
+            found = best_model(scaled, units, always, penalties, size, (chosen, best), left)
+            if found.value < best:
+                best, chosen = found.value, found.model
+            bound = found.bound
+            if bound >= best:
+                break
+        elif (search.least / s2 + cheapest >= best * (1.0 - ROUNDING)).all():
+            bound = best
+        if bound >= best or np.ptp(penalties) == 0.0 or not search.is_proven.all():
             break
-    is_open = ~is_proven | can_win
+    place = int(chosen.sum()) - 1
+    if place >= 0 and np.ptp(penalties) == 0.0 and best < criteria[place]:
+        first[place], criteria[place] = chosen, best
+    if not proven.all():
+        least = np.maximum(least, bounds_of_sizes(scaled, units, always, size))
+    least = np.maximum(least + cheapest, bound)
+    proven = proven | (least >= criteria)
     masks = (0, *(mask_of(model.view(np.uint8)) for model in first))
     return BestModels(
         mask_of(chosen.view(np.uint8)),
         best,
         masks,
         np.append(empty, criteria),
-        np.append(np.inf, np.where(is_open, np.minimum(least, criteria), np.inf)),
+        np.append(np.inf, np.where(proven & (least >= best), np.inf, np.minimum(least, criteria))),
     )
 
 
