@@ -76,7 +76,18 @@ class Contest:
         return (1 - self.gamma) * (self.ranked(head + 1) - least) - self.gamma * (self.ranked(tail) - least)
 
     def noise(self, log_energy: Real) -> Real:
-        """Return the noise of the smallest energy of a block, which is the largest of the block."""
+        """Return the noise of the smallest energy of a block, which is the largest of the block.
+
+        Parameters
+        ----------
+        log_energy : Real
+            The smallest of the block.
+
+        Returns
+        -------
+        Real
+            The largest of the block.
+        """
         return noise_of(log_energy, self.gumbel)
 
 

@@ -272,7 +272,18 @@ class _Quantile:
 
 
 def minus_log_ends(words: Words) -> tuple[Floats, Floats]:
-    """Return -log of both ends of [word, word + 1) / 2^64, the smaller first, accurate near 0 and near 1."""
+    """Return -log of both ends of [word, word + 1) / 2^64, the smaller first, accurate near 0 and near 1.
+
+    Parameters
+    ----------
+    words : ndarray of uint64
+        The first bits of uniform numbers.
+
+    Returns
+    -------
+    tuple of ndarray of float
+        Of exponential numbers of rate one: below and above them, whatever the further bits.
+    """
     above = (~words).astype(np.float64)  # 2^64 - 1 - word, exact before the cast
     near_one = words >= np.uint64(2**63)
     word = words.astype(np.float64)

@@ -155,6 +155,11 @@ class Center:
     def part(self, name: str = "y_center") -> Part:
         """Return the part with its privacy cost.
 
+        Parameters
+        ----------
+        name : str
+            Of the part.
+
         Returns
         -------
         Part
