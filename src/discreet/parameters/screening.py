@@ -104,8 +104,8 @@ class IndependenceParameters(ScreeningParameters):
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(
             description="Part of each half range, from the middle of the bounds, at which a cell or the target counts "
-            "as at its end. Smaller suits wide bounds; 1e-6 leaves signs. Default 1, but 0.1 for "
-            "n_features_to_select=auto."
+            "as at its end. Smaller suits wide bounds; 1e-6 leaves signs. Default 1; for "
+            "n_features_to_select=auto 0.1 of the target, and 1 to 0.3 of the columns, the fewer rows there are."
         ),
     ] = None
     y_center: Annotated[

@@ -1,5 +1,6 @@
 """Private sure independence screening: the k columns that go most with the target, one by one (Swope et al. 2024)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -42,9 +43,14 @@ the choice asks for scores of about 4 log C(d, k) / epsilon_k. What both cost to
 for m = 1/2 and from a hundred to a million columns, and within 3% of the least at .1.
 """
 
-SATURATION = 0.1
-"""Of columns and target where their number is chosen as well: wide bounds then cost little, and ends of skewed columns
-count for no more than others."""
+SATURATION_OF_TARGET = 0.1
+"""Where the number of columns is chosen as well: a target seldom fills its bounds, and its mean is estimated twice."""
+
+SATURATIONS = ((0.05, 1.0), (0.08, 0.5), (math.inf, 0.3))
+"""Of columns, by the largest threshold a row: few rows need signs, many can do without; skewed columns lose by them."""
+
+SATURATION_OF_UNKNOWN = 0.5
+"""Where nobody says how many rows there are."""
 
 CENTER_SHARE_OF_THRESHOLD = 0.2
 """Of epsilon, for the target's mean and the mean of what is left of it once it saturates: their noise is in the
@@ -74,9 +80,9 @@ class IndependenceScreening(IndependenceParameters, Screening):
         return self
 
     @property
-    def part_of_bounds(self) -> float:
-        """At which part of each half range a cell counts as at its end."""
-        return self.saturation or (SATURATION if self.n_features_to_select == "auto" else 1.0)
+    def saturation_of_target(self) -> float:
+        """At which part of its half range, from its center, the target counts as at its end."""
+        return self.saturation or (SATURATION_OF_TARGET if self.n_features_to_select == "auto" else 1.0)
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> "PreparedScreening":
         """Check the request and calibrate its noise, from public facts alone.
@@ -108,7 +114,7 @@ class IndependenceScreening(IndependenceParameters, Screening):
         elif self.y_center != "private":
             check_number_of_rows(self.number_of_rows(metadata))
         coding = target_coding(metadata, target, self.level, self.codes)
-        design = replace(ScoreDesign.plan(metadata, target, features, **coding), saturation=self.part_of_bounds)
+        design = ScoreDesign.plan(metadata, target, features, **coding)
         if isinstance(self.y_center, float) or self.y_bound is not None:
             center = self.y_center if isinstance(self.y_center, float) else None
             ScoreDesign.plan(
@@ -241,17 +247,13 @@ class PreparedScreening(Preparation):
         self.method, self.whole = method, whole
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
         epsilon = exact_epsilon(method.epsilon)
-        self.center: Center | None = None
-        self.shift: Center | None = None
-        if method.y_center == "private":
-            usual = CENTER_SHARE_OF_THRESHOLD if method.n_features_to_select == "auto" else CENTER_SHARE
-            share = exact((method.shares or {}).get("y_center", usual), "shares['y_center']")
-            # What is clipped nearer than at the bounds has another mean: it is estimated as well.
-            parts = 2 if self._clips_near else 1
-            self.center = Center(whole, epsilon * share / parts)
-            self.shift = replace(self.center, design=self._around(whole.center)) if self._clips_near else None
-            epsilon -= parts * self.center.epsilon
-        self.choice = self._choice(epsilon)
+        self.center = Center(whole, epsilon * self._share / 2) if method.y_center == "private" else None
+        # What is clipped nearer than at the bounds has another mean: it is estimated as well, with half of the share.
+        has_shift = self.center is not None and self._clips_near
+        if self.center is not None and not has_shift:
+            self.center = Center(whole, 2 * self.center.epsilon)
+        self.choice = self._choice(epsilon * (1 - self._share) if self.center is not None else epsilon)
+        self.shift = replace(self.center, design=self._around(whole.center)) if self.center and has_shift else None
         self.noise = self._noise_record()
         parts_before = [part for part in (self.center, self.shift) if part is not None]
         records = [part.part(name) for part, name in zip(parts_before, ("y_center", "y_shift"), strict=False)]
@@ -263,8 +265,25 @@ class PreparedScreening(Preparation):
         self.not_protected = not_protected(whole.metadata)
 
     @property
+    def _share(self) -> Fraction:
+        """Of epsilon, for the target's center."""
+        usual = CENTER_SHARE_OF_THRESHOLD if self.method.n_features_to_select == "auto" else CENTER_SHARE
+        return exact((self.method.shares or {}).get("y_center", usual), "shares['y_center']")
+
+    @property
     def _clips_near(self) -> bool:
-        return self.method.part_of_bounds < 1.0 and not self._has_two_values
+        return self.method.saturation_of_target < 1.0 and not self._has_two_values
+
+    @property
+    def _saturation(self) -> float:
+        """Of the columns: as stated, or by how many rows there publicly are beside the threshold."""
+        n_rows = self.method.number_of_rows(self.whole.metadata)
+        if self.method.saturation is not None or isinstance(self.choice, TopK):
+            return self.method.saturation or 1.0
+        if n_rows is None:
+            return SATURATION_OF_UNKNOWN
+        share = self._threshold(n_rows) / GRID**2 / max(n_rows, 1)
+        return next(saturation for most, saturation in SATURATIONS if share < most)
 
     def _choice(self, epsilon: Fraction) -> TopK | AboveThreshold:
         metadata = self.whole.metadata
@@ -288,8 +307,7 @@ class PreparedScreening(Preparation):
     def _threshold(self, n_rows: float) -> int:
         if isinstance(self.choice, TopK):
             raise TypeError("a fixed number of columns has no threshold")
-        last = self.shift or self.center
-        return self.choice.threshold(n_rows, 0.0 if last is None else last.variance)
+        return self.choice.threshold(n_rows, 0.0 if self.center is None else self.center.variance)
 
     def _formula(self) -> str:
         rows = self.whole.metadata.rows_per_unit
@@ -301,8 +319,8 @@ class PreparedScreening(Preparation):
 
     def _parameters(self) -> dict[str, Any]:
         parameters = {**self.method.release_parameters(), **self.choice.parameters}
-        if self.method.part_of_bounds < 1.0:
-            parameters["saturation"] = self.method.part_of_bounds
+        if self._saturation < 1.0:
+            parameters["saturation"] = self._saturation
         if self.whole.codes is not None:
             parameters["codes"] = dict(self.whole.codes)
         if self.center is None:
@@ -325,11 +343,11 @@ class PreparedScreening(Preparation):
 
     def _around(self, center: float) -> ScoreDesign:
         """The row map around a center: a target of two values keeps both, another is clipped at its bound."""
-        near = 1.0 if self._has_two_values else self.method.part_of_bounds
+        near = 1.0 if self._has_two_values else self.method.saturation_of_target
         bound = self.method.y_bound or near * self.whole.bound
         if self.method.y_bound is None and self._has_two_values:
             bound += abs(center - self.whole.center)
-        return replace(self.whole, center=center, bound=bound)
+        return replace(self.whole, center=center, bound=bound, saturation=self._saturation)
 
     def run(self, table: Table, rng: Source, progress: Progress | None = None) -> Outcome:
         """Estimate the target's mean where it is private, add up the products, choose the k best after noise.
