@@ -121,7 +121,7 @@ def clipped_poisson(largest: float, cells_end: float | None = None) -> Family:
     Its mean is a smooth function of the linear predictor between 0 and the bound, so that the score has mean zero at
     the true coefficients however many counts are clipped; `weight` is its derivative.
     """
-    cap = max(float(np.rint(largest)), 1.0)
+    cap = max(float(np.rint(float(largest))), 1.0)
 
     def mean(eta: Floats) -> Floats:
         rate: Floats = np.exp(np.minimum(eta, 60.0))

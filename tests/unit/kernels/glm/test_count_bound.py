@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import poisson as law
 
 from discreet.kernels.glm.count_bound import UNIT, HistogramRequest, _laws, _likely, _variance, bounds_of, chosen_bound
-from discreet.kernels.glm.families import poisson
+from discreet.kernels.glm.families import clipped_poisson, poisson
 from discreet.kernels.moments.moments import GRID
 
 MOST_CUT = 0.05
@@ -122,3 +122,13 @@ def test_bins_that_are_not_seen_hold_what_the_law_expects():
 def test_where_the_noise_hides_all_counts_some_are_kept():
     """A bound of 1 would tell nothing of large counts; nothing is known of them."""
     assert 1 < chosen(np.zeros(100), 20, 1e-3).bound <= 20
+
+
+@pytest.mark.parametrize("largest", [1e90, 1e200, 1e300])
+def test_a_bound_that_is_hardly_a_float_ends_in_one(largest):
+    """Whatever is declared and seen: an error would cost the charge."""
+    for counts in (np.zeros(100), np.full(100, largest)):
+        bound = chosen(counts, largest, 0.1, noise=RNG).bound
+        assert 1 <= bound <= largest
+        family = clipped_poisson(bound, largest)
+        assert np.isfinite(family.mean(np.linspace(-30.0, 30.0, 7))).all()
