@@ -18,6 +18,9 @@ from discreet.typing import Cells, Floats, Integers
 SHARE = 0.05
 """Of mu^2, for the histogram."""
 
+LARGEST_NOISE = 1e140
+"""Of which a square is a float."""
+
 UNIT = 2**29
 """What one row adds to its bin: 2^33 rows fit in 64 bits."""
 
@@ -157,17 +160,20 @@ def _cut(ends: Sequence[int], rows: Floats, bound: int) -> float:
 
     Squares, as slopes are told by the rows of large means: those of a rare level may be all that are clipped.
     """
-    squares = np.array(ends, dtype=np.float64) ** 2
-    return float(np.maximum(squares - float(bound) ** 2, 0.0) @ rows) / max(float(squares @ rows), 1e-300)
+    largest = float(ends[-1])
+    squares = (np.array(ends, dtype=np.float64) / largest) ** 2
+    return float(np.maximum(squares - (bound / largest) ** 2, 0.0) @ rows) / max(float(squares @ rows), 1e-300)
 
 
 def _error(bound: int, share: float, total: float, n_rows: float, noise: float) -> float:
     """Return the squared error of a slope per standard deviation, where a share of the squared counts is cut off."""
     mean = total / n_rows
     slope = mean * float(pdtr(bound - 1, mean))  # of E min(N, c) by the log of the mean
-    variance = _variance(bound, mean) * n_rows + (noise * bound / TYPICAL_SD) ** 2
-    signal = (n_rows * slope) ** 2
-    return variance / signal + (BENT * share) ** 2 if signal > 0.0 else math.inf
+    signal, of_noise = n_rows * slope, noise * bound / TYPICAL_SD
+    if not signal > 0.0 or not of_noise < LARGEST_NOISE:
+        return math.inf
+    sampling = _variance(bound, mean) * n_rows / signal**2
+    return sampling + (of_noise / signal) ** 2 + (BENT * share) ** 2
 
 
 def _variance(bound: int, mean: float) -> float:

@@ -4,8 +4,8 @@ Counts are clipped where a small pass before all says (`count_bound`). The first
 means and covariance of the columns, a start, and a straight line for the mean. Each later pass takes the score and the
 information at the current point, less a public share of their linear part, which the first pass has estimated already:
 the difference is small, and a small sum needs little noise. Passes go on until a step changes nothing that matters, and
-the last one spends what is left. The estimate solves the score that all passes make up together (`pooled_score`).
-All passes are Gaussian releases.
+the last one spends what is left; it comes at once where noise hides what the first pass tells. The estimate solves the
+score that all passes make up together (`pooled_score`). All passes are Gaussian releases.
 """
 
 import math
@@ -228,7 +228,7 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
     """Estimate coefficients from noisy sums that the caller sends in answer to each yielded request.
 
     An answer is ``request.row_map.sums`` of all rows plus noise, shape (p, p + 1). The squared mu of all requests add
-    up to that of the problem, whatever the answers are. Cost: three to eight passes, one more where robust, one more
+    up to that of the problem, whatever the answers are. Cost: two to eight passes, one more where robust, one more
     where counts are clipped, and O(p^5). Source: privacy specification 6.2, with pooled Newton steps for gradient
     steps.
     """

@@ -174,7 +174,7 @@ class Pool:
         return ScoreModel(constant, point, rest, self.curve, information, sampling, on_all, noise)
 
     def _of_dispersion(self, theta: Floats) -> Floats:
-        """The score's variance by not knowing how spread clipped counts are: as if at random, all rows alike."""
+        """The score's variance by not knowing how spread clipped counts are: as if at random, alike for all rows."""
         if self.family.dispersed_mean is None:
             return np.zeros((len(theta), len(theta)))
         dispersed = replace(self.curve, family=replace(self.family, mean=self.family.dispersed_mean))

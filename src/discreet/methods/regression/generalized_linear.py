@@ -298,7 +298,7 @@ class PreparedGlm(Preparation):
 
         Notes
         -----
-        Claim: ``generalized_linear.privacy.md``. Cost: three to eight passes over the rows, one more where robust.
+        Claim: ``generalized_linear.privacy.md``. Cost: two to eight passes over the rows, one more where robust.
         """
         report_rows = rows_progress(progress, table)
         steps = noisy_newton(self.problem)

@@ -132,3 +132,13 @@ def test_a_bound_beyond_64_bits_makes_a_family(declared):
     family = clipped_poisson(found.bound, declared)
     assert family.high == float(found.bound)
     assert family.responses().max() == family.high
+
+
+@pytest.mark.parametrize("largest", [1e90, 1e200, 1e300])
+def test_a_bound_that_is_hardly_a_float_ends_in_one(largest):
+    """Whatever is declared and seen: an error would cost the charge."""
+    for counts in (np.zeros(100), np.full(100, largest)):
+        bound = chosen(counts, largest, 0.1, noise=RNG).bound
+        assert 1 <= bound <= largest
+        family = clipped_poisson(bound, largest)
+        assert np.isfinite(family.mean(np.linspace(-30.0, 30.0, 7))).all()

@@ -84,7 +84,7 @@ def test_without_noise_it_is_the_sandwich_of_statsmodels(rows_per_unit):
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize(("rows_per_unit", "mu"), [(1, 1.0), (ROWS, 1.0)])
+@pytest.mark.parametrize(("rows_per_unit", "mu"), [(1, 1.0), (ROWS, 4.0)])
 def test_intervals_hold_the_truth(rows_per_unit, mu):
     """Counts that vary more, and rows that are alike, with noise; a fit that is not robust is a control."""
     rng = np.random.default_rng(2)  # noqa: TID251 - simulated rows and noise
@@ -99,7 +99,7 @@ def test_intervals_hold_the_truth(rows_per_unit, mu):
             fit = fitted(problem, cells, rng)
             held[robust] += (fit.low <= truth) & (truth <= fit.high)
     assert min(held[True]) / SAMPLE_SIZE > LEAST_COVERAGE
-    assert min(held[False]) / SAMPLE_SIZE < LEAST_COVERAGE
+    assert held[False].sum() < held[True].sum() - 8
 
 
 @pytest.mark.parametrize("mu", [0.01, 0.3, 50.0])

@@ -68,7 +68,7 @@ def test_a_plan_that_selects_first_is_refused_as_well():
 def test_the_largest_noise_that_is_accepted_can_be_drawn(source):
     """Near the limit there is a release, of finite estimates with ends that can be told or none."""
     method = method_of("logistic", epsilon=0.1, delta=1e-6)
-    fit = answer(method, table(75_000), "y", rng=source).release.fit
+    fit = answer(method, table(68_000), "y", rng=source).release.fit
     assert all(
         np.isfinite(entry.estimate) and entry.interval[0] <= entry.estimate <= entry.interval[1]
         for entry in fit.coefficients
