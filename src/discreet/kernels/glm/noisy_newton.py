@@ -71,8 +71,9 @@ MOST_PASSES = MOST_SEARCHES + 4
 SETTLED = 0.1
 """A step that changes linear predictors less than this is the last."""
 
-LOST = 5.0
-"""Nothing is told where the step after the last pass changes linear predictors more: no score is carried so far."""
+LOST, ASTRAY, BEYOND_NOISE = 5.0, 1.0, 5.0
+"""Nothing is told where the step after the last pass changes linear predictors more than the first, or more than the
+second and so many times what noise does: no score is carried so far."""
 
 LONGEST_STEP = 1.5
 """The most that a step changes linear predictors, in the weighted root mean square."""
@@ -258,7 +259,7 @@ def noisy_newton(problem: Problem) -> Generator[AnyRequest, Floats, Fit]:
         step = _shrunken(problem, model) - theta
         is_settled = model.change(step) < SETTLED
         theta = theta + step * min(1.0, LONGEST_STEP / max(model.change(step), 1e-300))
-    is_told = model.change(step) <= LOST
+    is_told = model.change(step) <= min(LOST, max(ASTRAY, BEYOND_NOISE * _noise(model)))
     if not problem.robust:
         return _fit(problem, model, is_told=is_told)
     theta = _within_reach(problem, _shrunken(problem, model))
@@ -355,8 +356,13 @@ def _within_reach(problem: Problem, theta: Floats) -> Floats:
 
 def _hides_a_search(model: ScoreModel) -> bool:
     """Tell from the first pass whether noise hides where a better point is: then the last pass comes at once."""
-    noise = max(float(np.trace(model.privacy(model.point))), 0.0)
-    return bool(noise**0.5 > BLIND * model.weight)
+    return _noise(model) > BLIND
+
+
+def _noise(model: ScoreModel) -> float:
+    """Return about how far the score's noise moves linear predictors, of columns of size 1."""
+    variance = max(float(np.trace(model.privacy(model.point))), 0.0)
+    return float(variance**0.5 / model.weight)
 
 
 # ---- estimates
