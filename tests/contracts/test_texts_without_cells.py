@@ -71,6 +71,8 @@ ONE_BY_ONE = {
     "and parameters at "
     "which somebody's own function failed; with private rows open, the constant text stands in its place",
     "mechanisms/additive.py": "exact_scale purpose scale: the scale, and the name of a parameter",
+    "mechanisms/cube.py": "log purpose size: the scale, its least size, and the name of a parameter",
+    "mechanisms/threshold.py": "absent_weight sensitivity threshold: parameters",
     "mechanisms/quantile.py": "quantile: which quantile",
     "mechanisms/top_k.py": "size value: the number of scores, and the sensitivity",
     "methods/base/method.py": "_refusal: parameters, as they were given and as they must be",

@@ -69,4 +69,4 @@ def test_no_more_is_reconstructed_than_the_cap_allows(tmp_path):
 
 def test_without_a_cap_everything_is_reconstructed(tmp_path):
     """Control: the same attack, under a cap that protects nobody, finds nearly every secret."""
-    assert rate_of(2000.0, 4, tmp_path) > 0.95
+    assert rate_of(2000.0, 4, tmp_path) > 0.9

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -9,13 +10,14 @@ from discreet.accounting.bounded_range import epsilon_within_gaussian
 from discreet.accounting.neighbors import NeighboringRelation
 from discreet.data.engine import Table
 from discreet.kernels.moments.moments import GRID
+from discreet.kernels.sufficient_statistics.level import counts_at_points
 from discreet.mechanisms.quantile import DENOMINATOR, rank_distances, rank_sensitivity
 from discreet.mechanisms.rng import Source
 from discreet.mechanisms.selection import noisy_min
 from discreet.methods.base.noise_budget import NoiseBudget, PrivateEstimate
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.release import LevelRecord, MomentsRecord
-from discreet.typing import Cells, Integers
+from discreet.typing import Integers
 
 SHARE_OF_MEDIAN, SHARE_OF_SUM = Fraction(1, 5), Fraction(1, 10)
 """Of the budget: with so few rows that slopes are hardly told, what the target is about is most of a prediction."""
@@ -76,7 +78,7 @@ def with_level(
         pooled = round(weight * again + (1.0 - weight) * record.xty[0])
         variances = (weight * variance, *record.xty_variance[1:])
         return record.model_copy(update={"xty": (pooled, *record.xty[1:]), "xty_variance": variances})
-    counts = table.map_reduce(sums.design, places, np.zeros(POINTS, dtype=np.int64))
+    counts = table.map_reduce(sums.design, partial(counts_at_points, n_points=POINTS), np.zeros(POINTS, dtype=np.int64))
     metadata = sums.design.metadata
     gamma = rank_sensitivity(MEDIAN, metadata.neighboring, metadata.rows_per_unit) * DENOMINATOR
     epsilon = _epsilon(budget.part(share))
@@ -85,12 +87,6 @@ def with_level(
     error = math.sqrt(2.0) * float(gamma / epsilon / DENOMINATOR) / record.n_rows * SPARSENESS
     level = LevelRecord(median=round(GRID * (2 * place / (POINTS - 1) - 1)), error=min(error, 1.0))
     return record.model_copy(update={"level": level})
-
-
-def places(cells: Cells) -> Integers:
-    """Return how many rows have their target nearest to each of the points."""
-    nearest = (cells[:, -1].astype(np.int64) + GRID) * (POINTS - 1) // (2 * GRID)
-    return np.bincount(nearest, minlength=POINTS).astype(np.int64)
 
 
 def _epsilon(budget: NoiseBudget) -> Fraction:
