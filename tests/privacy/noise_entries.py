@@ -37,6 +37,7 @@ from discreet.mechanisms import (
     selection,
     spherical,
     subset_search,
+    threshold,
     top_k,
 )
 from discreet.methods.regression import objective_perturbation
@@ -165,11 +166,15 @@ ENTRIES = {
     "noisy_min_subset": Entry(subset_search, "problem", _of_range, _choice, _scores_of_subsets),
     "canonical_lipschitz": Entry(top_k, "scores", _of_largest, _choice, _scores),
     "one_shot": Entry(top_k, "scores", _of_largest, _choice, _scores),
+    "above_threshold": Entry(threshold, "scores", _of_largest, _choice, _scores),
     "peeling": Entry(top_k, "scores", _of_largest, _rounds, _scores),
     "spherical_laplace": Entry(spherical, None, _nothing, lambda _: ()),
     "minimized": Entry(objective_perturbation, "sums", _of_objective, lambda _: (ObjectivePerturbationEvent,)),
 }
 """By the names that methods import. The minimum of a perturbed objective stands for its linear term, which moves."""
+
+NOT_CALLED = {"cube_noise"}
+"""Entries that no method calls yet."""
 
 COMPOSITES = {"noisy_quantile": quantile, "noisy_min_scaled": generalized_exponential}
 """They prepare scores and hand them to an entry, which is wrapped where they import it."""

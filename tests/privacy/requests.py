@@ -227,6 +227,9 @@ def _own(draw: Any, name: str, width: int) -> dict[str, Any]:
         if draw(st.booleans()):
             parameters["y_bound"] = "private"
         return parameters
+    if name == "sis" and draw(st.booleans()):
+        center = draw(st.sampled_from(["private", "middle"]))
+        return {"n_features_to_select": "auto", "y_center": center, "n0": draw(st.sampled_from([1, 20, 2**33 - 1]))}
     if name in SCREENINGS:
         mechanism = draw(st.sampled_from(["auto", "canonical_lipschitz", "one_shot", "peeling"]))
         return {

@@ -29,6 +29,7 @@ from tests.privacy.noise_entries import (
     COMPOSITES,
     ENTRIES,
     INNER,
+    NOT_CALLED,
     mechanism_functions,
     method_modules,
     places,
@@ -128,7 +129,7 @@ def test_every_mechanism_is_recorded():
 def test_no_method_reaches_a_mechanism_that_is_not_recorded():
     """Neither by another name, nor by a module, nor by an inner part; and each entry is wrapped somewhere."""
     assert {module.__name__: unwrapped(module) for module in method_modules() if unwrapped(module)} == {}
-    assert {name for _, name in places()} == set(ENTRIES)
+    assert {name for _, name in places()} == set(ENTRIES) - NOT_CALLED
 
 
 @pytest.mark.parametrize(

@@ -96,15 +96,15 @@ class IndependenceParameters(ScreeningParameters):
     max_false: Annotated[
         Annotated[float, Between(1e-6, 0.5)] | None,
         Field(
-            description="Chance of at least one false column where no column goes with the target, which sets the "
-            "threshold of n_features_to_select=auto. Default 0.05."
+            description="Chance of a false column where no column goes with the target. It sets the threshold of "
+            "n_features_to_select=auto. Default 0.05."
         ),
     ] = None
     saturation: Annotated[
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(
-            description="Part of each half range, from the middle of the bounds, at which a cell or the target counts "
-            "as at its end. Smaller suits wide bounds; 1e-6 leaves signs. Default 1; for "
+            description="Part of each half range at which a cell or the target counts as at its end. From the middle "
+            "of the bounds, or the target's center. Smaller suits wide bounds; 1e-6 leaves signs. Default 1; for "
             "n_features_to_select=auto 0.1 of the target, and 1 to 0.3 of the columns, the fewer rows there are."
         ),
     ] = None

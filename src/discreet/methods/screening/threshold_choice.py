@@ -31,6 +31,9 @@ MOST_DRAWN = 20_000
 N_DRAWN, MOST_NUMBERS, SEED = 4000, 4_000_000, 20
 """Tables without an effect that are drawn, from a seed: the threshold is a public number, the same every time."""
 
+LARGEST = 2.0**31
+"""Of a threshold, in rows: with it all sums of scores fit in 64 bits."""
+
 TYPICAL_MEAN = 0.25
 """A column's mean on its scaled range, up to which the noise of the target's center is counted in the threshold."""
 
@@ -61,6 +64,15 @@ class AboveThreshold:
     step: int
     max_false: float
     noise: TopKNoise = "exponential"
+
+    def __post_init__(self) -> None:
+        # The noise of a center adds less than what is left here.
+        least = threshold_of(self.n_features, float(self.scale) / self.step, 1.0, self.absent_weight, self.max_false)
+        if least > LARGEST / 4.0:
+            raise InvalidParameterError(
+                f"n_features_to_select=auto needs a larger epsilon: at epsilon {float(self.epsilon):.3g} no number of "
+                "rows reaches the threshold. Raise epsilon, or give a number of columns."
+            )
 
     @property
     def event(self) -> Event:
@@ -96,7 +108,7 @@ class AboveThreshold:
         rows = threshold_of(
             self.n_features, float(self.scale) / self.step, math.sqrt(variance), self.absent_weight, self.max_false
         )
-        return math.ceil(min(rows, 2.0**31) * self.step)
+        return math.ceil(min(rows, LARGEST) * self.step)
 
     def draw(self, scores: npt.NDArray[np.int64], threshold: int, rng: Source) -> list[int]:
         """Return the places of the chosen columns, in increasing order. Claim: ``mechanisms/threshold.privacy.md``."""

@@ -106,3 +106,11 @@ def test_a_threshold_needs_a_number_of_rows():
         IndependenceScreening.of(n_features_to_select="auto", y_center="middle").prepare(
             metadata(3, "add_or_remove_one"), "y"
         )
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_an_epsilon_that_no_threshold_serves_is_refused(relation):
+    """Before anything is charged: a threshold that was cut would promise too much."""
+    method = IndependenceScreening.of(n_features_to_select="auto", epsilon=1e-9)
+    with pytest.raises(InvalidParameterError, match="larger epsilon"):
+        method.prepare(metadata(3, relation), "y")
