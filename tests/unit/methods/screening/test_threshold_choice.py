@@ -73,6 +73,23 @@ def test_tables_without_an_effect_give_no_column(relation, center):
     assert sum(names == ("x0",) for names in chosen[150:]) > 120
 
 
+@pytest.mark.statistics
+def test_unkind_tables_without_an_effect_give_no_column():
+    """A skewed target far from its middle; narrow, rare, skewed and constant columns; its center is estimated."""
+    columns = {f"x{j}": {"type": "real", "lower": -1, "upper": 1, "source": "test"} for j in range(4)}
+    columns["y"] = {"type": "real", "lower": 0, "upper": 30, "source": "test"}
+    public = dc.Metadata.from_value({"dataset": "test", "unit": "person", "n_rows": N_ROWS, "columns": columns})
+    prepared = IndependenceScreening(n_features_to_select="auto").prepare(public, "y")
+    rng, wrong = np.random.default_rng(5), 0  # noqa: TID251 - simulated data, not noise
+    for place in range(150):
+        cells = [rng.uniform(0.5, 0.9, N_ROWS), 2.0 * (rng.random(N_ROWS) < 0.1) - 1.0]
+        cells += [np.clip(rng.gamma(2.0, 0.15, N_ROWS) - 1.0, -1.0, 1.0), np.full(N_ROWS, 0.8)]
+        names = dict(zip(["x0", "x1", "x2", "x3"], cells, strict=True))
+        table = dc.open_table(pa.table({**names, "y": rng.gamma(2.0, 2.0, N_ROWS)}), public)
+        wrong += bool(prepared.run(table, Source.seeded(place)).selected)
+    assert wrong <= 7 + 9  # .05 of them expected, three standard errors beyond
+
+
 def test_the_release_tells_the_threshold():
     """Public before the rows are opened where their number is; else with the number that was released."""
     for relation in ("replace_one", "add_or_remove_one"):
