@@ -78,7 +78,8 @@ def test_unkind_tables_without_an_effect_give_no_column():
     """A skewed target far from its middle; narrow, rare, skewed and constant columns; its center is estimated."""
     columns = {f"x{j}": {"type": "real", "lower": -1, "upper": 1, "source": "test"} for j in range(4)}
     columns["y"] = {"type": "real", "lower": 0, "upper": 30, "source": "test"}
-    public = dc.Metadata.from_value({"dataset": "test", "unit": "person", "n_rows": N_ROWS, "columns": columns})
+    facts = {"dataset": "test", "unit": "person", "neighboring": "replace_one", "n_rows": N_ROWS}
+    public = dc.Metadata.from_value({**facts, "columns": columns})
     prepared = IndependenceScreening(n_features_to_select="auto").prepare(public, "y")
     rng, wrong = np.random.default_rng(5), 0  # noqa: TID251 - simulated data, not noise
     for place in range(150):
