@@ -292,7 +292,8 @@ class PreparedScreening(Preparation):
         if self.method.n_features_to_select == "auto":
             max_false = self.method.max_false or MAX_FALSE
             law = self.method.noise or "exponential"
-            return AboveThreshold(len(self.whole.features), epsilon, sensitivity, GRID**2, max_false, law)
+            steps = (GRID**2, metadata.rows_per_unit)
+            return AboveThreshold(len(self.whole.features), epsilon, sensitivity, *steps, max_false, law)
         n_rows = self.method.number_of_rows(metadata)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
 

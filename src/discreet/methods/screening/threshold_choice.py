@@ -52,6 +52,8 @@ class AboveThreshold:
         The most that one unit changes each score by, in steps.
     step : int
         Steps in one row.
+    rows_per_unit : int
+        The most rows of one unit, which may go together.
     max_false : float
         Chance of a false column where no column goes with the target.
     noise : {"exponential", "gumbel"}
@@ -62,6 +64,7 @@ class AboveThreshold:
     epsilon: Fraction
     sensitivity: int
     step: int
+    rows_per_unit: int
     max_false: float
     noise: TopKNoise = "exponential"
 
@@ -104,7 +107,8 @@ class AboveThreshold:
 
         `center_variance` is that of a score by the noise of the target's center, of a column of mean one, in rows.
         """
-        variance = max(n_rows, 1.0) + TYPICAL_MEAN**2 * center_variance
+        # n / c units whose c products are alike have the variance c^2 each: n c at most.
+        variance = max(n_rows, 1.0) * self.rows_per_unit + TYPICAL_MEAN**2 * center_variance
         rows = threshold_of(
             self.n_features, float(self.scale) / self.step, math.sqrt(variance), self.absent_weight, self.max_false
         )

@@ -91,6 +91,22 @@ def test_unkind_tables_without_an_effect_give_no_column():
     assert wrong <= 7 + 9  # .05 of them expected, three standard errors beyond
 
 
+@pytest.mark.statistics
+def test_rows_of_one_unit_that_are_alike_give_no_column():
+    """Four rows a person, all the same: the scores of 250 people stray twice as far as those of 1,000."""
+    columns = {name: {"type": "real", "lower": -1, "upper": 1, "source": "test"} for name in ("x0", "x1", "x2", "y")}
+    facts = {"dataset": "test", "unit": "person", "unit_id": "id", "neighboring": "replace_one", "n_rows": N_ROWS}
+    public = dc.Metadata.from_value({**facts, "rows_per_unit": 4, "columns": columns})
+    asked = {"epsilon": 100.0, "n_features_to_select": "auto", "y_center": "middle"}
+    prepared = IndependenceScreening(**asked).prepare(public, "y")
+    rng, wrong = np.random.default_rng(6), 0  # noqa: TID251 - simulated data, not noise
+    for place in range(100):
+        cells = {name: np.repeat(rng.uniform(-1.0, 1.0, N_ROWS // 4), 4) for name in columns}
+        table = dc.open_table(pa.table({**cells, "id": np.repeat(np.arange(N_ROWS // 4), 4)}), public)
+        wrong += bool(prepared.run(table, Source.seeded(place)).selected)
+    assert wrong <= 5 + 7  # .05 of them expected, three standard errors beyond
+
+
 def test_the_release_tells_the_threshold():
     """Public before the rows are opened where their number is; else with the number that was released."""
     for relation in ("replace_one", "add_or_remove_one"):
