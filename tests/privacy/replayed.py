@@ -218,4 +218,6 @@ def cases() -> list[Case]:
         case("cells", "histogram", candidates=("a", "c"), bins=3),
         case("cells, units", "histogram", "z", candidates=("b",), rows_per_unit=2),
         *(each for inference in ("none", "split") for each in plans(inference, tuned)),
+        case("moments, linear, in parts", "run", delta=1e-5, select={"method": "moments"}, fit={"family": "linear"},
+             selective_inference="fission"),
     ]  # fmt: skip
