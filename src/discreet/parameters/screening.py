@@ -10,6 +10,8 @@ from discreet.parameters.shared import (
     CLIP,
     DIVIDED,
     Epsilon,
+    Forced,
+    Groups,
     NumberOfRows,
     Parameters,
     PeelingDelta,
@@ -100,6 +102,17 @@ class IndependenceParameters(ScreeningParameters):
             "n_features_to_select=auto. Default 0.05."
         ),
     ] = None
+    max_size: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=1000,
+            description="Most columns that may be selected, besides the forced ones. A group counts as one. Of "
+            "n_features_to_select=auto.",
+        ),
+    ] = None
+    forced: Forced = ()
+    groups: Groups = ()
     saturation: Annotated[
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(

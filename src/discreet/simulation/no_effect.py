@@ -340,7 +340,8 @@ def of_selection(choice: Selection, selected: Sequence[str] | None) -> ChanceRec
     if law is not None:
         chance = float(min(law[choice.n_units(selected) if selected is not None else 1 :].sum(), 1.0))
     if choice.noise.threshold is not None:
-        chance = float(choice.parameters["max_false"]) if selected is None or len(selected) else 1.0
+        has_some = selected is None or choice.n_units(selected) > 0
+        chance = float(choice.parameters["max_false"]) if has_some else 1.0
     is_noise = chance > LEVEL if chance is not None else None if could is None else not could
     return ChanceRecord(
         chance_by_noise=chance,

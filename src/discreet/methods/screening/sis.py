@@ -25,6 +25,7 @@ from discreet.methods.base.request_facts import not_protected
 from discreet.methods.screening.screener import Screening, target_coding
 from discreet.methods.screening.threshold_choice import MAX_FALSE, AboveThreshold, check_number_of_rows
 from discreet.methods.screening.top_k_choice import TopK
+from discreet.methods.screening.units import Units
 from discreet.methods.subset_selection.subset_regression import events_of
 from discreet.parameters.screening import IndependenceParameters
 from discreet.release import NoiseRecord, StepRecord
@@ -72,6 +73,8 @@ class IndependenceScreening(IndependenceParameters, Screening):
         if self.n_features_to_select != "auto":
             if self.max_false is not None:
                 raise ValueError("max_false must come with n_features_to_select=auto: a fixed number has no threshold.")
+            if self.forced or self.groups or self.max_size is not None:
+                raise ValueError("forced, groups and max_size must come with n_features_to_select=auto. Drop them.")
         elif self.mechanism != "auto" or self.gamma is not None or self.expected_score is not None or self.delta:
             raise ValueError(
                 "mechanism, gamma, expected_score and delta must be left out with n_features_to_select=auto: one draw "
@@ -109,6 +112,7 @@ class IndependenceScreening(IndependenceParameters, Screening):
             When a column lacks bounds, or a candidate is a category.
         """
         features = features_of(metadata, target, candidates)
+        units = Units.of(features, self.forced, self.groups)
         if self.n_features_to_select != "auto":
             self.check_size(len(features))
         elif self.y_center != "private":
@@ -120,7 +124,7 @@ class IndependenceScreening(IndependenceParameters, Screening):
             ScoreDesign.plan(
                 metadata, target, features[:1], center, self.y_bound, **coding
             )  # refuses what does not fit
-        return PreparedScreening(self, design)
+        return PreparedScreening(self, design, units)
 
 
 @dataclass(frozen=True)
@@ -239,12 +243,14 @@ class PreparedScreening(Preparation):
         The parameters.
     whole : ScoreDesign
         The row map around the middle of the target's bounds or codes, with half their width as its bound.
+    units : Units
+        What is chosen: columns, and groups of them.
     """
 
     columns: Sequence[str]
 
-    def __init__(self, method: IndependenceScreening, whole: ScoreDesign) -> None:
-        self.method, self.whole = method, whole
+    def __init__(self, method: IndependenceScreening, whole: ScoreDesign, units: Units) -> None:
+        self.method, self.whole, self.units = method, whole, units
         self.columns, self.target, self.candidates = columns_read(whole), whole.target, whole.features
         epsilon = exact_epsilon(method.epsilon)
         self.center = Center(whole, epsilon * self._share / 2) if method.y_center == "private" else None
@@ -292,8 +298,9 @@ class PreparedScreening(Preparation):
         if self.method.n_features_to_select == "auto":
             max_false = self.method.max_false or MAX_FALSE
             law = self.method.noise or "exponential"
-            steps = (GRID**2, metadata.rows_per_unit)
-            return AboveThreshold(len(self.whole.features), epsilon, sensitivity, *steps, max_false, law)
+            return AboveThreshold(
+                self.units, epsilon, sensitivity, GRID**2, metadata.rows_per_unit, max_false, law, self.method.max_size
+            )
         n_rows = self.method.number_of_rows(metadata)
         return self.method.top_k(len(self.whole.features), epsilon, sensitivity, GRID**2, n_rows)
 
@@ -320,6 +327,9 @@ class PreparedScreening(Preparation):
 
     def _parameters(self) -> dict[str, Any]:
         parameters = {**self.method.release_parameters(), **self.choice.parameters}
+        for name in ("forced", "groups"):  # as before there were any: stored answers keep their digest
+            if not parameters[name]:
+                del parameters[name]
         if self._saturation < 1.0:
             parameters["saturation"] = self._saturation
         if self.whole.codes is not None:
@@ -389,4 +399,5 @@ class PreparedScreening(Preparation):
     def _chosen(self, scores: Integers, noise: NoiseRecord, rng: Source) -> list[int]:
         if isinstance(self.choice, TopK):
             return self.choice.draw(scores, rng)
-        return self.choice.draw(scores, round((noise.threshold or 0.0) * GRID**2), rng)
+        chosen = self.choice.draw(self.units.scores(scores), round((noise.threshold or 0.0) * GRID**2), rng)
+        return self.units.columns(chosen)
