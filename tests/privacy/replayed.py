@@ -99,10 +99,8 @@ def plans(inference: str, tuned: dict[str, Any]) -> list[Case]:
     """Plans of several steps: all rows do all, or half of the units choose and the others are fitted."""
 
     def plan(name: str, *options: Any, **more: Any) -> Case:
-        # Identifiers make the sizes of halves private, which replace_one does not take.
-        units = {"relations": RELATIONS[1:]} if inference == "split" and "rows_per_unit" in more else {}
         words = f"{name}, by half" if inference == "split" else name
-        return case(words, "run", *options, selective_inference=inference, **units, **more)
+        return case(words, "run", *options, selective_inference=inference, **more)
 
     return [
         plan("pcls, linear", select={"method": "pcls"}, fit={"family": "linear"}),

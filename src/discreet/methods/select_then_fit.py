@@ -17,6 +17,7 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Fitter, Method, Outcome, Preparation, Progress
 from discreet.methods.base.noise_budget import NoiseBudget
+from discreet.methods.base.request_facts import not_protected
 from discreet.methods.following_step import BESIDE, FollowingStep, NextStep, beside_of, event_of, records_of
 from discreet.methods.registry import FAMILIES, SCREENINGS, SELECTIONS, method_of
 from discreet.methods.selection_by_half import PreparedHalves
@@ -80,7 +81,9 @@ class SelectThenFit(StepsParameters, Method):
             return self._by_half(metadata, target, candidates)
         if inference == FISSION:
             self._check_fission()
-        steps = _Steps(self, (metadata, metadata), target, _parts(self.epsilon, self._requested_steps()), inference)
+        steps = _Steps(
+            self, (metadata, metadata), target, _parts(self.epsilon, self._requested_steps()), inference, metadata
+        )
         candidates = steps.candidates(candidates)
         if self.screen is None:
             return steps.selected(candidates, ())
@@ -103,7 +106,7 @@ class SelectThenFit(StepsParameters, Method):
         """Half of the units screen and select, the others fit, each half at all of epsilon and delta."""
         *choices, fit = self._requested_steps()
         parts = [*_parts(self.epsilon, choices), *_parts(self.epsilon, [fit])]
-        steps = _Steps(self, metadata_of_halves(metadata), target, parts, "split")
+        steps = _Steps(self, metadata_of_halves(metadata), target, parts, "split", metadata)
         candidates = steps.candidates(candidates)
         if self.screen is None:
             return steps.halves(steps.choice(candidates), "selection", None, {})
@@ -201,8 +204,9 @@ class _Steps:
         target: str,
         parts: list[Fraction],
         inference: str,
+        whole: Metadata,
     ) -> None:
-        self.plan, self.target, self.by_half = plan, target, inference == "split"
+        self.plan, self.target, self.by_half, self.whole = plan, target, inference == "split", whole
         self.metadata, self.metadata_of_fit = metadata
         self.first = parts.pop(0) if plan.screen is not None else Fraction(0)
         self.last = parts[-1]
@@ -212,8 +216,10 @@ class _Steps:
         self.stated = {"epsilon": plan.epsilon, "delta": plan.delta, "selective_inference": inference}
 
     def _keys(self, step: dict[str, Any] | None, name: str) -> dict[str, Any]:
-        """A step's own parameters; a guess of the number of rows is of the whole table."""
+        """A step's own parameters; a guess of the number of rows is of the whole table, as a public number is."""
         keys = {key: value for key, value in (step or {}).items() if key not in (name, "epsilon")}
+        if self.by_half and self.whole.n_rows is not None and self.metadata.n_rows is None:
+            keys.setdefault("n0", self.whole.n_rows)
         if self.by_half and isinstance(keys.get("n0"), int) and keys["n0"] > 1:
             keys["n0"] //= 2
         return keys
@@ -314,7 +320,7 @@ class _Steps:
         if label == "selection" or selection is not None:
             stated["select"] = _step_parameters({"method": self.plan.selection_method}, chooses)
         stated["fit"] = {"family": self.plan.family, **fit.widest.parameters}
-        return PreparedHalves(first, label, selection, fit, self.delta, stated)
+        return PreparedHalves(first, label, selection, fit, self.delta, stated, not_protected(self.whole))
 
     def fitted(self, columns: Sequence[str], largest: Sequence[str], screen: Preparation) -> Preparation:
         """The fit of screened columns."""
