@@ -121,6 +121,14 @@ class IndependenceParameters(ScreeningParameters):
             "n_features_to_select=auto 0.1 of the target, and 1 to 0.3 of the columns, the fewer rows there are."
         ),
     ] = None
+    median_split: Annotated[
+        bool,
+        Field(
+            description="Whether each column is split at its own median. It then needs no bounds: rows of its upper "
+            "half count against those of its lower half, and one row changes a score by twice as much. Skewed columns "
+            "and wide bounds cost nothing. Not for tables of a value a row."
+        ),
+    ] = False
     y_center: Annotated[
         PublicCenter | Literal["private", "middle"],
         Field(

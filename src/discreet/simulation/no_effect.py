@@ -202,7 +202,9 @@ def _of_screening(choice: Selection) -> float | None:
     target_sd = 1.0 if has_two else math.sqrt(TARGET_VARIANCE)
     # Of the others the k-th largest correlation by sampling alone, and how far its own may fall below its mean.
     by_sampling, below = float(ndtri(1.0 - k / (2.0 * d))), float(ndtri(SHARE))
-    by_noise = lead / (math.sqrt(n_rows) * target_sd * math.sqrt(COLUMN_VARIANCE))
+    # The sign of a normal column goes with the target by sqrt(2 / pi) of what the column does.
+    column_sd = math.sqrt(2.0 / math.pi if choice.parameters.get("median_split") else COLUMN_VARIANCE)
+    by_noise = lead / (math.sqrt(n_rows) * target_sd * column_sd)
     return (math.hypot(by_noise, by_sampling) + below) / math.sqrt(n_rows)
 
 
