@@ -241,7 +241,8 @@ def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
     )
     cases = [Case("DPSIS", f"P9: {_words(kind)}", "sis", "sis", P9, first | kind) for kind in kinds]
     splits = first | {"mechanism": "one_shot", "median_split": True, "y_center": "middle"}
-    cases.append(Case("DPSIS", "rows cross a median", "sis", "sis", HALVES, splits, words=IN_ORDER))
+    cases.append(Case("DPSIS", "rows cross a median", "sis", "sis", HALVES, splits, words=IN_ORDER,
+                      rows_per_unit=(1,)))  # fmt: skip
     most = 2.0 if relation == "replace_one" else 1.0
     cases += [
         Case("DPSIS, own score", f"P9: {mechanism}", "own-score", "own_score", P9, rows_per_unit=(1,),
