@@ -51,9 +51,10 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         """Return the share of epsilon of each private estimate of the target; none but what is asked for where
         coefficients are told, or clipped rows are counted.
         """
-        asked: list[tuple[str, object]] = [("y_center", self.y_center), ("y_bound", self.y_bound)]
+        bound = "private" if self.y_bound is None and self.y_quantile is not None else self.y_bound
+        asked = {"y_center": self.y_center, "y_bound": bound}
         if self.tells_slopes or self.count_clipped:
-            asked = [(name, value) for name, value in asked if value is not None]
+            asked = {name: value for name, value in asked.items() if value is not None}
         shares = target_shares(asked, metadata, target, metadata.n_rows or self.n0, self.epsilon)
         return shares | ({"y_bound": UNBENT_SHARE} if "y_bound" in shares and self._is_unbent else {})
 

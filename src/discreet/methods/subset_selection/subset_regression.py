@@ -44,6 +44,9 @@ class SubsetSelection(SubsetParameters, Method):
             raise ValueError('l1_grid must come with l1_radius="private": it lists what R may be.')
         if self.y_quantile is not None and self.y_bound not in ("private", None):
             raise ValueError('y_quantile must come with y_bound="private": it is the quantile that is estimated.')
+        for name in {"y_center", "y_bound"} & (self.shares or {}).keys():
+            if getattr(self, name) not in ("private", None):
+                raise ValueError(f'shares of {name} must come with {name}="private": nothing is estimated otherwise.')
         if self.as_published and "private" in (self.l1_radius, self.y_bound, self.y_center):
             raise ValueError("as_published must have public parameters: the paper estimates none privately.")
         return self
@@ -86,8 +89,11 @@ class SubsetSelection(SubsetParameters, Method):
 
     def _shares_of_target(self, metadata: Metadata, target: str) -> dict[str, Fraction]:
         """Share of epsilon of each private estimate of the target."""
-        asked = [] if self.as_published else [("y_center", self.y_center), ("y_bound", self.y_bound)]
-        return target_shares(asked, metadata, target, self.number_of_rows(metadata), self.epsilon)
+        asked = {"y_center": self.y_center, "y_bound": self.y_bound}
+        shared = {*(self.shares or {}), *(["y_bound"] if self.y_quantile is not None else [])}
+        asked = {name: "private" if value is None and name in shared else value for name, value in asked.items()}
+        n_rows = self.number_of_rows(metadata)
+        return target_shares({} if self.as_published else asked, metadata, target, n_rows, self.epsilon)
 
     def _default_ratio(self, metadata: Metadata, target: str) -> float:
         """R / r: less where r is a typical deviation of the target, that of a model's predictions too."""

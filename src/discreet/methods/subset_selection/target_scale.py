@@ -1,6 +1,6 @@
 """Whether center and scale of a target are estimated with noise, and for which share of epsilon: by public facts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.accounting.guarantee import exact_epsilon
@@ -36,13 +36,13 @@ def rank_share(name: str, metadata: Metadata, n_rows: int | None, epsilon: float
 
 
 def target_shares(
-    asked: Sequence[tuple[str, object]], metadata: Metadata, target: str, n_rows: int | None, epsilon: float
+    asked: Mapping[str, object], metadata: Metadata, target: str, n_rows: int | None, epsilon: float
 ) -> dict[str, Fraction]:
     """Return the share of epsilon of each estimate of the target: as asked, or where the rows suffice for all of them.
 
     Parameters
     ----------
-    asked : sequence of (str, object)
+    asked : dict of str to object
         `y_center` and `y_bound`, each "private", None for the rule, or anything else that is public.
     metadata : Metadata
         What is public about the table.
@@ -58,8 +58,8 @@ def target_shares(
     dict of str to Fraction
         By name, in the order asked.
     """
-    shares = {name: rank_share(name, metadata, n_rows, epsilon) for name, _ in asked}
+    shares = {name: rank_share(name, metadata, n_rows, epsilon) for name in asked}
     suffices = rank_share("y_center", metadata, n_rows, epsilon) <= MOST_SHARE
     by_default = suffices and not has_two_values(metadata, target)
-    estimated = [name for name, value in asked if value == "private" or (value is None and by_default)]
+    estimated = [name for name, value in asked.items() if value == "private" or (value is None and by_default)]
     return {name: min(shares[name], MOST_SHARE * RANGES[name] / RANGES["y_center"]) for name in estimated}
