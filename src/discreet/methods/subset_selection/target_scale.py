@@ -24,8 +24,9 @@ MOST_SHARE = Fraction(1, 5)
 
 def has_two_values(metadata: Metadata, target: str) -> bool:
     """Tell whether the target is a whole number of two values, whose center and scale are known."""
-    column = metadata.declared(target)
-    return isinstance(column, NumericColumn) and column.type == "integer" and half_width(column)[1] == 0.5
+    column = metadata.column(target)
+    is_whole = isinstance(column, NumericColumn) and column.type == "integer" and column.is_declared
+    return is_whole and half_width(column)[1] == 0.5
 
 
 def rank_share(name: str, metadata: Metadata, n_rows: int | None, epsilon: float) -> Fraction:
