@@ -25,8 +25,9 @@ MOST_SHARE = Fraction(1, 5)
 def has_two_values(metadata: Metadata, target: str) -> bool:
     """Tell whether the target is a whole number of two values, whose center and scale are known."""
     column = metadata.column(target)
-    is_whole = isinstance(column, NumericColumn) and column.type == "integer" and column.is_declared
-    return is_whole and half_width(column)[1] == 0.5
+    if not isinstance(column, NumericColumn) or not column.is_declared:
+        return False
+    return column.type == "integer" and half_width(column)[1] == 0.5
 
 
 def rank_share(name: str, metadata: Metadata, n_rows: int | None, epsilon: float) -> Fraction:
@@ -39,25 +40,8 @@ def rank_share(name: str, metadata: Metadata, n_rows: int | None, epsilon: float
 def target_shares(
     asked: Mapping[str, object], metadata: Metadata, target: str, n_rows: int | None, epsilon: float
 ) -> dict[str, Fraction]:
-    """Return the share of epsilon of each estimate of the target: as asked, or where the rows suffice for all of them.
-
-    Parameters
-    ----------
-    asked : dict of str to object
-        `y_center` and `y_bound`, each "private", None for the rule, or anything else that is public.
-    metadata : Metadata
-        What is public about the table.
-    target : str
-        The response, numeric.
-    n_rows : int or None
-        Public, or a guess.
-    epsilon : float
-        Of the whole request.
-
-    Returns
-    -------
-    dict of str to Fraction
-        By name, in the order asked.
+    """Return the share of epsilon of each estimate of the target, by name: of what is "private" as asked, and of what
+    is None where the rows suffice; whatever else is asked is public.
     """
     shares = {name: rank_share(name, metadata, n_rows, epsilon) for name in asked}
     suffices = rank_share("y_center", metadata, n_rows, epsilon) <= MOST_SHARE

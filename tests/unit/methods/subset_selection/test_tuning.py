@@ -108,7 +108,7 @@ def test_a_share_or_a_quantile_asks_for_its_estimate():
     prepared = PenalizedLeastSquares(shares={"y_center": 0.4}, y_quantile=0.8).prepare(declared(n=20), "y")
     assert [step.event["epsilon"] for step in prepared.steps] == [0.4, 0.1, 0.5]
     with pytest.raises(InvalidParameterError, match="y_center must come with"):
-        PenalizedLeastSquares(y_center=3.0, shares={"y_center": 0.1})
+        PenalizedLeastSquares.of(y_center=3.0, shares={"y_center": 0.1})
 
 
 def test_the_radius_is_one_of_the_grid_and_follows_the_effects():
