@@ -243,6 +243,8 @@ MEANT = [
     meant(ALL_BOUGHT, A, *AGAINST, "discrete_laplace of sum_of_squares", 0.9, OF_SQUARES),
     *(meant(BY_NAME["pcls: private bounds"], r, [plain(a=0, y=0)] * 40, HIGH, LOW, "noisy_min of quantile", 0.9,
             OF_RANKS) for r in RELATIONS),
+    *(meant(BY_NAME["pcls: private center"], r, [plain(y=-1), plain(y=1)] * 20, HIGH, LOW, "noisy_min of quantile", 0.9,
+            OF_RANKS) for r in RELATIONS),
     meant(BY_NAME["linear: pure"], R, [], HIGH, X_TURNED, "discrete_laplace of noise_budget", 0.55, OF_SUMS),
     meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_LEVEL),
     meant(BY_NAME["linear: pure"], A, CENTRAL, HIGH, LOW, "discrete_laplace of noise_budget", 0.95, OF_SUMS),

@@ -112,7 +112,7 @@ NUMERICS = {
 
 STEPS = {
     "y_bound": "bound of the target",
-    "y_center": "mean of the target",
+    "y_center": "center of the target",
     "residual_variance": "residual variance",
     "sigma2": "residual variance",
     "rss": "smallest squared error",

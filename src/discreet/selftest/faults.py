@@ -168,6 +168,13 @@ PRINTED = (
         "subset_search",
     ),
     Fault(
+        "center taken from the rows",
+        "methods.subset_selection.tuning:Tuning._private_center",
+        "place = noisy_quantile(counts, MEDIAN, *law)",
+        "place = (noisy_quantile(counts, MEDIAN, *law), int(np.flatnonzero(counts)[0]))[1]",
+        "tuning",
+    ),
+    Fault(
         "bounds taken from the rows",
         "methods.subset_selection.tuning:Tuning._private_clip",
         "float(CLIPS[noisy_quantile(counts, self.y_quantile, *law)])",
@@ -279,6 +286,9 @@ METHODS = (
            "histogram"),
     _short("tuning, the row count", "methods.subset_selection.tuning:Tuning._run", 'self.budget["n_rows"]\n',
            'self.budget["n_rows"] * 10 / 11\n', "tuning"),
+    _short("tuning, the center of the target", "methods.subset_selection.tuning:Tuning._private_center",
+           'self.budget["y_center"]',
+           'self.budget["y_center"] * 11 / 10', "tuning"),
     _short("tuning, the clip of the target", "methods.subset_selection.tuning:Tuning._private_clip",
            'self.budget["y_bound"]',
            'self.budget["y_bound"] * 11 / 10', "tuning"),

@@ -1,6 +1,7 @@
 """Noisy moments of all candidates, and the best model by them."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -9,9 +10,10 @@ from discreet.data.design import Design
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
 from discreet.methods.moments.moment_answers import MomentAnswers
-from discreet.methods.moments.noisy_moments import MomentsMethod
+from discreet.methods.moments.noisy_moments import UNBENT_SHARE, MomentsMethod
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import MomentsRecord
 
@@ -44,6 +46,17 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
     def has_unit_rows(self) -> bool:
         """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
         return self.question == "selection" and self.fit_intercept and not self.design_moments
+
+    def shares_of_target(self, metadata: Metadata, target: str) -> dict[str, Fraction]:
+        """Return the share of epsilon of each private estimate of the target; none but what is asked for where
+        coefficients are told, or clipped rows are counted.
+        """
+        bound = "private" if self.y_bound is None and self.y_quantile is not None else self.y_bound
+        asked = {"y_center": self.y_center, "y_bound": bound}
+        if self.tells_slopes or self.count_clipped:
+            asked = {name: value for name, value in asked.items() if value is not None}
+        shares = target_shares(asked, metadata, target, metadata.n_rows or self.n0, self.epsilon)
+        return shares | ({"y_bound": UNBENT_SHARE} if "y_bound" in shares and self._is_unbent else {})
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums to be estimated, with the widest bounds that can come out."""
