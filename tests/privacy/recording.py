@@ -301,6 +301,9 @@ def spent(one: Recording, other: Recording, event: Event) -> list[Spent]:
         wanted = entry.events(old.public)
         cost, lattice = entry.cost(old, new), lattice_of(old, new)
         name = f"{old.mechanism} of {old.where}"
+        if old.where == "fission":  # post-processing: it is handed no sums at all
+            assert not any((*old.data, *new.data)), f"{name} is handed rows"
+            continue
         if old.where == "level" and groups and groups[-1][1].endswith("of noise_budget"):
             events, name, before, before_lattice = groups.pop()
             groups.append((events, name, before + cost_within(events[-1], cost), before_lattice))

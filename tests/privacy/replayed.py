@@ -104,10 +104,8 @@ def plans(inference: str, tuned: dict[str, Any]) -> list[Case]:
     """Plans of several steps: all rows do all, or half of the units choose and the others are fitted."""
 
     def plan(name: str, *options: Any, **more: Any) -> Case:
-        # Identifiers make the sizes of halves private, which replace_one does not take.
-        units = {"relations": RELATIONS[1:]} if inference == "split" and "rows_per_unit" in more else {}
         words = f"{name}, by half" if inference == "split" else name
-        return case(words, "run", *options, selective_inference=inference, **units, **more)
+        return case(words, "run", *options, selective_inference=inference, **more)
 
     return [
         plan("pcls, linear", select={"method": "pcls"}, fit={"family": "linear"}),
@@ -231,4 +229,6 @@ def cases() -> list[Case]:
         case("cells", "histogram", candidates=("a", "c"), bins=3),
         case("cells, units", "histogram", "z", candidates=("b",), rows_per_unit=2),
         *(each for inference in ("none", "split") for each in plans(inference, tuned)),
+        case("moments, linear, in parts", "run", delta=1e-5, select={"method": "moments"}, fit={"family": "linear"},
+             selective_inference="fission"),
     ]  # fmt: skip

@@ -181,3 +181,11 @@ class MomentsParameters(SumsParameters):
         ),
     ] = None
     uncorrelated: Uncorrelated = False
+    selective_inference: Annotated[
+        Literal["fission", "none"] | None,
+        Field(
+            description="Whether columns are selected by one half of what the moments tell, so that coefficients from "
+            "the other half have intervals that hold. fission: so it is. none: all of it selects. Default none, but "
+            "coefficients asked later of what the release selected use fission: their columns are selected anew."
+        ),
+    ] = None

@@ -29,6 +29,9 @@ METHODS = {
 BY_HALF = "run, by half"
 """A plan whose selection and regression are of other units."""
 
+BY_FISSION = "run, by fission"
+"""A selection and its coefficients from two parts of the same noisy moments."""
+
 WORKINGS = {
     "pcls": "each candidate model, a set of columns, is scored by its squared error under a limit on its coefficients, "
     "plus a price for each column; the best score after noise wins",
@@ -57,6 +60,8 @@ WORKINGS = {
     "coefficients; both parts are paid for",
     BY_HALF: "half of the units, drawn at random without looking, choose the columns by a private selection; the "
     "others give their coefficients by a private regression; no unit is in both, so the dearer part is the price",
+    BY_FISSION: "the sums of products of all columns get noise once; further noise divides them into two independent "
+    "parts, of which one selects the columns and the other gives their coefficients, at no further price",
 }
 """Method to what it does, in one sentence without its end."""
 

@@ -15,6 +15,7 @@ from discreet.data.metadata import Metadata, half_width
 from discreet.kernels.sufficient_statistics.selection import FALSE_ENTRY
 from discreet.mechanisms.rng import Source
 from discreet.methods.base.method import Method
+from discreet.methods.moments.fission import parts_of
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.screening.threshold_choice import EXPECTED
 from discreet.release import ChanceRecord, MomentsRecord, NoiseRecord
@@ -287,8 +288,9 @@ def chance_of_deviation(deviations: Mapping[str, float], n_columns: int, law: st
     return -math.expm1(n_columns * math.log1p(-tail)) if tail < 1.0 else 1.0
 
 
-def of_moments(record: MomentsRecord, selected: Sequence[str], law: str) -> ChanceRecord:
-    """Return what chance gives in the place of columns that were selected by noisy moments."""
+def of_moments(record: MomentsRecord, selected: Sequence[str], law: str, inference: object = None) -> ChanceRecord:
+    """Return what chance gives in the place of columns that were selected by noisy moments, or by a part of them."""
+    record = parts_of(record, inference)[0]
     answers = MomentAnswers(record)
     deviations = standing_out(answers.gains(selected))
     chance = chance_of_deviation(deviations, len(answers.candidates), law)
@@ -316,6 +318,7 @@ def moments_correlation(method: Method, metadata: Metadata, target: str, candida
         record = prepared.run(scenario.draw(Source.seeded(SEED + draw)), Source.seeded(SEED - 1 - draw)).moments
         if record is None:
             return None
+        record = parts_of(record, prepared.parameters.get("selective_inference"))[0]
         target_sd = half * math.sqrt(TARGET_VARIANCE) / record.y_bound
         slope = deviation / np.sqrt(np.maximum(MomentAnswers(record).information(), 1e-12))
         needed.extend(slope * math.sqrt(COLUMN_VARIANCE) / target_sd)

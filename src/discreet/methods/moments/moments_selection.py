@@ -9,8 +9,10 @@ from pydantic import Field
 from discreet.data.design import Design
 from discreet.data.metadata import Metadata, NumericColumn, half_width
 from discreet.errors import InvalidParameterError
+from discreet.mechanisms.rng import Source
+from discreet.methods.moments.fission import FISSION, parts_of, with_parts
 from discreet.methods.moments.moment_answers import MomentAnswers
-from discreet.methods.moments.noisy_moments import UNBENT_SHARE, MomentsMethod
+from discreet.methods.moments.noisy_moments import UNBENT_SHARE, MomentsMethod, PreparedMoments
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
 from discreet.methods.subset_selection.target_scale import target_shares
@@ -71,6 +73,44 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
                 )
         return super().sums(metadata, target, columns)
 
+    def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> PreparedMoments:
+        """Check the request and calibrate its noise, from public facts alone.
+
+        Parameters
+        ----------
+        metadata : Metadata
+            What is public about the table.
+        target : str
+            The response, numeric.
+        candidates : sequence of str, optional
+            Columns of the moments; default all declared ones but the target.
+
+        Returns
+        -------
+        PreparedMoments
+            The cost, the noise, and a `run`.
+
+        Raises
+        ------
+        InvalidParameterError
+            When names or parameters do not fit.
+        """
+        if metadata.rows_per_unit > 1 and self.selective_inference == FISSION:
+            raise InvalidParameterError(
+                "selective_inference=fission must know how much a selection owes to chance, but rows of one unit may "
+                f"be alike, and rows_per_unit={metadata.rows_per_unit}. Leave it out, or run a plan with split."
+            )
+        unset = self.selective_inference is None and self.fit
+        inference = ("none" if metadata.rows_per_unit > 1 else FISSION) if unset else self.selective_inference
+        method = self.model_copy(update={"selective_inference": inference})
+        return super(NoisyMoments, method).prepare(metadata, target, candidates)
+
+    def divided(self, record: MomentsRecord, rng: Source) -> MomentsRecord:
+        """Return the moments with the part that columns are selected by, here or later, where it can be known."""
+        if self.selective_inference == "none" or record.rows_per_unit > 1:
+            return record
+        return with_parts(record, rng)
+
     def check(self, candidates: tuple[str, ...]) -> None:
         """Refuse models that do not fit the candidates."""
         ModelSpace.plan(candidates, self.forced, self.groups, self.max_size, None)
@@ -78,9 +118,9 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
     def outcome(self, record: MomentsRecord, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the selection, the best models by size, and the coefficients where `fit` is set."""
         del names
-        answers = MomentAnswers(record)
-        selected, by_size = answers.select(self.model_penalty, self.max_size, self.forced, self.groups)
-        fit = answers.fit(selected, self.confidence) if self.fit else None
+        select_by, estimate_from = parts_of(record, self.selective_inference)
+        selected, by_size = MomentAnswers(select_by).select(self.model_penalty, self.max_size, self.forced, self.groups)
+        fit = MomentAnswers(estimate_from).fit(selected, self.confidence) if self.fit else None
         return {"selected": selected, "by_size": by_size, "fit": fit}
 
     def declared_moments(self, design: Design) -> dict[str, tuple[float, float]]:

@@ -108,6 +108,24 @@ class MomentsMethod(SumsParameters, Fitter):
         del design
         return {}
 
+    def divided(self, record: MomentsRecord, rng: Source) -> MomentsRecord:
+        """Return the moments as they are told: a method that selects may divide them.
+
+        Parameters
+        ----------
+        record : MomentsRecord
+            The released moments.
+        rng : Source
+            Where noise that divides them comes from.
+
+        Returns
+        -------
+        MomentsRecord
+            The same here.
+        """
+        del rng
+        return record
+
     @property
     def tells_slopes(self) -> bool:
         """Whether coefficients are told, which a clip must not bend."""
@@ -492,6 +510,7 @@ class PreparedMoments(Preparation):
         """
         tuned, sums, record = self._drawn(table, rng, progress)
         record = self._with_later_passes(record, tuned, sums, table, rng)
+        record = self.method.divided(record, rng)
         answers = self.method.outcome(record, self.sums.design.candidates)
         return Outcome(noise=self.noise, steps=(*tuned.steps, *self._moments_steps()), moments=record, **answers)
 
