@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from discreet.kernels.glm.curve import Curve
-from discreet.kernels.glm.families import Family, Line
+from discreet.kernels.glm.families import DISPERSED_SIZE, Family, Line
 from discreet.kernels.glm.line import fitted_line, matched_center
+from discreet.kernels.glm.sandwich import Dispersion
 from discreet.kernels.glm.score import NoiseTerm, ScoreModel
 from discreet.typing import Floats
 
@@ -173,13 +174,27 @@ class Pool:
         on_all = first.variance * np.eye(p)
         return ScoreModel(constant, point, rest, self.curve, information, sampling, on_all, noise)
 
+    def dispersion(self, theta: Floats) -> Dispersion | None:
+        """What clipped counts do to the score that are as spread as is supposed; None where no mean rests on that."""
+        if self.family.dispersed_mean is None:
+            return None
+        family = self.family
+        dispersed = replace(self.curve, family=replace(family, mean=family.dispersed_mean))
+        moved = self.curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
+
+        def excess(eta: Floats) -> Floats:
+            variance: Floats = family.mean(eta) ** 2 / DISPERSED_SIZE
+            return variance
+
+        spread = replace(self.curve, family=replace(family, weight=excess)).sums(theta[None])[1][0]
+        return Dispersion(moved, positive(spread))
+
     def _of_dispersion(self, theta: Floats) -> Floats:
         """The score's variance by not knowing how spread clipped counts are: as if at random, alike for all rows."""
-        if self.family.dispersed_mean is None:
+        dispersion = self.dispersion(theta)
+        if dispersion is None:
             return np.zeros((len(theta), len(theta)))
-        dispersed = replace(self.curve, family=replace(self.family, mean=self.family.dispersed_mean))
-        moved = self.curve.sums(theta[None])[0][0] - dispersed.sums(theta[None])[0][0]
-        return np.outer(moved, moved)
+        return np.outer(dispersion.moved, dispersion.moved)
 
     def _level(self, mean: float) -> float:
         """The constant's coefficient, alone in the model, at which the mean response is `mean`."""
