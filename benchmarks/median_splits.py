@@ -3,8 +3,8 @@
     python -m benchmarks.median_splits --tables 20 --seed 1
 
 Five columns are selected for the first class against all others, pure epsilon, a patient added or removed. A column's
-advantage is how far its area under the ROC curve lies from a half. The share is that of the selected columns between the
-mean column (0) and the five best ones (1); beside it the share of the five that a lasso of all rows takes for best.
+advantage is how far its area under the ROC curve lies from a half. The share is that of the selected columns between
+the mean column (0) and the five best (1); beside it the share of the five that a lasso of all rows takes for best.
 """
 
 import argparse

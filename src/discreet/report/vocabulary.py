@@ -105,7 +105,12 @@ MECHANISMS = {
 }
 """Mechanism to its name in full."""
 
-CHOSEN_AMONG = {"canonical_lipschitz": "sets of columns", "one_shot": "columns", "peeling": "columns"}
+CHOSEN_AMONG = {
+    "canonical_lipschitz": "sets of columns",
+    "threshold": "sets of columns",
+    "one_shot": "columns",
+    "peeling": "columns",
+}
 """Mechanism to what it chooses among, where that is not models."""
 
 NUMERICS = {
