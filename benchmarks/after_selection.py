@@ -2,7 +2,7 @@
 
 A plan selects, then fits: by half of the units each, by half of what noisy moments tell each (fission), and on the same
 rows. What an interval should hold is the coefficient of its column in the selected model's projection in the
-population. Of the first two 93 % are asked. `--uneven` gives errors unequal variances.
+population. Of the first two 93 % are asked. `--uneven` gives errors unequal variances, `--identified` a unit_id.
 """
 
 import argparse
@@ -38,11 +38,13 @@ class Design:
     n_rows: int = 2000
     screened: int = 3
     uneven: bool = False
+    identified: bool = False
 
     def metadata(self) -> Metadata:
         """Declare the bounds as they are."""
         columns = {f"x{j}": {"type": "real", "lower": -1, "upper": 1} for j in range(self.width)}
-        declared = {"dataset": "d", "unit": "person", "neighboring": "replace_one", "n_rows": self.n_rows}
+        declared: dict[str, Any] = {"dataset": "d", "unit": "person", "neighboring": "replace_one"}
+        declared |= {"n_rows": self.n_rows} | ({"unit_id": "who"} if self.identified else {})
         return Metadata.from_value(
             {**declared, "columns": {**columns, "y": {"type": "real", "lower": -BOUND, "upper": BOUND}}}
         )
@@ -54,7 +56,8 @@ class Design:
         X = SHARED * common + (1 - SHARED) * rng.uniform(-1, 1, (self.n_rows, self.width))
         spread = 0.75 * np.abs(X).max(axis=1) if self.uneven else 0.5
         y = X[:, : len(self.effects)] @ np.array(self.effects) + spread * rng.standard_normal(self.n_rows)
-        return pa.table({**{f"x{j}": X[:, j] for j in range(self.width)}, "y": np.clip(y, -BOUND, BOUND)})
+        cells = {f"x{j}": X[:, j] for j in range(self.width)} | {"y": np.clip(y, -BOUND, BOUND)}
+        return pa.table(cells | {"who": np.arange(self.n_rows)})
 
     def projection(self, selected: tuple[str, ...]) -> dict[str, float]:
         """Return the coefficients of a model in the population: Cov(X_M)^-1 Cov(X_M, y)."""
@@ -115,14 +118,16 @@ class Figures:
         self.widths += [high - low for low, high, _ in told]
 
 
-def measured(design: Design, plan: dict[str, Any], epsilon: float, tables: int, seed: int) -> dict[str, Figures]:
+def measured(
+    design: Design, plan: dict[str, Any], epsilon: float, delta: float, tables: int, seed: int
+) -> dict[str, Figures]:
     """Run a plan each way that it has on the same tables."""
     facts = design.metadata()
     divides = plan.get("select", {}).get("method") == "moments"
     ways = [way for way in WAYS if way != "fission" or divides]
     figures = {way: Figures() for way in ways}
     asked = {
-        way: method_of("run", epsilon=epsilon, delta=1e-6, fit={"family": "linear"}, selective_inference=way, **plan)
+        way: method_of("run", epsilon=epsilon, delta=delta, fit={"family": "linear"}, selective_inference=way, **plan)
         for way in ways
     }
     prepared = {way: method.prepare(facts, "y") for way, method in asked.items()}
@@ -151,6 +156,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[], help="Words that a cell's name must hold.")
     parser.add_argument("--uneven", action="store_true", help="Errors of unequal variances.")
+    parser.add_argument("--identified", action="store_true", help="Rows have identifiers.")
+    parser.add_argument("--delta", type=float, default=1e-6)
     options = parser.parse_args()
     start, console = time.perf_counter(), Console(width=140)
     totals = {way: Figures() for way in WAYS}
@@ -159,7 +166,8 @@ def main() -> None:
     for design, name, plan, epsilon in cells():
         if not all(word in f"{design.name}; {name}; {epsilon:g}" for word in options.only):
             continue
-        figures = measured(replace(design, uneven=options.uneven), plan, epsilon, options.tables, options.seed)
+        drawn = replace(design, uneven=options.uneven, identified=options.identified)
+        figures = measured(drawn, plan, epsilon, options.delta, options.tables, options.seed)
         for way, of_way in figures.items():
             totals[way].right += of_way.right
             totals[way].told += of_way.told

@@ -72,10 +72,10 @@ def with_parts(record: MomentsRecord, rng: Source, share: float = SHARE) -> Mome
     part = FissionRecord(
         share=share,
         gram=tuple(
-            tuple(round(share * value + spread * moved) for value, moved in zip(*pair, strict=True))
+            tuple(round(share * value + spread * noise) for value, noise in zip(*pair, strict=True))
             for pair in zip(record.gram, gram.tolist(), strict=True)
         ),
-        xty=tuple(round(share * value + spread * moved) for value, moved in zip(record.xty, xty.tolist(), strict=True)),
+        xty=tuple(round(share * value + spread * noise) for value, noise in zip(record.xty, xty.tolist(), strict=True)),
         yty=round(share * record.yty + spread * yty),
         n_rows=max(share * record.n_rows + spread * rows, share),
     )
@@ -83,21 +83,31 @@ def with_parts(record: MomentsRecord, rng: Source, share: float = SHARE) -> Mome
 
 
 def parts_of(record: MomentsRecord, inference: object) -> tuple[MomentsRecord, MomentsRecord]:
-    """Return the moments to select by and those to estimate from, by the `selective_inference` of a request."""
-    return (selecting(record), estimating(record)) if inference == FISSION else (record, record)
+    """Return the moments to select by and those to estimate from.
+
+    Parameters
+    ----------
+    record : MomentsRecord
+        As they stand in a release.
+    inference : object
+        The `selective_inference` of the request.
+
+    Returns
+    -------
+    tuple of MomentsRecord
+        Both parts for ``fission``, where the release has them; else twice the moments.
+    """
+    if inference != FISSION or record.fission is None:
+        return record, record
+    return _selecting(record, record.fission), _estimating(record, record.fission)
 
 
-def selecting(record: MomentsRecord) -> MomentsRecord:
-    """Return the part of moments that columns are selected by; without parts, the moments."""
-    part = record.fission
-    return record if part is None else _part(record, part.share, part.gram, part.xty, part.yty, part.n_rows)
+def _selecting(record: MomentsRecord, part: FissionRecord) -> MomentsRecord:
+    return _part(record, part.share, part.gram, part.xty, part.yty, part.n_rows)
 
 
-def estimating(record: MomentsRecord) -> MomentsRecord:
-    """Return the part of moments that selected columns are estimated from: what the selecting part leaves."""
-    part = record.fission
-    if part is None:
-        return record
+def _estimating(record: MomentsRecord, part: FissionRecord) -> MomentsRecord:
+    """What the selecting part leaves."""
     gram = tuple(
         tuple(whole - taken for whole, taken in zip(*rows, strict=True))
         for rows in zip(record.gram, part.gram, strict=True)

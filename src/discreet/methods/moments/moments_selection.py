@@ -74,27 +74,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         return super().sums(metadata, target, columns)
 
     def prepare(self, metadata: Metadata, target: str, candidates: Sequence[str] | None = None) -> PreparedMoments:
-        """Check the request and calibrate its noise, from public facts alone.
-
-        Parameters
-        ----------
-        metadata : Metadata
-            What is public about the table.
-        target : str
-            The response, numeric.
-        candidates : sequence of str, optional
-            Columns of the moments; default all declared ones but the target.
-
-        Returns
-        -------
-        PreparedMoments
-            The cost, the noise, and a `run`.
-
-        Raises
-        ------
-        InvalidParameterError
-            When names or parameters do not fit.
-        """
+        """Check the request and calibrate its noise, from public facts alone; say whether moments are divided."""
         if metadata.rows_per_unit > 1 and self.selective_inference == FISSION:
             raise InvalidParameterError(
                 "selective_inference=fission must know how much a selection owes to chance, but rows of one unit may "

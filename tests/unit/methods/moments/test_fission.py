@@ -9,7 +9,7 @@ from discreet.data.sources import open_table
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.moments import fission
-from discreet.methods.moments.fission import estimating, parts_of, selecting, with_parts
+from discreet.methods.moments.fission import parts_of, with_parts
 from discreet.methods.moments.moment_answers import MomentAnswers
 from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.registry import method_of
@@ -47,7 +47,7 @@ def released(seed=1, relation="replace_one", effects=(0.5, -0.3), **parameters):
 def test_the_parts_add_up_to_the_moments(relation, parameters):
     """To the last step, and the variances, too; the parts have no parts."""
     record = released(relation=relation, **parameters)
-    one, other = selecting(record), estimating(record)
+    one, other = parts_of(record, "fission")
     assert np.array_equal(np.array(one.gram, dtype=object) + np.array(other.gram, dtype=object), record.gram)
     assert [a + b for a, b in zip(one.xty, other.xty, strict=True)] == list(record.xty)
     assert one.yty + other.yty == record.yty
@@ -61,9 +61,10 @@ def test_the_parts_add_up_to_the_moments(relation, parameters):
 def test_they_are_drawn_once_and_kept():
     """The release holds them: asked again, it has the same; and all of the moments where none are asked."""
     record = released()
-    assert parts_of(record, "fission") == parts_of(record, "fission") == (selecting(record), estimating(record))
+    one, other = parts_of(record, "fission")
+    assert (one, other) == parts_of(record, "fission")
     assert parts_of(record, None) == parts_of(record, "none") == (record, record)
-    assert selecting(record).xty != estimating(record).xty
+    assert one.xty != other.xty
     assert released(selective_inference="none").fission is None
 
 
@@ -135,9 +136,9 @@ def test_a_plan_divides_noisy_moments():
     prepared = method_of("run", epsilon=4.0, delta=1e-6, **both).prepare(facts, "y")
     assert prepared.parameters["selective_inference"] == "fission"
     outcome = prepared.run(table_of(2, facts, (0.5, -0.3)), Source.seeded(2))
-    by_selecting, _ = MomentAnswers(selecting(outcome.moments)).select()
-    assert outcome.selected == by_selecting
-    assert outcome.fit == MomentAnswers(estimating(outcome.moments)).fit(outcome.selected)
+    one, other = parts_of(outcome.moments, "fission")
+    assert outcome.selected == MomentAnswers(one).select()[0]
+    assert outcome.fit == MomentAnswers(other).fit(outcome.selected)
     for other in (
         {**both, "fit": {"family": "linear", "robust": False}},
         {**both, "select": {"method": "pcls"}},
