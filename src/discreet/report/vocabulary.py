@@ -95,6 +95,7 @@ MECHANISMS = {
     "permute_and_flip": "permute-and-flip",
     "discrete_gaussian": "Gaussian noise on whole numbers",
     "discrete_laplace": "Laplace noise on whole numbers",
+    "ellipsoid_noise": "noise in an ellipsoid on whole numbers",
     "gaussian": "Gaussian noise",
     "noisy_newton": "Newton steps with Gaussian noise",
     "noisy_gradient_descent": "noisy gradient descent",

@@ -276,16 +276,33 @@ def standing_out(gains: Mapping[str, tuple[float, int]]) -> dict[str, float]:
     return answer
 
 
-def chance_of_deviation(deviations: Mapping[str, float], n_columns: int, law: str) -> float:
+def chance_of_deviation(deviations: Mapping[str, float], n_columns: int, law: str, n_numbers: int = 1) -> float:
     """Return the chance that the largest of `n_columns` numbers without an effect stands out as far; 1 for none.
 
-    Laplace noise has heavier tails than sampling: P(|noise| > t sd) = exp(-sqrt(2) t), a bound where both add up.
+    Laplace noise has heavier tails than sampling: P(|noise| > t sd) = exp(-sqrt(2) t), a bound where both add up. Noise
+    in an ellipsoid of `n_numbers` numbers has the same tails for one number, and nearly normal ones for many.
     """
     farthest = max(deviations.values(), default=0.0)
     tail = 2.0 * float(ndtr(-farthest))
     if law == "laplace":
         tail = max(tail, math.exp(-math.sqrt(2.0) * farthest))
+    if law == "ellipsoid":
+        tail = max(tail, ellipsoid_tail(farthest, n_numbers))
     return -math.expm1(n_columns * math.log1p(-tail)) if tail < 1.0 else 1.0
+
+
+def ellipsoid_tail(deviation: float, n_numbers: int) -> float:
+    """Return the chance that one of `n_numbers` numbers with noise in an ellipsoid is so many standard deviations off.
+
+    A normal law whose variance is Gamma distributed with shape (n_numbers + 1) / 2: see `mechanisms/ellipsoid.py`.
+    """
+    shape = (n_numbers + 1) / 2.0
+    logs = np.linspace(
+        math.log(shape) - 30.0 / math.sqrt(shape), math.log(shape + 40.0 * math.sqrt(shape) + 400.0), 4001
+    )
+    weights = np.exp(shape * logs - np.exp(logs) - (shape * math.log(shape) - shape))
+    tails = 2.0 * ndtr(-deviation * np.sqrt(shape) * np.exp(-0.5 * logs))
+    return float(weights @ tails / weights.sum())
 
 
 def of_moments(record: MomentsRecord, selected: Sequence[str], law: str, inference: object = None) -> ChanceRecord:
@@ -293,7 +310,8 @@ def of_moments(record: MomentsRecord, selected: Sequence[str], law: str, inferen
     record = parts_of(record, inference)[0]
     answers = MomentAnswers(record)
     deviations = standing_out(answers.gains(selected))
-    chance = chance_of_deviation(deviations, len(answers.candidates), law)
+    n_numbers = len(record.xty) + int(np.triu(np.array(record.gram_variance) > 0.0).sum()) + 1
+    chance = chance_of_deviation(deviations, len(answers.candidates), law, n_numbers)
     return ChanceRecord(
         chance_by_noise=chance, n_rows=record.n_rows, standing_out=deviations, called_noise=chance > LEVEL
     )

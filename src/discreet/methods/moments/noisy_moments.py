@@ -392,7 +392,7 @@ class MomentsMethod(SumsParameters, Fitter):
         level = clip_level(noise, self._n_guess(metadata), 1.0 / max(len(sums.columns) - 1, 1))
         return min(exact(level, "y_quantile"), Fraction(99, 100))
 
-    def shares(self, relation: NeighboringRelation, sums: NoisySums, pure: bool) -> Shares4:
+    def shares(self, relation: NeighboringRelation, sums: NoisySums) -> Shares4:
         """Return how the budget inside the moments is split.
 
         Parameters
@@ -401,16 +401,13 @@ class MomentsMethod(SumsParameters, Fitter):
             Of the metadata.
         sums : NoisySums
             The sums.
-        pure : bool
-            Whether the noise is Laplace's, for which nothing is free.
 
         Returns
         -------
         tuple of Fraction
             Of X'y, X'X, y'y and the number of rows.
         """
-        # Laplace noise adds up what the blocks change by, whatever the relation: nothing is free.
-        replaces = relation is NeighboringRelation.REPLACE_ONE and not pure
+        replaces = relation is NeighboringRelation.REPLACE_ONE
         name: Literal["replace_one", "add_or_remove_one"] = "replace_one" if replaces else "add_or_remove_one"
         public = not sums.noisy_entries.any()
         shares = coefficient_shares(name) if self.purpose == "coefficients" else selection_shares(name, public)
@@ -446,7 +443,7 @@ class PreparedMoments(Preparation):
         events: tuple[Event, ...] = (*(part.event for part in tuning.parts), self.whole.event())
         self.event = events[0] if len(events) == 1 else ComposedEvent(events)
         self.delta = exact_delta(method.delta)
-        self.estimates = sums.estimates(method.shares(metadata.neighboring, sums, budget.rho is None))
+        self.estimates = sums.estimates(method.shares(metadata.neighboring, sums))
         self._check_scales()
         self.noise = self.estimates[0].noise(self.budget, CLAIM)
         self.steps = (*(part.record() for part in tuning.parts), *self._moments_steps())
