@@ -10,6 +10,9 @@ from discreet.parameters.shared import (
     CLIP,
     DIVIDED,
     Epsilon,
+    Forced,
+    Groups,
+    NoDelta,
     NumberOfRows,
     Parameters,
     PeelingDelta,
@@ -130,6 +133,40 @@ class IndependenceParameters(ScreeningParameters):
         Shares,
         SharesOf(("y_center",)),
         Field(description=f"{DIVIDED} Share of epsilon of y_center: 0.1, or 0.2 for n_features_to_select=auto."),
+    ] = None
+
+
+DECORRELATION_SHARES = {"y_median": 0.06, "y_scale": 0.04, "gram": 0.45, "pilot": 0.2}
+"""Of epsilon, for each part before the choice of the columns, in their order."""
+
+
+class DecorrelatedParameters(Parameters):
+    """Of a choice by decorrelated scores."""
+
+    epsilon: Epsilon = first(default=1.0)
+    delta: NoDelta = 0.0
+    max_false: Annotated[
+        Annotated[float, Between(1e-6, 0.5)],
+        Field(description="Chance of a false column where no column goes with the target. It sets the threshold."),
+    ] = 0.05
+    forced: Forced = ()
+    groups: Groups = ()
+    y_center: Annotated[
+        PublicCenter | Literal["private", "middle"],
+        Field(
+            title="y center",
+            description="Middle of the target: its zero. private estimates its median from a share of epsilon; middle "
+            "is that of its bounds; a number is public, in its unit. It may be off by far: it is corrected for.",
+        ),
+    ] = "private"
+    shares: Annotated[
+        Shares,
+        SharesOf(tuple(DECORRELATION_SHARES)),
+        Field(
+            description=f"{DIVIDED} The choice has what these leave: "
+            + ", ".join(f"{name} {share:g}" for name, share in DECORRELATION_SHARES.items())
+            + "."
+        ),
     ] = None
 
 
