@@ -156,6 +156,12 @@ P9 = [
     *_both_ways([(1.0, 0.75, 1.0)] * 5, *ACROSS),
     *_both_ways([(1.0, 0.75, 1.0)] * 5, (1.0, 1.0, 1.0), (1.0, 1.0, -1.0)),
 ]
+HALVES = _both_ways(
+    [(0.0, 0.1, -1.0), (-0.1, -0.1, 1.0), (0.2, 0.2, -1.0), (0.1, 0.0, -1.0), (-0.2, -0.2, -1.0)],
+    (0.9, -0.9, 1.0),
+    (-0.9, 0.9, 1.0),
+)
+"""A row that takes from one column's split all that it can give another's."""
 LISTED = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False, "models": (("x1",), ("x2",))}
 EVERY = {"l1_radius": 1.0, "model_penalty": 0.0, "fit_intercept": False}
 
@@ -217,6 +223,9 @@ def _of_the_better(relation: str, epsilon: float) -> Evidence:
 
 # ---- screening
 
+IN_ORDER = tuple((place + 0.5) * 2.0**-64 for place in range(100))
+"""Words that put rows into their order."""
+
 
 def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
     """`DPSIS` on pair P9: one row takes from one score what it gives the other; scores of one's own too."""
@@ -231,6 +240,9 @@ def _screening(relation: str, epsilon: float, _: int) -> list[Evidence]:
         {"n_features_to_select": "auto", "y_center": "middle", "n0": 20},
     )
     cases = [Case("DPSIS", f"P9: {_words(kind)}", "sis", "sis", P9, first | kind) for kind in kinds]
+    splits = first | {"mechanism": "one_shot", "median_split": True, "y_center": "middle"}
+    cases.append(Case("DPSIS", "rows cross a median", "sis", "sis", HALVES, splits, words=IN_ORDER,
+                      rows_per_unit=(1,)))  # fmt: skip
     most = 2.0 if relation == "replace_one" else 1.0
     cases += [
         Case("DPSIS, own score", f"P9: {mechanism}", "own-score", "own_score", P9, rows_per_unit=(1,),
@@ -250,11 +262,10 @@ def _votes(relation: str, epsilon: float, _: int) -> list[Evidence]:
     one_block = ((0.9, 1.0, 1.0), (-0.9, -1.0, -1.0), (0.0, 0.2, 0.2), (0.0, -0.2, -0.2))
     base = [row for row in one_block for _ in range(n_blocks)]
     pairs = _both_ways(base, (0.0, 1.0, 1.0), (1.0, 0.0, 1.0))
-    one_after_the_other = tuple((place + 0.5) * 2.0**-64 for place in range(100))
     options = {"n_features_to_select": 1, "n_blocks": n_blocks}
     cases = [
         Case("TwoStage", f"rows turn votes: {mechanism}", "two-stage", "two_stage", pairs,
-             options | {"mechanism": mechanism}, words=one_after_the_other)
+             options | {"mechanism": mechanism}, words=IN_ORDER)
         for mechanism in ("one_shot", "canonical_lipschitz", "peeling")
     ]  # fmt: skip
     return [each for case in cases for each in case.evidence(relation, epsilon)]

@@ -202,7 +202,9 @@ def _of_screening(choice: Selection) -> float | None:
     target_sd = 1.0 if has_two else math.sqrt(TARGET_VARIANCE)
     # Of the others the k-th largest correlation by sampling alone, and how far its own may fall below its mean.
     by_sampling, below = float(ndtri(1.0 - k / (2.0 * d))), float(ndtri(SHARE))
-    by_noise = lead / (math.sqrt(n_rows) * target_sd * math.sqrt(COLUMN_VARIANCE))
+    # The sign of a normal column goes with the target by sqrt(2 / pi) of what the column does.
+    column_sd = math.sqrt(2.0 / math.pi if choice.parameters.get("median_split") else COLUMN_VARIANCE)
+    by_noise = lead / (math.sqrt(n_rows) * target_sd * column_sd)
     return (math.hypot(by_noise, by_sampling) + below) / math.sqrt(n_rows)
 
 
@@ -337,7 +339,8 @@ def of_selection(choice: Selection, selected: Sequence[str] | None) -> ChanceRec
     if law is not None:
         chance = float(min(law[choice.n_units(selected) if selected is not None else 1 :].sum(), 1.0))
     if choice.noise.threshold is not None:
-        chance = float(choice.parameters["max_false"]) if selected is None or len(selected) else 1.0
+        has_some = selected is None or choice.n_units(selected) > 0
+        chance = float(choice.parameters["max_false"]) if has_some else 1.0
     is_noise = chance > LEVEL if chance is not None else None if could is None else not could
     return ChanceRecord(
         chance_by_noise=chance,

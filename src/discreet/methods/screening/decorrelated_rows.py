@@ -8,7 +8,7 @@ from discreet.data.design import Design
 from discreet.data.metadata import CategoryColumn, NumericColumn, half_width
 from discreet.kernels.moments.moments import GRID
 from discreet.kernels.rows.decorrelated_scores import Scoring, column_sums, saturated, score_sums, sign_sums
-from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.methods.screening.units import FORCED, Units
 from discreet.typing import Bools, Cells, Integers
 
 BINS = 256
@@ -28,19 +28,19 @@ class ScoredRows:
         Of the regression's columns but the constant: all, of a category all but the first.
     is_two_valued : ndarray of bool, shape (p,)
         Of these: which become 1 or -1.
-    owners : ndarray of int, shape (p,)
-        The unit that each enters with, -1 of a forced one.
+    units : Units
+        What they enter in: a category, a group.
     """
 
     is_read: Bools
     is_two_valued: Bools
-    owners: Integers
+    units: Units
 
     @classmethod
-    def of(cls, design: Design, space: ModelSpace) -> "ScoredRows":
-        """Return the rows of a design, in which the columns of a unit of the space enter together."""
-        units = {name: place for place, unit in enumerate(space.units) for name in unit}
-        read, two_valued, owners = list[bool](), list[bool](), list[int]()
+    def of(cls, design: Design, units: Units) -> "ScoredRows":
+        """Return the rows of a design, whose candidates enter in these units."""
+        unit_of = np.arange(units.n_units) if units.unit_of is None else units.unit_of
+        read, two_valued = list[bool](), list[bool]()
         for name, width in zip(design.candidates, design.widths, strict=True):
             column = design.metadata.declared(name)
             read += [not (isinstance(column, CategoryColumn) and width > 1), *[True] * (width - 1)]
@@ -49,14 +49,22 @@ class ScoredRows:
                 column.type == "integer" and half_width(column)[1] == 0.5
             )
             two_valued += [is_binary] * width
-            owners += [units.get(name, -1)] * width
         used = np.array(read, dtype=np.bool_)
-        return cls(used, np.array(two_valued, dtype=np.bool_)[used], np.array(owners, dtype=np.int64)[used])
+        owners = np.repeat(unit_of, design.widths)[used]
+        return cls(
+            used,
+            np.array(two_valued, dtype=np.bool_)[used],
+            Units(int((owners != FORCED).sum()), units.n_units, owners),
+        )
+
+    @property
+    def _owners(self) -> Integers:
+        return np.arange(self.units.n_units) if self.units.unit_of is None else self.units.unit_of
 
     @property
     def width(self) -> int:
         """Number of columns that are used."""
-        return len(self.owners)
+        return len(self.is_two_valued)
 
     @property
     def pairs(self) -> tuple[Integers, Integers]:
@@ -68,7 +76,7 @@ class ScoredRows:
     @property
     def together(self) -> Bools:
         """Which columns enter together with each: none is adjusted for itself."""
-        alike = (self.owners[:, None] == self.owners) & (self.owners >= 0)
+        alike = (self._owners[:, None] == self._owners) & (self._owners != FORCED)
         same: Bools = alike | np.eye(self.width, dtype=np.bool_)
         return same
 
@@ -95,8 +103,3 @@ class ScoredRows:
     def scores(self, cells: Cells, scoring: Scoring) -> Integers:
         """Return the sums of `score_sums`."""
         return score_sums(self.columns(cells), cells[:, -1].astype(np.int64), scoring)
-
-    def of_units(self, scores: Integers) -> Integers:
-        """Return the largest absolute score of each unit's columns: it moves by no more than they do."""
-        sizes = np.abs(scores)
-        return np.array([sizes[self.owners == unit].max() for unit in range(self.owners.max() + 1)], dtype=np.int64)

@@ -29,7 +29,7 @@ from discreet.methods.base.part import Part
 from discreet.methods.base.request_facts import not_protected, public_columns, rows_progress
 from discreet.methods.screening.decorrelated_rows import BINS, DISTANCES, ScoredRows
 from discreet.methods.screening.threshold_choice import AboveThreshold
-from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.methods.screening.units import Units
 from discreet.parameters.screening import DECORRELATION_SHARES, DecorrelatedParameters
 from discreet.release import NoiseRecord, StepRecord
 
@@ -84,17 +84,15 @@ class DecorrelatedScreening(DecorrelatedParameters, Method):
             )
         center = self.y_center if isinstance(self.y_center, float) else None
         design = Design.plan(metadata, target, candidates, center)
-        space = ModelSpace.plan(design.candidates, self.forced, self.groups)
-        if not space.units:
-            raise InvalidParameterError("A candidate must be free to be chosen, but all are forced. Force fewer.")
-        width = ScoredRows.of(design, space).width
+        units = Units.of(design.candidates, self.forced, self.groups)
+        width = ScoredRows.of(design, units).width
         if width > MOST_COLUMNS:
             raise InvalidParameterError(
                 f"decorrelated must have at most {MOST_COLUMNS} columns, a category one a level but the first, but "
                 f"there are {width}: noise grows with their pairs. Name fewer candidates, or use sis."
             )
         middle, half = half_width(cast("NumericColumn", metadata.declared(target)))
-        return PreparedScores(self, replace(design, center=middle, bound=half), space)
+        return PreparedScores(self, replace(design, center=middle, bound=half), units)
 
 
 class PreparedScores(Preparation):
@@ -106,20 +104,26 @@ class PreparedScores(Preparation):
         The parameters.
     design : Design
         The row map, the target around the middle of its bounds.
-    space : ModelSpace
-        Which columns enter together.
+    units : Units
+        Which candidates enter together.
     """
 
     columns: Sequence[str]
 
-    def __init__(self, method: DecorrelatedScreening, design: Design, space: ModelSpace) -> None:
-        self.method, self.design, self.space, self.metadata = method, design, space, design.metadata
+    def __init__(self, method: DecorrelatedScreening, design: Design, units: Units) -> None:
+        self.method, self.design, self.units, self.metadata = method, design, units, design.metadata
         self.columns, self.target, self.candidates = design.columns, design.target, design.candidates
-        self.rows = ScoredRows.of(design, space)
+        self.rows = ScoredRows.of(design, units)
         self.width = self.rows.width
         self.budget = _budget(method)
         self.choice = AboveThreshold(
-            len(space.units), self.budget["screening"], self._moved * GRID, GRID, self._rows_per_unit, method.max_false
+            self.rows.units,
+            self.budget["screening"],
+            self._moved * GRID,
+            GRID,
+            self._rows_per_unit,
+            method.max_false,
+            max_size=method.max_size,
         )
         self.parts = self._parts()
         self.noise = self._choice_noise(self.metadata.n_rows)
@@ -234,14 +238,16 @@ class PreparedScores(Preparation):
         n_rows, columns, first = self._first_look(table, rng, steps, center)
         plan = decorrelation(columns, first, self.rows.together, center, distance)
         start = np.zeros(self.width, dtype=np.int64)
-        scores = table.map_reduce(
-            self.design, lambda cells: self.rows.scores(cells, plan.scoring), start, rows_progress(progress, table)
+        progress_of_rows = rows_progress(progress, table)
+        sums = table.map_reduce(
+            self.design, lambda cells: self.rows.scores(cells, plan.scoring), start, progress_of_rows
         )
         # What was released before may be added to any score: it moves none of them between neighbors.
-        shifts = np.rint(plan.shifts * n_rows * GRID).astype(np.int64)
+        shifted = np.abs(sums + np.rint(plan.shifts * n_rows * GRID).astype(np.int64))
         noise = self._choice_noise(n_rows, n_rows**2 * plan.variance)
-        chosen = self.choice.draw(self.rows.of_units(scores + shifts), round((noise.threshold or 0.0) * GRID), rng)
-        names = self.space.names(sum(1 << unit for unit in chosen))
+        threshold = round((noise.threshold or 0.0) * GRID)
+        chosen = self.choice.draw(self.rows.units.scores(shifted), threshold, rng)
+        names = tuple(self.candidates[place] for place in self.units.columns(chosen))
         return Outcome(names, noise, (*steps, self._screening(noise)))
 
     def _center(self, table: Table, rng: Source, steps: list[StepRecord]) -> int:
