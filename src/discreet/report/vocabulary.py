@@ -19,6 +19,7 @@ METHODS = {
     "run": "selection, then regression",
     "sis": "private sure independence screening",
     "two-stage": "votes of block-wise lassos",
+    "decorrelated": "decorrelated scores above a threshold",
     "own-score": "screening by a score of the user's own",
     "hybrid": "estimate on weighted public records",
     "public-subset": "choice among estimates on weighted public records",
@@ -48,6 +49,8 @@ WORKINGS = {
     "their declared ranges; the best scores after noise win",
     "two-stage": "every row goes to a block at random, each block names the columns that its own lasso finds, and the "
     "columns with the most votes after noise win",
+    "decorrelated": "each candidate is scored beside all the others: what they say of it and of the target is "
+    "estimated with noise and taken off; all columns whose score lies above a threshold, after noise, are chosen",
     "own-score": "each candidate is scored by a function of the user's own, whose sensitivity the user declared; "
     "the best scores after noise win",
     "hybrid": "private rows are counted beside public records, or their margins are taken, with noise; the public "
@@ -103,6 +106,7 @@ MECHANISMS = {
     "canonical_lipschitz": "canonical Lipschitz mechanism",
     "one_shot": "one-shot top-k",
     "peeling": "peeling, one column after the other",
+    "cube": "noise on whole numbers that falls with the largest of them",
 }
 """Mechanism to its name in full."""
 
@@ -124,6 +128,9 @@ NUMERICS = {
 STEPS = {
     "y_bound": "bound of the target",
     "y_center": "center of the target",
+    "y_median": "median of the target",
+    "y_scale": "median distance of the target from its center",
+    "pilot": "first look at the target beside each column",
     "residual_variance": "residual variance",
     "sigma2": "residual variance",
     "rss": "smallest squared error",

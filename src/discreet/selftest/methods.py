@@ -273,6 +273,20 @@ def _votes(relation: str, epsilon: float, _: int) -> list[Evidence]:
     return [each for case in cases for each in case.evidence(relation, epsilon)]
 
 
+def _decorrelated(relation: str, epsilon: float, _: int) -> list[Evidence]:
+    """`DecorrelatedScores`: a row turns every product at once, and two scores against each other."""
+    columns = {"x1": BOX | {"lower": -0.6, "upper": 0.6}, "x2": BOX | {"lower": -0.6, "upper": 0.6}}
+    base = [(0.6, 0.6, 1.0), (-0.6, 0.6, 0.0), (0.6, -0.6, 0.0), (-0.6, -0.6, -1.0)] * 20
+    pairs = [
+        *_both_ways(base, (0.6, 0.6, 1.0), (-0.6, -0.6, 1.0), columns=columns),
+        *_both_ways(base, (0.6, -0.6, 1.0), (-0.6, 0.6, 1.0), columns=columns),
+    ]
+    kinds: tuple[dict[str, Any], ...] = ({}, {"y_center": "middle"})
+    method = ("decorrelated", "decorrelated_scores", pairs)
+    cases = [Case("DecorrelatedScores", _words(kind) or "by default", *method, kind) for kind in kinds]
+    return [each for case in cases for each in case.evidence(relation, epsilon)]
+
+
 # ---- estimates
 
 
@@ -412,6 +426,7 @@ CHECKS: tuple[Callable[[str, float, int], list[Evidence]], ...] = (
     _profile,
     _screening,
     _votes,
+    _decorrelated,
     _moments,
     _labels,
     _public_records,

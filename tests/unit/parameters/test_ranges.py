@@ -22,7 +22,7 @@ from discreet.parameters.ranges import Between
 from discreet.parameters.words import help_of
 from discreet_service.schemas import PlanIn
 
-METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "linear", "logistic", "poisson", "histogram")
+METHODS = ("pcls", "pcpl", "moments", "sis", "two-stage", "decorrelated", "linear", "logistic", "poisson", "histogram")
 NESTED = ("shares", "codes", "l1_grid")
 
 
@@ -120,7 +120,8 @@ def test_a_method_takes_its_parameters_as_they_are_written(name):
         assert (taken.default, taken.description) == (field.default, field.description), parameter
 
 
-ESTIMATORS = (dc.PCLS, dc.PCPL, dc.NoisyMoments, dc.DPSIS, dc.TwoStage, dc.LinearRegression, dc.PerturbedHistogram)
+SELECTORS = (dc.PCLS, dc.PCPL, dc.NoisyMoments, dc.DPSIS, dc.TwoStage, dc.DecorrelatedScores)
+ESTIMATORS = (*SELECTORS, dc.LinearRegression, dc.PerturbedHistogram)
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
