@@ -184,8 +184,8 @@ class MomentsParameters(SumsParameters):
     selective_inference: Annotated[
         Literal["fission", "none"] | None,
         Field(
-            description="Whether columns are selected by one half of what the moments tell, so that coefficients from "
-            "the other half have intervals that hold. fission: so it is. none: all of it selects. Default none, but "
-            "coefficients asked later of what the release selected use fission: their columns are selected anew."
+            description="Whether one part of the moments selects, so that intervals from the other hold. fission: so "
+            "it is. none: all of them select. Default none, but coefficients asked later of what the release selected "
+            "use fission: their columns are selected anew."
         ),
     ] = None
