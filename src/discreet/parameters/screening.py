@@ -10,6 +10,7 @@ from discreet.parameters.shared import (
     CLIP,
     DIVIDED,
     Epsilon,
+    MaxFalse,
     NumberOfRows,
     Parameters,
     PeelingDelta,
@@ -93,13 +94,7 @@ class IndependenceParameters(ScreeningParameters):
             "same draw: all columns whose score lies above a public threshold.",
         ),
     ] = 5  # type: ignore[assignment]
-    max_false: Annotated[
-        Annotated[float, Between(1e-6, 0.5)] | None,
-        Field(
-            description="Chance of a false column where no column goes with the target. It sets the threshold of "
-            "n_features_to_select=auto. Default 0.05."
-        ),
-    ] = None
+    max_false: MaxFalse = None
     saturation: Annotated[
         Annotated[float, Between(1e-6, 1.0)] | None,
         Field(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.kernels.sufficient_statistics.selection import Penalty
     from discreet.methods.moments.moment_answers import MomentAnswers
 
-SELECTION = ("model_penalty", "max_size", "forced", "groups")
+SELECTION = ("model_penalty", "max_size", "forced", "groups", "max_false")
 """What a selection from moments may be asked with."""
 
 
@@ -43,14 +43,15 @@ def select_from(
     max_size: int | None = None,
     forced: Sequence[str] = (),
     groups: Sequence[Sequence[str]] = (),
+    max_false: float | None = None,
 ) -> Release:
     """Return another selection by the noisy moments of a release.
 
     With the guarantee of the first one: nothing further was spent.
     """
     answers = _answers(release)
-    selected, by_size = answers.select(model_penalty, max_size, forced, groups)
-    options = (model_penalty, max_size, list(forced), [list(group) for group in groups])
+    selected, by_size = answers.select(model_penalty, max_size, forced, groups, max_false)
+    options = (model_penalty, max_size, list(forced), [list(group) for group in groups], max_false)
     return _derived(
         release,
         "moments",

@@ -79,7 +79,7 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         """Return the selection, the best models by size, and the coefficients where `fit` is set."""
         del names
         answers = MomentAnswers(record)
-        selected, by_size = answers.select(self.model_penalty, self.max_size, self.forced, self.groups)
+        selected, by_size = answers.select(self.model_penalty, self.max_size, self.forced, self.groups, self.max_false)
         fit = answers.fit(selected, self.confidence) if self.fit else None
         return {"selected": selected, "by_size": by_size, "fit": fit}
 

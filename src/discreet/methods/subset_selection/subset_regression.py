@@ -47,6 +47,8 @@ class SubsetSelection(SubsetParameters, Method):
         for name in {"y_center", "y_bound"} & (self.shares or {}).keys():
             if getattr(self, name) not in ("private", None):
                 raise ValueError(f'shares of {name} must come with {name}="private": nothing is estimated otherwise.')
+        if self.max_false is not None and self.model_penalty != "auto":
+            raise ValueError("max_false must come with model_penalty=auto: another penalty has a chance of its own.")
         if self.as_published and "private" in (self.l1_radius, self.y_bound, self.y_center):
             raise ValueError("as_published must have public parameters: the paper estimates none privately.")
         return self
