@@ -174,7 +174,7 @@ MaxFalse = Annotated[
     Field(
         description="Chance of a false column where no column goes with the target, at most. It sets the penalty auto, "
         "or the threshold of n_features_to_select=auto. Default 0.05 for sis; for a penalty one that falls as rows and "
-        "epsilon grow: 0.5 and less, for moments 0.025 and less."
+        "epsilon grow: 0.5 and less, for moments 0.1 and less."
     ),
 ]
 Shares = Mapping[str, float] | None

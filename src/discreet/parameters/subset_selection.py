@@ -31,7 +31,7 @@ from discreet.parameters.shared import (
 MAX_MODELS = 2**20
 """The most models that are scored one by one."""
 
-SHARES = {"bounds": 0.2, "y_center": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
+SHARES = {"bounds": 0.2, "y_center": 0.2, "y_bound": 0.1, "n_rows": 0.02, "l1_radius": 0.2, "sigma2": 0.1}
 """Of epsilon, for each private estimate, in their order (privacy specification 11); of the target's at most."""
 
 SQUARES = "residual_sum_of_squares"

@@ -21,10 +21,13 @@ from discreet.typing import Bools, Floats
 Penalty = Literal["auto", "aic", "bic"] | float
 
 FALSE_ENTRY = 0.025
-"""Penalty "auto": how often, at most, a column enters the best model when none of them matters, by default."""
+"""Penalty "auto": how often, at most, a column enters the best model when none of them matters."""
+
+MOST_FALSE = 0.1
+"""The same where the noise is large beside the rows, by default."""
 
 ROWS_OF_NOISE = 10.0
-"""Standard deviations of the noise of X'y, over the rows: the chance of a false column where that is less."""
+"""Times the standard deviation of the noise of X'y, over the rows: the default chance where that is less."""
 
 LEAST_RESIDUAL = 1e-10
 """Smallest residual variance, as a share of the mean square of y: a perfect fit has none."""
@@ -121,7 +124,7 @@ def weighted(moments: NoisyGram, clean: CleanGram) -> WeightedMoments:
 def default_max_false(moments: NoisyGram) -> float:
     """Return how often a column enters when none of them matters: seldom, and more so as rows outnumber the noise."""
     noise = float(np.sqrt(moments.xty_variance.max(initial=0.0)))
-    return min(FALSE_ENTRY, max(ROWS_OF_NOISE * noise, 1.0) / max(moments.n_rows, 1.0))
+    return min(MOST_FALSE, max(ROWS_OF_NOISE * noise, 1.0) / max(moments.n_rows, 1.0))
 
 
 def unit_penalties(penalty: Penalty, units: Bools, n_rows: float, max_false: float = FALSE_ENTRY) -> Floats:

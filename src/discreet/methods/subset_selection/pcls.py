@@ -84,9 +84,10 @@ class PenalizedLeastSquares(LeastSquaresParameters, SubsetSelection):
                 "say where sigma^2 comes from. Give phi."
             )
         setting = self.setting(metadata, target, candidates)
-        tuning = self.tuning(metadata, setting)
+        needs_rows = self.model_penalty == "auto" and self.max_false is None and not self.as_published
+        tuning = self.tuning(metadata, setting, n_rows=needs_rows)
         if not self.as_published and self._estimates_variance(setting, tuning):
-            tuning = self.tuning(metadata, setting, variance=True)
+            tuning = self.tuning(metadata, setting, n_rows=True, variance=True)
         return PreparedLeastSquares(self, setting, tuning)
 
     def _estimates_variance(self, setting: Setting, tuning: Tuning) -> bool:
@@ -152,7 +153,8 @@ class PreparedLeastSquares(PreparedSelection):
         # As it will be, or with the most noise and penalty that the estimates before it can lead to.
         variance = 1.0 if "sigma2" in tuning.budget else None
         fixed = not tuning.budget.keys() - {"y_center"}
-        self.calibration = self._calibrated(setting, variance, (tuning.n_public or TYPICAL_ROWS) if fixed else MAX_ROWS)
+        most_rows = MAX_ROWS if "n_rows" in tuning.budget else TYPICAL_ROWS
+        self.calibration = self._calibrated(setting, variance, tuning.n_public or most_rows)
         if fixed:
             bounded_penalty(self.calibration.penalty)
         selection = SelectionEvent(self.calibration.epsilon, self.calibration.noise)
