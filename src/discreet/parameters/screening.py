@@ -151,7 +151,7 @@ class IndependenceParameters(ScreeningParameters):
     ] = None
 
 
-DECORRELATION_SHARES = {"y_median": 0.06, "y_scale": 0.04, "gram": 0.45, "pilot": 0.2}
+DECORRELATION_SHARES = {"y_median": 0.06, "y_scale": 0.04, "gram": 0.43, "pilot": 0.2}
 """Of epsilon, for each part before the choice of the columns, in their order."""
 
 
