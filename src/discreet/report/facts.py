@@ -90,6 +90,7 @@ class Facts:
     n_candidates: int
     n_unnamed: int
     is_screening: bool
+    chooses_number: bool
     screened: tuple[str, ...]
     chosen: tuple[str, ...]
     headline: str | None
@@ -165,6 +166,7 @@ def gather(release: Release, audience: Audience, n_listed: int | None, contact: 
         n_candidates=n_candidates,
         n_unnamed=n_candidates - len(named),
         is_screening=request_facts.is_screening(release),
+        chooses_number=release.noise.mechanism == "threshold",
         screened=next((step.columns for step in release.steps if step.columns is not None), ()),
         chosen=chosen,
         headline=_headline(used if kind == "fit" else chosen),

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
 from discreet.methods.base.method import Outcome
-from discreet.methods.registry import SCREENINGS, SELECTIONS
+from discreet.methods.registry import CHOOSING
 from discreet.release import ChanceRecord, Release, StepRecord
 from discreet.workflow.dry_runs import DryRun
 
 if TYPE_CHECKING:  # it needs scipy, which a request that selects nothing must not wait for
     pass
 
-CHOOSING = (*SELECTIONS, *SCREENINGS)
 MOST_EPSILON, MOST_CANDIDATES = 1000.0, 100_000
 """Up to so many a request is prepared again and again."""
 

@@ -1,6 +1,7 @@
 """Noisy moments of all candidates, and the best model by them."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -11,9 +12,10 @@ from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
 from discreet.methods.moments.fission import FISSION, parts_of, with_parts
 from discreet.methods.moments.moment_answers import MomentAnswers
-from discreet.methods.moments.noisy_moments import MomentsMethod, PreparedMoments
+from discreet.methods.moments.noisy_moments import UNBENT_SHARE, MomentsMethod, PreparedMoments
 from discreet.methods.moments.noisy_sums import NoisySums
 from discreet.methods.subset_selection.model_space import ModelSpace
+from discreet.methods.subset_selection.target_scale import target_shares
 from discreet.parameters.subset_selection import MomentsParameters
 from discreet.release import MomentsRecord
 
@@ -46,6 +48,17 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
     def has_unit_rows(self) -> bool:
         """Whether rows are divided by the length of their x: far less noise, and weights in the regression."""
         return self.question == "selection" and self.fit_intercept and not self.design_moments
+
+    def shares_of_target(self, metadata: Metadata, target: str) -> dict[str, Fraction]:
+        """Return the share of epsilon of each private estimate of the target; none but what is asked for where
+        coefficients are told, or clipped rows are counted.
+        """
+        bound = "private" if self.y_bound is None and self.y_quantile is not None else self.y_bound
+        asked = {"y_center": self.y_center, "y_bound": bound}
+        if self.tells_slopes or self.count_clipped:
+            asked = {name: value for name, value in asked.items() if value is not None}
+        shares = target_shares(asked, metadata, target, metadata.n_rows or self.n0, self.epsilon)
+        return shares | ({"y_bound": UNBENT_SHARE} if "y_bound" in shares and self._is_unbent else {})
 
     def sums(self, metadata: Metadata, target: str, columns: Sequence[str] | None) -> NoisySums:
         """Return the sums to be estimated, with the widest bounds that can come out."""
@@ -86,7 +99,8 @@ class NoisyMoments(MomentsParameters, MomentsMethod):
         """Return the selection, the best models by size, and the coefficients where `fit` is set."""
         del names
         select_by, estimate_from = parts_of(record, self.selective_inference)
-        selected, by_size = MomentAnswers(select_by).select(self.model_penalty, self.max_size, self.forced, self.groups)
+        options = (self.model_penalty, self.max_size, self.forced, self.groups, self.max_false)
+        selected, by_size = MomentAnswers(select_by).select(*options)
         fit = MomentAnswers(estimate_from).fit(selected, self.confidence) if self.fit else None
         return {"selected": selected, "by_size": by_size, "fit": fit}
 

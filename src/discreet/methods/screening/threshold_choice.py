@@ -115,7 +115,10 @@ class AboveThreshold:
         `center_variance` is that of a score by the noise of the target's center, of a column of mean one, in rows.
         """
         # n / c units whose c products are alike have the variance c^2 each: n c at most.
-        variance = max(n_rows, 1.0) * self.rows_per_unit + TYPICAL_MEAN**2 * center_variance
+        return self.threshold_at(max(n_rows, 1.0) * self.rows_per_unit + TYPICAL_MEAN**2 * center_variance)
+
+    def threshold_at(self, variance: float) -> int:
+        """Return the threshold in steps, from the variance of a score of no effect, in rows: public, or released."""
         # A group's score is the largest of its columns': so the columns count, each as if it entered alone.
         rows = threshold_of(
             self.units.n_columns, float(self.scale) / self.step, math.sqrt(variance), self.absent_weight, self.max_false
