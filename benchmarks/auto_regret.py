@@ -217,13 +217,17 @@ def main() -> None:
     for column in ("cell", "auto", "overlap", "right", "best in hindsight", "regret", "error", "cross", "open", "rise"):
         shown.add_column(column)
     for row in outcomes:
-        rise = "" if row.rise is None else f"{row.rise:+.2f} ({row.rise_error:.2f})"
-        numbers = (row.regret, row.error, row.cross_regret, row.open_regret)
-        name = ", ".join(map(str, row.cell)).replace("_one", "").replace("_or_remove", "")
-        rated = f"{row.overlap:.2f}", f"{row.right:.2f}"
-        shown.add_row(name, row.chosen, *rated, row.best, *(f"{number:.3f}" for number in numbers), rise)
+        shown.add_row(*_cells_of(row))
     console.print(shown)
     _summary(console, outcomes)
+
+
+def _cells_of(row: Outcome) -> list[str]:
+    rise = "" if row.rise is None else f"{row.rise:+.2f} ({row.rise_error:.2f})"
+    numbers = (row.regret, row.error, row.cross_regret, row.open_regret)
+    name = ", ".join(map(str, row.cell)).replace("_one", "").replace("_or_remove", "")
+    rated = f"{row.overlap:.2f}", f"{row.right:.2f}"
+    return [name, row.chosen, *rated, row.best, *(f"{number:.3f}" for number in numbers), rise]
 
 
 def _summary(console: Console, outcomes: list[Outcome]) -> None:

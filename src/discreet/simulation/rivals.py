@@ -98,6 +98,10 @@ def rivals(metadata: Metadata, target: str, candidates: tuple[str, ...], delta: 
         for part in (RADII if few else RADII[1:2])
     ]
     compared += _moments(guess, delta)
+    if sum(len(getattr(metadata.declared(name), "levels", None) or (1, 1)) - 1 for name in candidates) < MANY:
+        compared.append(Rival("decorrelated", "decorrelated", {}))
+        lower = {"max_false": FALSE_COLUMN}
+        compared.append(Rival(f"decorrelated, max_false {FALSE_COLUMN:g}", "decorrelated", lower))
     if all(metadata.is_number(name) for name in candidates):
         compared += _screenings(guess, len(candidates))
     return compared
