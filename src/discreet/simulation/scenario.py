@@ -365,7 +365,7 @@ class Scenario:
         for j in range(1, latent.shape[1]):
             share = math.sqrt(1.0 - self.correlation**2)
             latent[:, j] = self.correlation * latent[:, j - 1] + share * latent[:, j]
-        even = 2.0 * ndtr(latent) - 1.0
+        even = self._spread(2.0 * ndtr(latent) - 1.0)
         for j, name in enumerate(self.candidates):
             column = self.metadata.declared(name)
             if isinstance(column, CategoryColumn):
@@ -379,6 +379,10 @@ class Scenario:
                 even[:, j] = (integers - middle) / half if half > 0 else 0.0
         self._derive(even, rng)
         return np.asarray(even, dtype=np.float64)
+
+    def _spread(self, even: Floats) -> Floats:
+        """Return columns over their bounds, from columns that are spread evenly from -1 to 1."""
+        return even
 
     def _derive(self, scores: Floats, rng: Source) -> None:
         """Compute the scores of derived candidates from their sources'; sources that are none are spread evenly."""
