@@ -69,7 +69,8 @@ def question(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="The request at hand, which comes first: pcls, pcpl, moments, sis or two-stage. May be repeated."
+            help="The request at hand, which comes first: pcls, pcpl, moments, sis, two-stage or decorrelated. May be "
+            "repeated."
         ),
     ] = None,
     set_: Annotated[

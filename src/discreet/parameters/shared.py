@@ -108,6 +108,28 @@ YCenter = Annotated[
         description="Middle of the target: its zero. Public, in its unit. Default the middle of its bounds.",
     ),
 ]
+_RULE = (
+    "Default private where the rows suffice: where a share of .03 to .2, the larger the fewer they are, finds it; not "
+    "of a whole number of two values."
+)
+SelectionCenter = Annotated[
+    PublicCenter | Literal["private", "middle"] | None,
+    Field(
+        title="y center",
+        description="Middle of the target: its zero. private estimates its median from a share of epsilon, so that a "
+        "target away from the middle of its bounds loses nothing; middle is that of its bounds; a number is public, in "
+        f"its unit. {_RULE}",
+    ),
+]
+SelectionBound = Annotated[
+    PublicBound | Literal["private", "furthest"] | None,
+    Field(
+        title="y bound (r)",
+        description=f"{CLIP} private: the quantile `y_quantile`, estimated from a share of epsilon; furthest is the "
+        "furthest of its bounds, or half their width around a private center; a number is public. Default private "
+        "where the center may be.",
+    ),
+]
 CountClipped = Annotated[
     bool,
     Field(

@@ -20,19 +20,18 @@ from discreet.parameters.shared import (
     NumberOfRows,
     Parameters,
     Penalty,
+    SelectionBound,
+    SelectionCenter,
     Several,
     Shares,
-    YBound,
-    YCenter,
-    YQuantile,
     first,
 )
 
 MAX_MODELS = 2**20
 """The most models that are scored one by one."""
 
-SHARES = {"bounds": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
-"""Of epsilon, for each private estimate, in their order (privacy specification 11)."""
+SHARES = {"bounds": 0.2, "y_center": 0.2, "y_bound": 0.1, "n_rows": 0.05, "l1_radius": 0.2, "sigma2": 0.1}
+"""Of epsilon, for each private estimate, in their order (privacy specification 11); of the target's at most."""
 
 SQUARES = "residual_sum_of_squares"
 
@@ -42,7 +41,8 @@ L1Radius = Annotated[
     Field(
         title="R",
         description="R: limit on the sizes of a model's coefficients, added up. In units of the target per half range "
-        "of a column, the constant included. Public, or private: estimated from a share of epsilon. Default 2 r.",
+        "of a column, the constant included. Public, or private: estimated from a share of epsilon. Default 2 r, or "
+        "1.5 r where r is private.",
     ),
 ]
 L1Grid = Annotated[
@@ -65,7 +65,7 @@ Models = Annotated[
 ]
 Uncorrelated = Annotated[bool, Field(description="Whether the columns declared public are uncorrelated by design.")]
 _SHARES = "The choice has what these private estimates leave:"
-_LIKELIHOOD_SHARES = ("bounds", "y_bound", "l1_radius", SQUARES)
+_LIKELIHOOD_SHARES = ("bounds", "y_center", "y_bound", "l1_radius", SQUARES)
 _PENALTY = "Price of every further column in a model, in the unit of the scores. A category counts as one."
 _NamedPenalty = Literal["aic", "auto", "bic"]
 
@@ -83,9 +83,12 @@ class SubsetParameters(Parameters):
     forced: Forced = ()
     groups: Groups = ()
     models: Models = None
-    y_bound: YBound = None
-    y_quantile: YQuantile = None
-    y_center: YCenter = None
+    y_bound: SelectionBound = None
+    y_quantile: Annotated[
+        Annotated[float, SHARE] | None,
+        Field(description="Share of the target's values that its private bound should hold. Default 0.5."),
+    ] = None
+    y_center: SelectionCenter = None
     fit_intercept: Intercept = True
     n0: NumberOfRows = None
     shares: Shares = None
@@ -178,3 +181,11 @@ class MomentsParameters(SumsParameters):
         ),
     ] = None
     uncorrelated: Uncorrelated = False
+    selective_inference: Annotated[
+        Literal["fission", "none"] | None,
+        Field(
+            description="Whether columns are selected by one half of what the moments tell, so that coefficients from "
+            "the other half have intervals that hold. fission: so it is. none: all of it selects. Default none, but "
+            "coefficients asked later of what the release selected use fission: their columns are selected anew."
+        ),
+    ] = None

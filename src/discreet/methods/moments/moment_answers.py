@@ -78,6 +78,16 @@ class MomentAnswers:
         return self._model(self.candidates, self._most_frequent)
 
     @property
+    def constant(self) -> int | None:
+        """Place of the constant, if it is a column."""
+        return self._constant
+
+    @property
+    def dummies(self) -> Bools:
+        """Columns of each category."""
+        return self._dummies
+
+    @property
     def places(self) -> tuple[int, ...]:
         """Columns of the moments that the model of all candidates is made of."""
         return tuple(self._places)

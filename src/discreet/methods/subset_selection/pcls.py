@@ -143,14 +143,14 @@ class PreparedLeastSquares(PreparedSelection):
         # As it will be, or with the most noise and penalty that the estimates before it can lead to.
         variance = 1.0 if "sigma2" in tuning.budget else None
         self.calibration = self._calibrated(setting, variance, MAX_ROWS)
-        if not tuning.budget:
+        fixed = not tuning.budget.keys() - {"y_center", "n_rows"}
+        if fixed:
             bounded_penalty(self.calibration.penalty)
         selection = SelectionEvent(self.calibration.epsilon, self.calibration.noise)
         parts = tuning.parts
         self.event: Event | None = None if method.as_published else events_of(*(p.event for p in parts), selection)
         self.noise = self._noise(setting, self.calibration)
         self.steps = (*(part.record() for part in parts), self.selection_record(self.noise)) if parts else ()
-        fixed = not tuning.budget.keys() - {"n_rows"}
         unit = setting.design.bound**2
         named = isinstance(method.model_penalty, str)
         self.parameters = self._common_parameters(

@@ -22,6 +22,7 @@ from discreet.methods.subset_selection import pcls, setting
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
 
 N = 300
+PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
 BOX = {"type": "real", "lower": -1, "upper": 1}
 COLUMNS = {"a": BOX, "b": BOX, "c": BOX, "s": {"type": "category", "levels": ["u", "v", "w"]}}
 TARGET = {"type": "real", "lower": 0, "upper": 6}
@@ -50,7 +51,7 @@ class Recorded:
         with monkeypatch.context() as patch:
             patch.setattr(pcls, "noisy_min", self._keep)
             patch.setattr(subset_search, "noisy_min_of_blocks", self._keep_blocks)
-            self.prepared = PenalizedLeastSquares.of(**parameters).prepare(metadata, "y")
+            self.prepared = PenalizedLeastSquares.of(**PUBLIC | parameters).prepare(metadata, "y")
             table = FrameTable(rows(), metadata) if table is None else table
             self.told: list[tuple[str, int, int | None]] = []
             self.outcome = self.prepared.run(table, Source.seeded(0), lambda *event: self.told.append(event))
@@ -191,14 +192,16 @@ def test_a_score_without_a_certificate_is_never_used(chosen, monkeypatch):
 
     monkeypatch.setattr(subset_search, "score_blocks", loose_blocks)
     monkeypatch.setattr(setting, "constrained_scores", loose)
-    prepared = PenalizedLeastSquares.of(**chosen).prepare(declared(), "y")
+    prepared = PenalizedLeastSquares.of(**chosen, **PUBLIC).prepare(declared(), "y")
     with pytest.raises(ArithmeticError):
         prepared.run(FrameTable(rows(), declared()), Source.seeded(0))
 
 
 def test_the_algorithm_as_published_is_run_to_the_letter(monkeypatch):
     """No constant, no empty model, zero as centre, Laplace noise to the largest |y| observed; and no event."""
-    found = Recorded(monkeypatch, declared(), as_published=True, l1_radius=3.0, model_penalty=0.0, epsilon=2.0)
+    found = Recorded(
+        monkeypatch, declared(), as_published=True, y_center=None, l1_radius=3.0, model_penalty=0.0, epsilon=2.0
+    )
     assert found.prepared.event is None
     assert () not in found.by_model()
     assert len(found.by_model()) == 15
@@ -271,7 +274,7 @@ def test_a_preparation_does_not_know_the_table(tmp_path):
 def test_selected_columns_come_in_the_order_of_the_candidates(names):
     """Whatever the order of the table and of the candidates, effects that are clear come out in the latter."""
     metadata = declared()
-    prepared = PenalizedLeastSquares(epsilon=1000, model_penalty=3.0).prepare(metadata, "y", names)
+    prepared = PenalizedLeastSquares(epsilon=1000, model_penalty=3.0, **PUBLIC).prepare(metadata, "y", names)
     outcome = prepared.run(FrameTable(rows(), metadata), Source.seeded(5))
     assert outcome.selected == tuple(name for name in names if name != "c")
 

@@ -12,20 +12,24 @@ from discreet.data.engines.frame import FrameTable
 from discreet.data.metadata import Metadata
 from discreet.errors import InvalidParameterError
 from discreet.mechanisms.rng import Source
+from discreet.methods.moments.moments_selection import NoisyMoments
 from discreet.methods.subset_selection.calibration import Sensitivity, noise_penalty
 from discreet.methods.subset_selection.pcls import PenalizedLeastSquares
+from discreet.methods.subset_selection.pcpl import ProfileLikelihood
 from discreet.methods.subset_selection.penalty import covering_penalty
 from discreet.methods.subset_selection.tuning import CLIPS, RADII, split
 
 N = 4000
+PUBLIC = {"y_center": "middle", "y_bound": "furthest"}
 BOX = {"type": "real", "lower": -1, "upper": 1}
+COLUMNS = {"a": BOX, "b": BOX, "y": {"type": "real", "lower": -50, "upper": 50}}
+OFF = {**COLUMNS, "y": {"type": "real", "lower": -30, "upper": 90}}
 
 
 def declared(relation="replace_one", n=N, **changes):
     public = {"n_rows": n} if relation == "replace_one" else {}
-    columns = {"a": BOX, "b": BOX, "y": {"type": "real", "lower": -50, "upper": 50}}
     return Metadata.from_value(
-        {"dataset": "t", "unit": "person", "neighboring": relation, "columns": columns, **public, **changes}
+        {"dataset": "t", "unit": "person", "neighboring": relation, "columns": COLUMNS, **public, **changes}
     )
 
 
@@ -39,14 +43,14 @@ def table(metadata, n=N):
 
 def run(metadata=None, seed=1, **parameters):
     metadata = declared() if metadata is None else metadata
-    prepared = PenalizedLeastSquares.of(**parameters).prepare(metadata, "y")
+    prepared = PenalizedLeastSquares.of(**PUBLIC | parameters).prepare(metadata, "y")
     outcome = prepared.run(table(metadata), Source.seeded(seed))
     return prepared, outcome, {step.name: step for step in outcome.steps}
 
 
 def test_nothing_is_bought_unless_asked():
     """A lone choice, no steps, and the parameters that were there before."""
-    prepared = PenalizedLeastSquares().prepare(declared(), "y")
+    prepared = PenalizedLeastSquares(**PUBLIC).prepare(declared(), "y")
     assert prepared.event == SelectionEvent(Fraction(1), "exponential")
     assert prepared.steps == ()
     new = {"l1_grid", "y_quantile", "n0", "shares"}
@@ -55,14 +59,56 @@ def test_nothing_is_bought_unless_asked():
 
 def test_the_clip_is_near_the_quantile_and_sets_everything_after_it():
     """The bound is a point of the public list near the 95% quantile; R follows it, and the noise with it."""
-    prepared, outcome, steps = run(epsilon=20.0, y_bound="private")
+    prepared, outcome, steps = run(epsilon=20.0, y_bound="private", y_quantile=0.95)
     bound = steps["y_bound"].value
     exact = float(np.quantile(np.abs(table(declared()).batches(["y"]).__next__()[0].to_numpy()), 0.95))
     assert 0.9 * exact < bound < 1.2 * exact
     assert round(bound / 50 * 32767, 6) in set(CLIPS.tolist())
-    assert outcome.noise.sensitivity == pytest.approx(18 * bound**2, rel=1e-9)  # 2 [(r + 2r)^2 - 0]
+    assert outcome.noise.sensitivity == pytest.approx(12.5 * bound**2, rel=1e-9)  # 2 [(r + 1.5 r)^2 - 0]
     assert outcome.noise.scale < prepared.noise.scale / 100
     assert outcome.selected == ("a",)
+
+
+def test_the_center_is_near_the_median_and_moves_no_bound():
+    """A point of the public list near the median; the target stays within half its width of it."""
+    _, outcome, steps = run(shifted := declared(columns=OFF), epsilon=1.0, y_center="private", seed=3)
+    assert steps["y_center"].value == pytest.approx(0.0, abs=0.3)
+    assert (steps["y_center"].value + 30) / 120 * 512 == pytest.approx(
+        round((steps["y_center"].value + 30) / 120 * 512)
+    )
+    assert steps["y_center"].event["epsilon"] == 0.03
+    assert outcome.noise.sensitivity == pytest.approx(18 * 60.0**2)
+    _, outcome, steps = run(shifted, epsilon=1.0, y_center="private", y_bound="private")
+    assert outcome.noise.sensitivity < 18 * 2.0**2
+    assert list(steps) == ["y_center", "y_bound", "selection"]
+
+
+def test_center_and_bound_are_estimated_where_the_rows_suffice():
+    """By default from 100 rows an epsilon on, 200 where rows are replaced; never of two values, or what is stated."""
+    for relation, n in (("replace_one", 200), ("add_or_remove_one", 100)):
+        for rows, estimated in ((n, ["y_center", "y_bound"]), (n - 1, [])):
+            guess = {"n0": rows} if relation != "replace_one" else {}
+            for method in (PenalizedLeastSquares, ProfileLikelihood, NoisyMoments):
+                prepared = method(epsilon=1.0, **guess).prepare(declared(relation, n=rows), "y")
+                named = [step.name for step in prepared.steps if step.name.startswith("y_")]
+                assert named == estimated
+    assert (
+        PenalizedLeastSquares(epsilon=0.5).prepare(declared("add_or_remove_one"), "y").parameters["y_center"]
+        == "private"
+    )
+    two = {**COLUMNS, "y": {"type": "integer", "lower": 0, "upper": 1}}
+    assert PenalizedLeastSquares().prepare(declared(columns=two), "y").steps == ()
+    stated = PenalizedLeastSquares(y_center=1.0).prepare(declared(), "y")
+    assert (stated.parameters["y_center"], stated.parameters["y_bound"]) == (1.0, "private")
+    assert NoisyMoments(question="coefficients").prepare(declared(), "y").parameters["y_bound"] == 50.0
+
+
+def test_a_share_or_a_quantile_asks_for_its_estimate():
+    """Where rows are few, too; and it is refused beside a public number."""
+    prepared = PenalizedLeastSquares(shares={"y_center": 0.4}, y_quantile=0.8).prepare(declared(n=20), "y")
+    assert [step.event["epsilon"] for step in prepared.steps] == [0.4, 0.1, 0.5]
+    with pytest.raises(InvalidParameterError, match="y_center must come with"):
+        PenalizedLeastSquares.of(y_center=3.0, shares={"y_center": 0.1})
 
 
 def test_the_radius_is_one_of_the_grid_and_follows_the_effects():
@@ -101,12 +147,13 @@ def test_automatic_penalties_buy_a_variance_only_where_it_can_matter():
     """The public rule: r^2 log(n) / 4 against half of scale log(2 d)."""
     for epsilon in (0.1, 1.0, 3.0, 10.0, 100.0):
         for n in (50, N, 10**6):
-            prepared = PenalizedLeastSquares(epsilon=epsilon).prepare(declared(n=n), "y")
+            prepared = PenalizedLeastSquares(epsilon=epsilon, **PUBLIC).prepare(declared(n=n), "y")
             scale = Sensitivity.of(prepared.design, prepared.setting.ratio).range / Fraction(str(epsilon))
             worth = math.log(n) / 4 >= 0.5 * float(noise_penalty(scale, 2))
             assert bool(prepared.steps) == worth
-    assert PenalizedLeastSquares(epsilon=100.0).prepare(declared("add_or_remove_one"), "y").steps == ()
-    assert PenalizedLeastSquares(epsilon=100.0, n0=N).prepare(declared("add_or_remove_one"), "y").steps != ()
+    private = declared("add_or_remove_one")
+    assert PenalizedLeastSquares(epsilon=100.0, **PUBLIC).prepare(private, "y").steps == ()
+    assert PenalizedLeastSquares(epsilon=100.0, n0=N, **PUBLIC).prepare(private, "y").steps != ()
 
 
 @pytest.mark.parametrize("d", [1, 5, 40])
@@ -148,7 +195,7 @@ def test_shares_are_exact_and_must_leave_something():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"y_quantile": 0.5}, "y_quantile"),
+        ({"y_quantile": 0.5, "y_bound": 3.0}, "y_quantile"),
         ({"y_bound": "private", "y_quantile": 1.0}, "y_quantile"),
         ({"l1_grid": (1.0, 2.0)}, "l1_grid"),
         ({"l1_radius": "private", "l1_grid": (1.0, 1.0)}, "l1_grid"),
