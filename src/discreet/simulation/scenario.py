@@ -384,6 +384,10 @@ class Scenario:
     def _design(self) -> Design:
         return Design.plan(self.draw_metadata, self.target, self.candidates)
 
+    def _noise(self, rng: Source, n_rows: int) -> Floats:
+        """Return what the columns do not explain."""
+        return np.asarray(self.noise_sd * normals(rng, n_rows, 1)[:, 0])
+
     def _small_design(self, names: Collection[str]) -> Design:
         return Design.plan(self.draw_metadata, self.target, tuple(sorted(names)))
 
@@ -416,10 +420,6 @@ class Scenario:
     def _spread(self, even: Floats) -> Floats:
         """Return columns over their bounds, from columns that are spread evenly from -1 to 1."""
         return even
-
-    def _noise(self, rng: Source, n_rows: int) -> Floats:
-        """Return what the columns do not explain."""
-        return np.asarray(self.noise_sd * normals(rng, n_rows, 1)[:, 0])
 
     def _derive(self, scores: Floats, rng: Source) -> None:
         """Compute the scores of derived candidates from their sources'; sources that are none are spread evenly."""
