@@ -89,7 +89,7 @@ class ScreeningParameters(Parameters):
         Annotated[float, Between(1e-9, 1e18)] | None,
         Field(
             description="Public guess of the last selected column's score; it only decides the mechanism. In rows or "
-            "votes; default a sixth of the most that there can be."
+            "votes; default a fiftieth of the most that there can be."
         ),
     ] = None
     n0: NumberOfRows = None

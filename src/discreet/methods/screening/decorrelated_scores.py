@@ -42,6 +42,9 @@ MOST_COLUMNS = 64
 SAMPLING = 0.8
 """Variance, a row, of a saturated column times the cut target."""
 
+MOST_SCORE = 2**61
+"""In steps: beyond any threshold, and far from where 64 bits end."""
+
 HALF = Fraction(1, 2)
 
 
@@ -247,7 +250,9 @@ class PreparedScores(Preparation):
             self.design, lambda cells: self.rows.scores(cells, target, plan.scoring), start, progress_of_rows
         )
         # What was released before may be added to any score: it moves none of them between neighbors.
-        shifted = np.abs(sums + np.rint(plan.shifts * n_rows * GRID**2).astype(np.int64))
+        # Both are cut, so that no sum wraps around: that would tell neighbors apart.
+        shifts = np.rint(np.clip(plan.shifts * n_rows * GRID**2, -MOST_SCORE, MOST_SCORE)).astype(np.int64)
+        shifted = np.abs(np.clip(sums, -MOST_SCORE, MOST_SCORE) + shifts)
         noise = self._choice_noise(n_rows, plan.row_variance, n_rows**2 * plan.variance)
         threshold = round((noise.threshold or 0.0) * GRID**2)
         chosen = self.choice.draw(self.rows.units.scores(shifted), threshold, rng)
