@@ -17,6 +17,7 @@ import discreet as dc
 from discreet.data.engines.arrays import ArraysTable
 from discreet.mechanisms.rng import Source
 from discreet.methods.registry import method_of
+from discreet.simulation.cached_moments import cached_moments
 
 EPSILONS = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0)
 Y_BOUND = 4.0
@@ -106,7 +107,7 @@ def asked(design: Design, parameters: dict[str, Any], epsilon: float) -> Any:
 def share(design: Design, parameters: dict[str, Any], epsilon: float, tables: list[Any]) -> float:
     """The share of tables whose selection is exactly the columns with an effect."""
     right = tuple(f"x{j}" for j, effect in enumerate(design.effects, start=1) if effect)
-    prepared = asked(design, parameters, epsilon).prepare(tables[0].metadata, "y")
+    prepared = cached_moments(asked(design, parameters, epsilon).prepare(tables[0].metadata, "y"))
     hits = [prepared.run(rows, Source.seeded(2**20 + k)).selected == right for k, rows in enumerate(tables)]
     return float(np.mean(hits))
 
